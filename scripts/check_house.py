@@ -1,0 +1,139 @@
+"""Checks the house rules no other tool knows. Run by ``make lint``; exits 1 if any is broken.
+
+Rules:
+    size      no module under src has more than 500 lines
+    names     no module is called utils.py: a module is named after its concept
+    mirror    every package under src with modules of its own has a folder of tests
+    imports   folders of tests are no packages (pytest imports them by path)
+    todo      a to-do comment gives its reason: ``TODO: why, and when it goes away``
+    paths     no path of somebody's machine in src or docs
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_LINES = 500
+MIN_REASON_WORDS = 3
+PYTHON_FOLDERS = ("src", "tests", "scripts", "examples", "benchmarks")
+MARKER = re.compile(r"\b(TODO|FIXME|XXX)\b(?:\([^)]*\))?:?\s*(?P<reason>.*)")
+MACHINE_PATH = re.compile(r"(?<![\w.-])/(work|tmp|root|home|Users)/")
+TEXT_SUFFIXES = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".txt", ".yml"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken rule: where (1-based line, 0 for a whole file or folder), and what to do."""
+
+    path: Path
+    line: int
+    message: str
+
+    def relative_to(self, root: Path) -> Finding:
+        return Finding(self.path.relative_to(root), self.line, self.message)
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{place}: {self.message}"
+
+
+def check(root: Path) -> list[Finding]:
+    """Return every finding in the work tree at ``root``, in the order of the rules."""
+    return [
+        *check_size(root),
+        *check_names(root),
+        *check_mirror(root),
+        *check_imports(root),
+        *check_todo(root),
+        *check_paths(root),
+    ]
+
+
+def check_size(root: Path) -> Iterator[Finding]:
+    for path in python_files(root, ["src"]):
+        count = len(read_lines(path))
+        if count > MAX_LINES:
+            yield Finding(path, 0, f"has {count} lines, at most {MAX_LINES} allowed: split it")
+
+
+def check_names(root: Path) -> Iterator[Finding]:
+    for path in python_files(root, PYTHON_FOLDERS):
+        if path.name == "utils.py":
+            yield Finding(path, 0, "name the module after its one concept, not utils")
+
+
+def check_mirror(root: Path) -> Iterator[Finding]:
+    source = root / "src" / "millrace"
+    packages = {path.parent for path in python_files(root, ["src"]) if is_own_module(path)}
+    for package in sorted(packages - {source}):
+        tests = root / "tests" / package.relative_to(source)
+        if not any(tests.glob("test_*.py")):
+            yield Finding(package, 0, f"has no tests: add {tests.relative_to(root)}/test_*.py")
+
+
+def check_imports(root: Path) -> Iterator[Finding]:
+    for path in python_files(root, ["tests"]):
+        if path.name == "__init__.py":
+            yield Finding(path, 0, "folders of tests are no packages: remove this file")
+
+
+def check_todo(root: Path) -> Iterator[Finding]:
+    for path in python_files(root, PYTHON_FOLDERS):
+        for line, comment in comments(path):
+            match = MARKER.search(comment)
+            if match and len(match["reason"].split()) < MIN_REASON_WORDS:
+                yield Finding(path, line, f"{match[1]} without a reason: say why it is left")
+
+
+def check_paths(root: Path) -> Iterator[Finding]:
+    for path in files(root, ["src", "docs"]):
+        if path.suffix not in TEXT_SUFFIXES:
+            continue
+        for number, line in enumerate(read_lines(path), start=1):
+            match = MACHINE_PATH.search(line)
+            if match:
+                yield Finding(path, number, f"path of somebody's machine: {match[0]}")
+
+
+def files(root: Path, folders: Iterable[str]) -> Iterator[Path]:
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def python_files(root: Path, folders: Iterable[str]) -> Iterator[Path]:
+    return (path for path in files(root, folders) if path.suffix == ".py")
+
+
+def is_own_module(path: Path) -> bool:
+    return path.name not in {"__init__.py", "__main__.py"}
+
+
+def read_lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def comments(path: Path) -> Iterator[tuple[int, str]]:
+    with path.open("rb") as source:
+        for token in tokenize.tokenize(source.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+
+
+def main() -> int:
+    root = Path(__file__).resolve().parent.parent
+    findings = check(root)
+    for finding in findings:
+        print(finding.relative_to(root))
+    print(f"house rules: {len(findings)} broken" if findings else "house rules: kept")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""Every error that millrace raises on purpose, so that one ``except MillraceError`` catches all.
+
+The tree::
+
+    MillraceError
+    ├── JobDefinitionError          a wrong program, found while it is built
+    ├── ConfigurationError          an unknown key, or a value that cannot be read
+    ├── KeyTypeError (TypeError)    a key of a type without a stable encoding
+    ├── StateError                  state used in a way its descriptor does not allow
+    ├── SerializationError          a value or function that cannot be pickled or encoded
+    ├── CheckpointError             a checkpoint cannot be written, found or read
+    │   └── CheckpointCorruptError  a file of a checkpoint is damaged; names the file
+    ├── LeaseError                  the job directory belongs to another driver
+    │   └── LeaseLostError          this driver was superseded while it ran
+    ├── JobExecutionError           a running job failed
+    │   └── UserFunctionError       a function of the user raised; carries its traceback
+    └── JobCancelledError           the job was cancelled, so it has no result
+
+All of them survive pickling: they cross from Spark's workers to the driver.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = [
+    "CheckpointCorruptError",
+    "CheckpointError",
+    "ConfigurationError",
+    "JobCancelledError",
+    "JobDefinitionError",
+    "JobExecutionError",
+    "KeyTypeError",
+    "LeaseError",
+    "LeaseLostError",
+    "MillraceError",
+    "SerializationError",
+    "StateError",
+    "UserFunctionError",
+]
+
+
+class MillraceError(Exception):
+    """Root of all errors raised by millrace."""
+
+
+class JobDefinitionError(MillraceError):
+    """The program is wrong; raised while it is built, before anything runs."""
+
+
+class ConfigurationError(MillraceError):
+    """A configuration key is unknown, or its value is not of the option's type."""
+
+
+class KeyTypeError(MillraceError, TypeError):
+    """A key has a type that has no stable encoding, so it cannot be assigned to a key group."""
+
+
+class StateError(MillraceError):
+    """State was used in a way that its descriptor or the current operator does not allow."""
+
+
+class SerializationError(MillraceError):
+    """A value, key or function cannot be pickled or encoded."""
+
+
+class CheckpointError(MillraceError):
+    """A checkpoint cannot be written, found or read."""
+
+
+class CheckpointCorruptError(CheckpointError):
+    """A file of a checkpoint is damaged.
+
+    Args:
+        path: the damaged file.
+        reason: what is wrong with it, for example ``"checksum differs"``.
+    """
+
+    # The constructor's arguments are kept as `args`, which is what pickle calls it with again.
+    def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{os.fspath(self.path)} is corrupt: {self.reason}"
+
+
+class LeaseError(MillraceError):
+    """The lease of a job directory cannot be had, because another driver holds it."""
+
+
+class LeaseLostError(LeaseError):
+    """This driver lost its lease: another one owns the job now, and this one must not commit."""
+
+
+class JobExecutionError(MillraceError):
+    """A running job failed, and its restart strategy gave up."""
+
+
+class UserFunctionError(JobExecutionError):
+    """A function of the user raised an exception.
+
+    Args:
+        operator: name of the operator that called the function.
+        record: ``repr`` of the record it was called with; None outside of a record (``open``).
+        user_traceback: the formatted traceback, beginning in the user's code.
+    """
+
+    def __init__(self, operator: str, record: str | None, user_traceback: str) -> None:
+        super().__init__(operator, record, user_traceback)
+        self.operator = operator
+        self.record = record
+        self.user_traceback = user_traceback
+
+    def __str__(self) -> str:
+        where = f" for the record {self.record}" if self.record is not None else ""
+        return f"operator {self.operator!r} failed{where}\n{self.user_traceback.rstrip()}"
+
+
+class JobCancelledError(MillraceError):
+    """The job was cancelled, so there is no result to wait for."""

@@ -1,0 +1,97 @@
+"""Identity, status and result of a job."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+__all__ = ["JobExecutionResult", "JobID", "JobStatus"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JobID:
+    """Identifies a job: 32 hexadecimal digits.
+
+    Raises:
+        ValueError: it is something else.
+
+    Example:
+        >>> str(JobID.from_name("word count"))
+        '09316841327fe82074dbd912a6b9302c'
+    """
+
+    hex: str
+
+    def __post_init__(self) -> None:
+        if len(self.hex) != 32 or not set(self.hex) <= set("0123456789abcdef"):
+            raise ValueError(f"a job id has 32 hexadecimal digits, got {self.hex!r}")
+
+    @staticmethod
+    def generate() -> JobID:
+        """A new one, at random."""
+        return JobID(secrets.token_hex(16))
+
+    @staticmethod
+    def from_name(name: str) -> JobID:
+        """Always the same one for a name."""
+        return JobID(hashlib.blake2b(name.encode(), digest_size=16).hexdigest())
+
+    def __str__(self) -> str:
+        return self.hex
+
+
+class JobStatus(Enum):
+    """What a job is doing (Flink docs, "Jobs and Scheduling")."""
+
+    CREATED = 0
+    """It has not started."""
+    RUNNING = 1
+    FAILING = 2
+    """It has failed and is being cleaned up."""
+    FAILED = 3
+    """It ended by a failure."""
+    CANCELLING = 4
+    CANCELED = 5
+    """It ended because somebody wanted it to."""
+    FINISHED = 6
+    """It ended because its input did."""
+    RESTARTING = 7
+    SUSPENDED = 8
+    """It ended here, but can be resumed."""
+    RECONCILING = 9
+
+    def is_globally_terminal_state(self) -> bool:
+        """Whether the job is over for good."""
+        return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
+
+    def is_terminal_state(self) -> bool:
+        """Whether the job is over here, though it may be resumed."""
+        return self is JobStatus.SUSPENDED or self.is_globally_terminal_state()
+
+
+@dataclass(frozen=True, slots=True)
+class JobExecutionResult:
+    """What a finished job leaves. ``net_runtime_ms`` in milliseconds."""
+
+    job_id: JobID
+    net_runtime_ms: int
+    accumulator_results: dict[str, Any] = field(default_factory=dict)
+
+    def get_job_id(self) -> JobID:
+        """The job."""
+        return self.job_id
+
+    def get_net_runtime(self) -> int:
+        """How long it ran, in milliseconds."""
+        return self.net_runtime_ms
+
+    def get_accumulator_result(self, accumulator_name: str) -> Any:
+        """Result of an accumulator, None if there is none of that name."""
+        return self.accumulator_results.get(accumulator_name)
+
+    def get_all_accumulator_results(self) -> dict[str, Any]:
+        """Results of all accumulators by name."""
+        return dict(self.accumulator_results)

@@ -1,0 +1,234 @@
+"""Every configuration key that millrace knows, with its type, default and meaning.
+
+Keys have Flink's names where Flink has them (Flink docs, "Configuration"); those that begin with
+``millrace.`` are our own. The documentation's table is made from this registry.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from millrace.common.config_options import ConfigOption, ConfigOptions
+from millrace.common.memory_size import MemorySize
+from millrace.common.time import Duration
+
+__all__ = ["OPTIONS", "options_as_markdown"]
+
+T = TypeVar("T")
+
+OPTIONS: dict[str, ConfigOption[Any]] = {}
+
+
+def known(option: ConfigOption[T], description: str) -> ConfigOption[T]:
+    """Add an option to the registry."""
+    described = option.with_description(description)
+    OPTIONS[option.key] = described
+    return described
+
+
+PARALLELISM = known(
+    ConfigOptions.key("parallelism.default").int_type().default_value(1).at_least(1),
+    "Parallelism of operators that set none.",
+)
+MAX_PARALLELISM = known(
+    ConfigOptions.key("pipeline.max-parallelism").int_type().default_value(128).at_least(1),
+    "Number of key groups: the highest parallelism that keyed state can be rescaled to.",
+)
+JOB_NAME = known(
+    ConfigOptions.key("pipeline.name").string_type().no_default_value(),
+    "Name of the job if `execute` is given none.",
+)
+AUTO_WATERMARK_INTERVAL = known(
+    ConfigOptions.key("pipeline.auto-watermark-interval")
+    .duration_type()
+    .default_value(Duration.of_millis(200))
+    .at_least(0),
+    "How often watermark generators are asked within an epoch; they are asked at its end anyway.",
+)
+GLOBAL_JOB_PARAMETERS = known(
+    ConfigOptions.key("pipeline.global-job-parameters").map_type().default_value({}),
+    "Parameters of your own, as `name:value,name:value`.",
+)
+RUNTIME_MODE = known(
+    ConfigOptions.key("execution.runtime-mode")
+    .string_type()
+    .default_value("STREAMING")
+    .one_of("STREAMING", "BATCH", "AUTOMATIC"),
+    "`BATCH` gives only final results, in one epoch without checkpoints; `AUTOMATIC` chooses it "
+    "when all sources are bounded.",
+)
+CHECKPOINTING_INTERVAL = known(
+    ConfigOptions.key("execution.checkpointing.interval").duration_type().no_default_value(),
+    "Time from one checkpoint to the next. Unset: none is made.",
+)
+CHECKPOINTING_DIR = known(
+    ConfigOptions.key("execution.checkpointing.dir").string_type().no_default_value(),
+    "Directory under which each job keeps its checkpoints.",
+)
+CHECKPOINTING_NUM_RETAINED = known(
+    ConfigOptions.key("execution.checkpointing.num-retained")
+    .int_type()
+    .default_value(2)
+    .at_least(1),
+    "How many completed checkpoints are kept.",
+)
+CHECKPOINTING_MODE = known(
+    ConfigOptions.key("execution.checkpointing.mode")
+    .string_type()
+    .default_value("EXACTLY_ONCE")
+    .one_of("EXACTLY_ONCE", "AT_LEAST_ONCE"),
+    "Guarantee for state. An epoch is a consistent cut in both modes.",
+)
+TOLERABLE_FAILED_CHECKPOINTS = known(
+    ConfigOptions.key("execution.checkpointing.tolerable-failed-checkpoints")
+    .int_type()
+    .default_value(0)
+    .at_least(0),
+    "How many checkpoints in a row may fail before the job does.",
+)
+STATE_BACKEND = known(
+    ConfigOptions.key("state.backend.type").string_type().default_value("hashmap"),
+    "Where keyed state lives while the job runs.",
+)
+RESTART_STRATEGY = known(
+    ConfigOptions.key("restart-strategy.type")
+    .string_type()
+    .no_default_value()
+    .one_of("none", "fixed-delay", "failure-rate", "exponential-delay"),
+    "What to do when the job fails. Unset: `exponential-delay` with checkpoints, `none` without.",
+)
+FIXED_DELAY_ATTEMPTS = known(
+    ConfigOptions.key("restart-strategy.fixed-delay.attempts")
+    .int_type()
+    .default_value(1)
+    .at_least(0),
+    "How often `fixed-delay` restarts the job before it fails.",
+)
+FIXED_DELAY_DELAY = known(
+    ConfigOptions.key("restart-strategy.fixed-delay.delay")
+    .duration_type()
+    .default_value(Duration.of_seconds(1)),
+    "Pause before each of these restarts.",
+)
+FAILURE_RATE_MAX_FAILURES = known(
+    ConfigOptions.key("restart-strategy.failure-rate.max-failures-per-interval")
+    .int_type()
+    .default_value(1)
+    .at_least(0),
+    "How many failures within the interval `failure-rate` survives.",
+)
+FAILURE_RATE_INTERVAL = known(
+    ConfigOptions.key("restart-strategy.failure-rate.failure-rate-interval")
+    .duration_type()
+    .default_value(Duration.of_minutes(1)),
+    "The interval in which failures are counted.",
+)
+FAILURE_RATE_DELAY = known(
+    ConfigOptions.key("restart-strategy.failure-rate.delay")
+    .duration_type()
+    .default_value(Duration.of_seconds(1)),
+    "Pause before each of these restarts.",
+)
+EXPONENTIAL_INITIAL_BACKOFF = known(
+    ConfigOptions.key("restart-strategy.exponential-delay.initial-backoff")
+    .duration_type()
+    .default_value(Duration.of_seconds(1)),
+    "First pause of `exponential-delay`.",
+)
+EXPONENTIAL_MAX_BACKOFF = known(
+    ConfigOptions.key("restart-strategy.exponential-delay.max-backoff")
+    .duration_type()
+    .default_value(Duration.of_minutes(1)),
+    "Longest pause.",
+)
+EXPONENTIAL_MULTIPLIER = known(
+    ConfigOptions.key("restart-strategy.exponential-delay.backoff-multiplier")
+    .double_type()
+    .default_value(1.5)
+    .at_least(1),
+    "Factor from one pause to the next.",
+)
+EXPONENTIAL_RESET_THRESHOLD = known(
+    ConfigOptions.key("restart-strategy.exponential-delay.reset-backoff-threshold")
+    .duration_type()
+    .default_value(Duration.of_hours(1)),
+    "Time without failure after which the pause is the first one again.",
+)
+EXPONENTIAL_JITTER = known(
+    ConfigOptions.key("restart-strategy.exponential-delay.jitter-factor")
+    .double_type()
+    .default_value(0.1)
+    .at_least(0),
+    "Part of the pause that is added or subtracted at random.",
+)
+EPOCH_TARGET_DURATION = known(
+    ConfigOptions.key("millrace.epoch.target-duration")
+    .duration_type()
+    .default_value(Duration.of_seconds(1))
+    .at_least(1),
+    "How long an epoch should take under load; its size adapts.",
+)
+EPOCH_MAX_RECORDS = known(
+    ConfigOptions.key("millrace.epoch.max-records-per-split")
+    .int_type()
+    .default_value(1_000_000)
+    .at_least(1),
+    "Most records that an epoch reads from one split: bounds memory.",
+)
+EPOCH_INITIAL_RECORDS = known(
+    ConfigOptions.key("millrace.epoch.initial-records-per-split")
+    .int_type()
+    .default_value(20_000)
+    .at_least(1),
+    "Records that the first epoch reads from each split.",
+)
+EPOCH_MIN_INTERVAL = known(
+    ConfigOptions.key("millrace.epoch.min-interval")
+    .duration_type()
+    .default_value(Duration.of_millis(0)),
+    "Least time from the start of one epoch to the next: fewer, larger epochs.",
+)
+EPOCH_KEEP_WARM = known(
+    ConfigOptions.key("millrace.epoch.keep-warm")
+    .duration_type()
+    .default_value(Duration.of_seconds(45)),
+    "An idle job runs an empty epoch this often, because Spark ends idle Python workers, and their "
+    "state with them, after 60 s.",
+)
+BUFFER_RECORDS = known(
+    ConfigOptions.key("millrace.buffer.records").int_type().default_value(4096).at_least(1),
+    "Records in one buffer between stages.",
+)
+STATE_INLINE_LIMIT = known(
+    ConfigOptions.key("millrace.state.inline-limit")
+    .memory_type()
+    .default_value(MemorySize.of_mebi_bytes(1)),
+    "Changes of state up to this size travel to the driver; a subtask writes larger ones itself.",
+)
+STATE_MEMORY_CAP = known(
+    ConfigOptions.key("millrace.state.memory-cap").memory_type().no_default_value(),
+    "State that one Python worker may keep in memory before it gives up what it can load again.",
+)
+SPARK_SLOTS = known(
+    ConfigOptions.key("millrace.spark.slots").int_type().default_value(16).at_least(1),
+    "Task slots of the local Spark that is started when no master is named.",
+)
+SOURCE_POLL_INTERVAL = known(
+    ConfigOptions.key("millrace.source.poll-interval")
+    .duration_type()
+    .default_value(Duration.of_millis(100))
+    .at_least(1),
+    "How often an idle source without a wake-up time of its own is asked again.",
+)
+
+
+def options_as_markdown() -> str:
+    """The registry as a Markdown table, sorted by key."""
+    rows = [markdown_row(OPTIONS[key]) for key in sorted(OPTIONS)]
+    return "\n".join(["| key | type | default | meaning |", "| --- | --- | --- | --- |", *rows])
+
+
+def markdown_row(option: ConfigOption[Any]) -> str:
+    kind = " / ".join(f"`{choice}`" for choice in option.choices) or option.type_name
+    default = f"`{option.default}`" if option.default not in (None, {}) else "none"
+    return f"| `{option.key}` | {kind} | {default} | {option.description} |"

@@ -1,0 +1,132 @@
+"""Bytes from values and back: the encoding of buffers and of state.
+
+`marshal` is several times faster than `pickle`, but it turns every object with a buffer (numpy
+scalars and arrays, ``bytearray``) silently into ``bytes`` and flattens nothing else. So it is used
+only where every value, at every depth, is exactly of a plain builtin type; all else is pickled.
+The first byte of a payload names the codec.
+"""
+
+from __future__ import annotations
+
+import io
+import marshal
+import pickle
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+import cloudpickle  # type: ignore[import-untyped]
+
+from millrace.common.errors import SerializationError
+
+MARSHAL = b"m"
+PICKLE = b"p"
+MARSHAL_VERSION = 4
+"""Readable by every CPython since 3.4."""
+
+ATOMS: frozenset[type] = frozenset({int, float, str, bytes, bool, type(None), complex})
+_CONTAINERS: frozenset[type] = frozenset({tuple, list, dict, set, frozenset})
+_MAX_DEPTH = 16
+
+
+def is_plain(values: Iterable[Any]) -> bool:
+    """Whether marshal keeps every one of ``values`` as it is, at every depth."""
+    level = list(values)
+    for _ in range(_MAX_DEPTH):
+        kinds = set(map(type, level))
+        if kinds <= ATOMS:
+            return True
+        nested = kinds - ATOMS
+        if not nested <= _CONTAINERS:
+            return False
+        level = _children(level, nested, kinds)
+    return False
+
+
+def _children(level: list[Any], nested: set[type], kinds: set[type]) -> list[Any]:
+    holders = level if nested == kinds else [v for v in level if type(v) in nested]
+    children = list(chain.from_iterable(holders))
+    if dict in nested:
+        children.extend(chain.from_iterable(v.values() for v in holders if type(v) is dict))
+    return children
+
+
+def encode(value: Any) -> bytes:
+    """The payload of one value (often a big list); raises SerializationError naming the type."""
+    if is_plain((value,)):
+        try:
+            return MARSHAL + marshal.dumps(value, MARSHAL_VERSION)
+        except ValueError:
+            pass  # deeper than marshal goes, or containing itself
+    return PICKLE + dump_pickle(value)
+
+
+def encode_records(values: list[Any], timestamps: list[int] | None) -> bytes:
+    """The payload of a batch of records with their event times (one per value, or None)."""
+    if is_plain(values):
+        try:
+            return MARSHAL + marshal.dumps((values, timestamps), MARSHAL_VERSION)
+        except ValueError:
+            pass
+    return PICKLE + dump_pickle((values, timestamps))
+
+
+def decode(payload: bytes | memoryview) -> Any:
+    """The value of a payload made by `encode` or `encode_records`."""
+    codec = payload[:1]
+    body = memoryview(payload)[1:]
+    if codec == MARSHAL:
+        return marshal.loads(body)
+    if codec == PICKLE:
+        return pickle.loads(body)
+    raise SerializationError(f"unknown codec {bytes(codec)!r} at the start of a payload")
+
+
+def dump_pickle(value: Any) -> bytes:
+    """Pickle 5, by value where a class or function cannot be imported by name."""
+    try:
+        return pickle.dumps(value, 5)
+    except Exception:
+        return _by_value(value)
+
+
+def _by_value(value: Any) -> bytes:
+    try:
+        return bytes(cloudpickle.dumps(value, 5))
+    except Exception as error:
+        raise SerializationError(
+            f"cannot serialize a record or state value of type {type(value).__qualname__}: {error}"
+        ) from error
+
+
+class _Finder(cloudpickle.Pickler):  # type: ignore[misc]
+    """Remembers the object at which pickling stopped."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, 5)
+        self.trail: list[Any] = []
+
+    def reducer_override(self, obj: Any) -> Any:
+        self.trail.append(obj)
+        return super().reducer_override(obj)
+
+
+def dump_code(value: Any, what: Callable[[], str]) -> bytes:
+    """Pickle a program part by value; on failure name the captured object (``what`` says where)."""
+    file = io.BytesIO()
+    finder = _Finder(file)
+    try:
+        finder.dump(value)
+    except Exception as error:
+        culprit = finder.trail[-1] if finder.trail else value
+        raise SerializationError(
+            f"{what()} cannot be sent to the workers: it captured {_describe(culprit)} "
+            f"({type(error).__name__}: {error}). Create it in open() or pass plain data instead."
+        ) from error
+    return file.getvalue()
+
+
+def _describe(value: Any) -> str:
+    text = repr(value)
+    short = text if len(text) <= 80 else text[:77] + "..."
+    return f"{short} of type {type(value).__module__}.{type(value).__qualname__}"

@@ -1,0 +1,120 @@
+"""Values to bytes and back, for connectors (Flink docs, "Data Sources" and "File Sink")."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, BinaryIO, Generic, TypeVar
+
+__all__ = [
+    "BulkWriter",
+    "BulkWriterFactory",
+    "ByteArraySchema",
+    "DeserializationSchema",
+    "Encoder",
+    "SerializationSchema",
+    "SimpleStringEncoder",
+    "SimpleStringSchema",
+]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class SerializationSchema(ABC, Generic[T_contra]):
+    """Writes one record as bytes."""
+
+    @abstractmethod
+    def serialize(self, value: T_contra) -> bytes:
+        """The bytes of a record."""
+
+
+class DeserializationSchema(ABC, Generic[T_co]):
+    """Reads one record from bytes."""
+
+    @abstractmethod
+    def deserialize(self, message: bytes) -> T_co:
+        """The record."""
+
+
+class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
+    """Text in a character set.
+
+    Example:
+        >>> SimpleStringSchema().deserialize(SimpleStringSchema().serialize("é"))
+        'é'
+    """
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        self.charset = charset
+
+    def serialize(self, value: str) -> bytes:
+        return value.encode(self.charset)
+
+    def deserialize(self, message: bytes) -> str:
+        return message.decode(self.charset)
+
+
+class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
+    """Bytes as they are."""
+
+    def serialize(self, value: bytes) -> bytes:
+        return bytes(value)
+
+    def deserialize(self, message: bytes) -> bytes:
+        return message
+
+
+class Encoder(ABC, Generic[T_contra]):
+    """Writes records one after the other into a file."""
+
+    @abstractmethod
+    def encode(self, element: T_contra) -> bytes:
+        """The bytes of one record, with whatever separates it from the next."""
+
+    def encode_all(self, elements: Sequence[T_contra]) -> bytes:
+        """The bytes of several records."""
+        return b"".join(map(self.encode, elements))
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> SimpleStringEncoder:
+        """One line per record: its ``str``."""
+        return SimpleStringEncoder(charset_name)
+
+
+class SimpleStringEncoder(Encoder[Any]):
+    """One line per record: its ``str``."""
+
+    def __init__(self, charset_name: str = "UTF-8") -> None:
+        self.charset_name = charset_name
+
+    def encode(self, element: Any) -> bytes:
+        return f"{element}\n".encode(self.charset_name)
+
+    def encode_all(self, elements: Sequence[Any]) -> bytes:
+        return "".join([f"{element}\n" for element in elements]).encode(self.charset_name)
+
+
+class BulkWriter(ABC, Generic[T_contra]):
+    """Writes a file that is only complete when it is finished (Parquet, for example)."""
+
+    @abstractmethod
+    def add_elements(self, elements: Sequence[T_contra]) -> None:
+        """Write records."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Hand on what is buffered, so that the file's size can be seen."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Write what the file ends with; does not close it."""
+
+
+class BulkWriterFactory(ABC, Generic[T]):
+    """Creates the writer of a file. Must be picklable."""
+
+    @abstractmethod
+    def create(self, stream: BinaryIO) -> BulkWriter[T]:
+        """A writer into an open file."""

@@ -1,0 +1,114 @@
+"""Sinks in two phases: writers in subtasks, a committer that makes their work visible.
+
+In each epoch a `SinkWriter` is created in its subtask, takes batches of values and ends with
+`prepare_commit`: the *committables* it returns become part of the checkpoint. Only after the
+checkpoint is durable does the `Committer` get them. After a crash it may get the same ones
+again, so committing must be idempotent. Semantics: Flink docs, "Data Sinks"; FLIP-143.
+
+Example: a complete exactly-once sink that writes one text file per subtask and checkpoint::
+
+    class Lines(Sink[str]):
+        def __init__(self, directory: str) -> None:
+            self.directory = directory
+
+        def create_writer(self, context, state):
+            return LinesWriter(self.directory, context.attempt)
+
+        def create_committer(self) -> Committer:
+            return LinesCommitter()
+
+    class LinesWriter(SinkWriter[str]):
+        def __init__(self, directory: str, attempt: str) -> None:
+            self.final = os.path.join(directory, attempt + ".txt")
+            self.lines: list[str] = []
+
+        def write(self, values, timestamps) -> None:
+            self.lines.extend(values)
+
+        def prepare_commit(self, end_of_input: bool):
+            if not self.lines:
+                return []
+            with open(self.final + ".pending", "w") as file:
+                file.writelines(line + "\\n" for line in self.lines)
+            return [self.final]
+
+    class LinesCommitter(Committer):
+        def commit(self, committables) -> None:
+            for final in committables:
+                if os.path.exists(final + ".pending"):
+                    os.replace(final + ".pending", final)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+@dataclass
+class WriterContext:
+    """What a writer may ask about the subtask and epoch it works for."""
+
+    subtask_index: int
+    parallelism: int
+    run_id: str
+    """Identifies this run of the job; part of every visible name, so that forks never collide."""
+    attempt: str
+    """Unique for this attempt of this epoch (run, epoch, try, task attempt): a name made with it
+    can never be written by a zombie of another attempt."""
+    epoch: int
+    now: int
+    """Processing time at the start of the epoch, ms since the epoch."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """Survives from epoch to epoch in this worker, for connections; may be empty at any time."""
+
+
+class SinkWriter(ABC, Generic[T]):
+    """Writes what one subtask gets in one epoch."""
+
+    @abstractmethod
+    def write(self, values: list[T], timestamps: list[int] | None) -> None:
+        """Take a batch; ``timestamps`` in ms since the epoch, one per value, or None."""
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        """Make this epoch's work durable and return what the committer needs (picklable)."""
+        return ()
+
+    def snapshot_state(self) -> Any:
+        """What the writer of the next epoch goes on with (picklable, small), or None."""
+        return None
+
+    def next_wakeup(self) -> int | None:
+        """When (ms since the epoch) this writer wants an epoch even without data, or None."""
+        return None
+
+    def close(self) -> None:
+        """Release files and connections; also called when the epoch failed."""
+
+
+class Committer(ABC):
+    """Makes prepared work visible; runs in the driver after the checkpoint is durable."""
+
+    @abstractmethod
+    def commit(self, committables: Sequence[Any]) -> None:
+        """Commit all of them. Idempotent: any of them may have been committed before."""
+
+    def close(self) -> None:
+        """Release connections."""
+
+
+class Sink(ABC, Generic[T_contra]):
+    """Where a stream goes. Must be picklable."""
+
+    @abstractmethod
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+        """A writer for one epoch; ``state`` is the previous writer's `snapshot_state`."""
+
+    def create_committer(self) -> Committer | None:
+        """The committer, or None when the writers' work needs no commit (at-least-once)."""
+        return None

@@ -1,0 +1,152 @@
+"""Triggers: when a window emits its result (Flink docs, "Windows", section Triggers)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from millrace.common.time_window import TimeWindow
+
+if TYPE_CHECKING:
+    from millrace.common.metrics import MetricGroup
+    from millrace.common.state import State, StateDescriptor
+
+__all__ = ["EventTimeTrigger", "Trigger", "TriggerResult"]
+
+T_contra = TypeVar("T_contra", contravariant=True)
+W_contra = TypeVar("W_contra", contravariant=True)
+
+
+class TriggerResult(Enum):
+    """What happens to a window: (emit its result, delete its elements)."""
+
+    CONTINUE = (False, False)
+    FIRE_AND_PURGE = (True, True)
+    FIRE = (True, False)
+    PURGE = (False, True)
+
+    def is_fire(self) -> bool:
+        """Whether the window emits."""
+        return self.value[0]
+
+    def is_purge(self) -> bool:
+        """Whether its elements are deleted."""
+        return self.value[1]
+
+
+class Trigger(ABC, Generic[T_contra, W_contra]):
+    """Decides when a window of one key emits. Keeps nothing in itself, only in the context."""
+
+    class TriggerContext(ABC):
+        """Clocks, timers and state of the current key and window. Times are ms since the epoch."""
+
+        @abstractmethod
+        def get_current_processing_time(self) -> int:
+            """The machine's time."""
+
+        @abstractmethod
+        def get_current_watermark(self) -> int:
+            """The event-time watermark."""
+
+        @abstractmethod
+        def get_metric_group(self) -> MetricGroup:
+            """Where to report metrics."""
+
+        @abstractmethod
+        def register_processing_time_timer(self, time: int) -> None:
+            """Call `Trigger.on_processing_time` at that time."""
+
+        @abstractmethod
+        def register_event_time_timer(self, time: int) -> None:
+            """Call `Trigger.on_event_time` when the watermark reaches that time."""
+
+        @abstractmethod
+        def delete_processing_time_timer(self, time: int) -> None:
+            """Forget that timer."""
+
+        @abstractmethod
+        def delete_event_time_timer(self, time: int) -> None:
+            """Forget that timer."""
+
+        @abstractmethod
+        def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
+            """State of the current key and window."""
+
+    class OnMergeContext(TriggerContext):
+        """What a trigger may do when windows became one."""
+
+        @abstractmethod
+        def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+            """Merge that state of all the windows into the state of the new one."""
+
+    @abstractmethod
+    def on_element(
+        self, element: T_contra, timestamp: int, window: W_contra, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Called for every element that is added to the window."""
+
+    @abstractmethod
+    def on_processing_time(
+        self, time: int, window: W_contra, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Called when a processing-time timer fires."""
+
+    @abstractmethod
+    def on_event_time(
+        self, time: int, window: W_contra, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Called when an event-time timer fires."""
+
+    def can_merge(self) -> bool:
+        """Whether the trigger works with merging windows (sessions)."""
+        return False
+
+    @abstractmethod
+    def on_merge(self, window: W_contra, ctx: Trigger.OnMergeContext) -> None:
+        """Called when several windows became ``window``."""
+
+    @abstractmethod
+    def clear(self, window: W_contra, ctx: Trigger.TriggerContext) -> None:
+        """Delete timers and state of the window; called when it is gone."""
+
+
+class EventTimeTrigger(Trigger[Any, TimeWindow]):
+    """Fires when the watermark passes the end of the window."""
+
+    @staticmethod
+    def create() -> EventTimeTrigger:
+        """The trigger."""
+        return EventTimeTrigger()
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        if window.max_timestamp() <= ctx.get_current_watermark():
+            return TriggerResult.FIRE
+        ctx.register_event_time_timer(window.max_timestamp())
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(
+        self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_event_time(
+        self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
+        # At or before the watermark, `on_element` fires the merged window at once.
+        if window.max_timestamp() > ctx.get_current_watermark():
+            ctx.register_event_time_timer(window.max_timestamp())
+
+    def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(window.max_timestamp())
+
+    def __repr__(self) -> str:
+        return "EventTimeTrigger()"

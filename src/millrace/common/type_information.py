@@ -1,0 +1,88 @@
+"""What every type can tell about itself, and the types that need no conversion."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["BasicTypeInfo", "PickledBytesTypeInfo", "TypeInformation"]
+
+PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "STRING": (str,),
+    "CHAR": (str,),
+    "BOOLEAN": (bool,),
+    "BYTE": (int,),
+    "SHORT": (int,),
+    "INT": (int,),
+    "LONG": (int,),
+    "BIG_INT": (int,),
+    "FLOAT": (float, int),
+    "DOUBLE": (float, int),
+}
+
+
+class TypeInformation(ABC):
+    """Describes the values of a stream, a key or a state."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """As it is shown to people, for example ``LIST(LONG)``."""
+
+    @property
+    def is_immutable(self) -> bool:
+        """Whether a value may be shared, because nobody can change it."""
+        return True
+
+    @abstractmethod
+    def accepts(self, value: Any) -> bool:
+        """Whether ``value`` looks like one of this type: quick, not deep, for error messages."""
+
+    def need_conversion(self) -> bool:
+        """Whether the internal form differs from the Python value."""
+        return False
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """The value as numbers, strings, bytes, tuples, lists and dicts only; None stays None."""
+        return obj
+
+    def from_internal_type(self, obj: Any) -> Any:
+        """The value again."""
+        return obj
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BasicTypeInfo(TypeInformation):
+    """Numbers, strings and booleans."""
+
+    label: str
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    def accepts(self, value: Any) -> bool:
+        is_bool = isinstance(value, bool)
+        return is_bool == (self.label == "BOOLEAN") and isinstance(value, PYTHON_TYPES[self.label])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PickledBytesTypeInfo(TypeInformation):
+    """Anything that can be pickled: the type of what has none."""
+
+    @property
+    def name(self) -> str:
+        return "PICKLED_BYTE_ARRAY"
+
+    @property
+    def is_immutable(self) -> bool:
+        return False
+
+    def accepts(self, value: Any) -> bool:
+        return True

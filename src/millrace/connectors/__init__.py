@@ -1,0 +1,46 @@
+"""Sources and sinks, one concept per file."""
+
+from __future__ import annotations
+
+from millrace.connectors.bucket_assigner import BucketAssigner, BucketContext
+from millrace.connectors.collection import CollectionSource
+from millrace.connectors.data_generator import DataGeneratorSource
+from millrace.connectors.errors import (
+    ConnectorError,
+    PartFileError,
+    SocketSourceError,
+    SourceFileError,
+)
+from millrace.connectors.file_sink import FileSink, StreamingFileSink
+from millrace.connectors.file_source import FileSource, FileSourceBuilder
+from millrace.connectors.number_sequence import NumberSequenceSource
+from millrace.connectors.orphans import sweep_orphans, work_files_in_use
+from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.connectors.rate_limiter import RateLimiterStrategy
+from millrace.connectors.rolling_policy import PartFileInfo, RollingPolicy
+from millrace.connectors.sink_function import SinkFunctionSink
+from millrace.connectors.socket import SocketTextSource
+
+__all__ = [
+    "BucketAssigner",
+    "BucketContext",
+    "CollectionSource",
+    "ConnectorError",
+    "DataGeneratorSource",
+    "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "NumberSequenceSource",
+    "OutputFileConfig",
+    "PartFileError",
+    "PartFileInfo",
+    "RateLimiterStrategy",
+    "RollingPolicy",
+    "SinkFunctionSink",
+    "SocketSourceError",
+    "SocketTextSource",
+    "SourceFileError",
+    "StreamingFileSink",
+    "sweep_orphans",
+    "work_files_in_use",
+]

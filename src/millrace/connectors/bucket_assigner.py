@@ -1,0 +1,170 @@
+"""Which directory a record is written to. Flink docs: "FileSystem", Bucket Assignment."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Generic, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.errors import ConnectorError
+from millrace.connectors.file_listing import is_hidden
+
+__all__ = ["BucketAssigner", "BucketContext", "CallableBucketAssigner"]
+
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketContext:
+    """What is known about a record when its bucket is chosen; times in ms since the epoch."""
+
+    processing_time: int
+    event_timestamp: int | None = None
+
+    def timestamp(self) -> int | None:
+        """Event time of the record; None if it has none."""
+        return self.event_timestamp
+
+    def current_processing_time(self) -> int:
+        """Processing time at the start of the epoch."""
+        return self.processing_time
+
+
+class BucketAssigner(ABC, Generic[T_contra]):
+    """Names the directory, relative to the sink's base path, that a record goes to.
+
+    >>> class ByOrigin(BucketAssigner[dict]):
+    ...     def get_bucket_id(self, value, context):
+    ...         return f"origin={value['origin']}"
+    >>> ByOrigin().get_bucket_id({"origin": "JFK"}, BucketContext(0))
+    'origin=JFK'
+    """
+
+    @abstractmethod
+    def get_bucket_id(self, value: T_contra, context: BucketContext) -> str:
+        """The directory; an empty string is the base path itself."""
+
+    def group(
+        self, values: list[Any], timestamps: Sequence[int] | None, now: int
+    ) -> dict[str, list[Any]]:
+        """The values of a batch by bucket, in their order."""
+        groups: dict[str, list[Any]] = {}
+        context = BucketContext(now)
+        for index, value in enumerate(values):
+            if timestamps is not None:
+                context = BucketContext(now, timestamps[index])
+            groups.setdefault(self.get_bucket_id(value, context), []).append(value)
+        return groups
+
+    @staticmethod
+    def base_path_bucket_assigner() -> BucketAssigner[Any]:
+        """Everything goes to the base path itself."""
+        return BasePathBucketAssigner()
+
+    @staticmethod
+    def date_time_bucket_assigner(
+        format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None
+    ) -> BucketAssigner[Any]:
+        """A directory for each period of processing time (the default).
+
+        Args:
+            format_str: Java's pattern letters ``yyyy MM dd HH mm ss``, or `strftime` codes.
+            timezone_id: for example ``Europe/Berlin``; None is UTC, so that every machine agrees.
+
+        Raises:
+            JobDefinitionError: the format or the time zone is unknown.
+
+        >>> assigner = BucketAssigner.date_time_bucket_assigner("yyyy/MM/dd")
+        >>> assigner.get_bucket_id("any", BucketContext(86_400_000))
+        '1970/01/02'
+        """
+        return DateTimeBucketAssigner(strftime_pattern(format_str), require_timezone(timezone_id))
+
+
+class BasePathBucketAssigner(BucketAssigner[Any]):
+    """The base path for all."""
+
+    def get_bucket_id(self, value: Any, context: BucketContext) -> str:
+        return ""
+
+    def group(
+        self, values: list[Any], timestamps: Sequence[int] | None, now: int
+    ) -> dict[str, list[Any]]:
+        return {"": values}
+
+
+class DateTimeBucketAssigner(BucketAssigner[Any]):
+    """A directory per period of processing time, which stands still within an epoch."""
+
+    def __init__(self, pattern: str, timezone: tzinfo) -> None:
+        self._pattern = pattern
+        self._timezone = timezone
+
+    def get_bucket_id(self, value: Any, context: BucketContext) -> str:
+        time = datetime.fromtimestamp(context.processing_time / 1000, self._timezone)
+        return time.strftime(self._pattern)
+
+    def group(
+        self, values: list[Any], timestamps: Sequence[int] | None, now: int
+    ) -> dict[str, list[Any]]:
+        return {self.get_bucket_id(None, BucketContext(now)): values}
+
+
+class CallableBucketAssigner(BucketAssigner[Any]):
+    """A function of the value and its `BucketContext`."""
+
+    def __init__(self, function: Callable[[Any, BucketContext], str]) -> None:
+        self._function = function
+
+    def get_bucket_id(self, value: Any, context: BucketContext) -> str:
+        return self._function(value, context)
+
+
+def require_bucket_id(bucket: Any) -> str:
+    """The bucket, if files in it lie below the base path and are visible to readers.
+
+    Raises:
+        ConnectorError: it is not such a relative path.
+    """
+    if bucket == "":
+        return ""
+    # An absolute path has an empty first part, and the one upwards begins with a dot.
+    parts = bucket.split("/") if isinstance(bucket, str) else [""]
+    if any(not part or is_hidden(part) for part in parts):
+        raise ConnectorError(
+            f"{bucket!r} cannot be a bucket: a bucket assigner returns a relative path whose "
+            "directories do not begin with '.' or '_' (readers ignore those)"
+        )
+    return str(bucket)
+
+
+def strftime_pattern(pattern: str) -> str:
+    """A Java date pattern in `strftime` codes; what has such codes already stays."""
+    if "%" in pattern:
+        return pattern
+    translated = re.sub("|".join(_JAVA_CODES), lambda match: _JAVA_CODES[match[0]], pattern)
+    unknown = re.search(r"(?<!%)[A-Za-z]", translated)
+    if unknown:
+        raise JobDefinitionError(
+            f"the date format {pattern!r} may use yyyy, MM, dd, HH, mm and ss (or strftime codes "
+            f"such as %Y), not {unknown[0]!r}"
+        )
+    return translated
+
+
+_JAVA_CODES = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+
+
+def require_timezone(timezone_id: str | None) -> tzinfo:
+    """The time zone of that name."""
+    if timezone_id is None:
+        return UTC
+    try:
+        return ZoneInfo(timezone_id)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise JobDefinitionError(f"{timezone_id!r} is not a known time zone") from None

@@ -1,0 +1,60 @@
+"""The file sink's committer: gives finished parts the names that readers see."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from millrace.common.sink import Committer
+from millrace.connectors.durable_files import delete_if_there, sync_directories
+from millrace.connectors.errors import PartFileError
+from millrace.connectors.part_file import ObsoleteChunks, PartCommittable
+
+__all__ = ["FileCommitter"]
+
+
+class FileCommitter(Committer):
+    """Renames pending parts; chunks go only after the renames are on the disk."""
+
+    def commit(self, committables: Sequence[PartCommittable | ObsoleteChunks]) -> None:
+        parts = [item for item in committables if isinstance(item, PartCommittable)]
+        for part in parts:
+            publish(part)
+        sync_directories(os.path.dirname(part.final) for part in parts)
+        for item in committables:
+            for path in item.obsolete if isinstance(item, PartCommittable) else item.paths:
+                delete_if_there(path)
+
+
+def publish(part: PartCommittable) -> None:
+    """Move a part to its final name, unless that was done before.
+
+    Raises:
+        PartFileError: the part is gone, damaged, or another file has its name.
+    """
+    pending, final = _size(part.pending), _size(part.final)
+    if pending is None and final is None:
+        raise PartFileError(
+            part.final,
+            f"it is gone, and so is {part.pending} that it is made from. Was it moved or deleted "
+            "before the checkpoint was committed? Put it back under either name, then resume",
+        )
+    if pending is not None and final is not None:
+        raise PartFileError(
+            part.final,
+            f"it exists already, so {part.pending} was not moved there. Two sinks that write to "
+            "one directory need different prefixes (OutputFileConfig)",
+        )
+    found = final if pending is None else pending
+    if found != part.length:
+        path = part.final if pending is None else part.pending
+        raise PartFileError(path, f"it has {found} bytes, but {part.length} were written")
+    if pending is not None:
+        os.replace(part.pending, part.final)
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,158 @@
+"""A sink that writes files, exactly once. Flink docs: "FileSystem", File Sink."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.serialization import BulkWriterFactory, Encoder
+from millrace.common.sink import Committer, Sink, SinkWriter, WriterContext
+from millrace.connectors.bucket_assigner import (
+    BucketAssigner,
+    BucketContext,
+    CallableBucketAssigner,
+)
+from millrace.connectors.file_committer import FileCommitter
+from millrace.connectors.file_listing import local_path
+from millrace.connectors.file_writer import FileSinkSettings, FileWriter
+from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.connectors.part_writer import BulkParts, PartFormat, RowParts
+from millrace.connectors.rolling_policy import RollingPolicy
+
+__all__ = ["BulkFormatBuilder", "FileSink", "RowFormatBuilder", "StreamingFileSink"]
+
+
+class FileSink(Sink[Any]):
+    """Writes part files below a path; readers see each part once, whole, after its checkpoint.
+
+    Until then parts have names that begin with a dot, which Spark, Flink and Hive ignore. Part
+    files are called ``<prefix>-<run>-<subtask>-<counter><suffix>``. Driver and workers must see
+    the same path: with several machines, a shared mount.
+
+    >>> from millrace.formats.json import JsonLinesEncoder
+    >>> sink = (
+    ...     FileSink.for_row_format("/data/out", JsonLinesEncoder())
+    ...     .with_bucket_assigner(lambda value, context: f"day={value['day']}")
+    ...     .with_rolling_policy(RollingPolicy.default_rolling_policy(part_size=64 << 20))
+    ...     .with_output_file_config(OutputFileConfig.builder().with_part_suffix(".json").build())
+    ...     .build()
+    ... )
+    """
+
+    def __init__(self, settings: FileSinkSettings) -> None:
+        self._settings = settings
+
+    @staticmethod
+    def for_row_format(
+        base_path: str | os.PathLike[str], encoder: Encoder[Any]
+    ) -> RowFormatBuilder:
+        """A builder for parts that an encoder writes record by record: text, CSV, JSON lines.
+
+        By default a part ends after 128 MiB, 60 s, or 60 s without a record.
+
+        Raises:
+            JobDefinitionError: not a local path, or not an encoder.
+        """
+        if not isinstance(encoder, Encoder):
+            raise JobDefinitionError(
+                f"for_row_format takes an Encoder, for example Encoder.simple_string_encoder(), "
+                f"CsvEncoder or JsonLinesEncoder; got {encoder!r}"
+            )
+        return RowFormatBuilder(base_path, RowParts(encoder))
+
+    @staticmethod
+    def for_bulk_format(
+        base_path: str | os.PathLike[str], writer_factory: BulkWriterFactory[Any]
+    ) -> BulkFormatBuilder:
+        """A builder for parts that are written as a whole, such as Parquet: one per checkpoint.
+
+        Raises:
+            JobDefinitionError: not a local path, or not a writer factory.
+        """
+        if not isinstance(writer_factory, BulkWriterFactory):
+            raise JobDefinitionError(
+                "for_bulk_format takes a BulkWriterFactory, for example "
+                f"ParquetBulkWriters.for_row_type(row_type); got {writer_factory!r}"
+            )
+        return BulkFormatBuilder(base_path, BulkParts(writer_factory))
+
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+        return FileWriter(self._settings, context, state)
+
+    def create_committer(self) -> Committer:
+        return FileCommitter()
+
+
+StreamingFileSink = FileSink
+
+
+class BulkFormatBuilder:
+    """Collects the options of a `FileSink`; its parts end with each checkpoint."""
+
+    def __init__(self, base_path: str | os.PathLike[str], part_format: PartFormat) -> None:
+        self._settings = FileSinkSettings(
+            local_path(base_path),
+            part_format,
+            BucketAssigner.date_time_bucket_assigner(),
+            RollingPolicy.on_checkpoint_rolling_policy(),
+            OutputFileConfig(),
+        )
+
+    def with_bucket_assigner(
+        self, bucket_assigner: BucketAssigner[Any] | Callable[[Any, BucketContext], str]
+    ) -> Self:
+        """Choose directories: an assigner, or a function of the value and a `BucketContext`.
+
+        Raises:
+            JobDefinitionError: it is neither.
+        """
+        if not isinstance(bucket_assigner, BucketAssigner):
+            if not callable(bucket_assigner):
+                raise JobDefinitionError(f"{bucket_assigner!r} is not a bucket assigner")
+            bucket_assigner = CallableBucketAssigner(bucket_assigner)
+        self._settings = replace(self._settings, bucket_assigner=bucket_assigner)
+        return self
+
+    def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
+        """Choose prefix and suffix of the part files."""
+        self._settings = replace(self._settings, output_file_config=output_file_config)
+        return self
+
+    def with_rolling_policy(self, policy: RollingPolicy) -> Self:
+        """Choose when parts end.
+
+        Raises:
+            JobDefinitionError: not a policy, or one that bulk formats cannot follow.
+        """
+        if policy != RollingPolicy.on_checkpoint_rolling_policy():
+            raise JobDefinitionError(
+                "bulk formats such as Parquet cannot go on with a file in another epoch, so they "
+                "take RollingPolicy.on_checkpoint_rolling_policy() only"
+            )
+        return self
+
+    def with_bucket_check_interval(self, interval: int) -> Self:
+        """Flink's interval of looking at open parts; not needed here, where a part that is due
+        starts an epoch itself."""
+        return self
+
+    def build(self) -> FileSink:
+        """The sink."""
+        return FileSink(self._settings)
+
+
+class RowFormatBuilder(BulkFormatBuilder):
+    """Collects the options of a `FileSink`; its parts may grow over many checkpoints."""
+
+    def __init__(self, base_path: str | os.PathLike[str], part_format: PartFormat) -> None:
+        super().__init__(base_path, part_format)
+        self.with_rolling_policy(RollingPolicy.default_rolling_policy())
+
+    def with_rolling_policy(self, policy: RollingPolicy) -> Self:
+        if not isinstance(policy, RollingPolicy):
+            raise JobDefinitionError(f"{policy!r} is not a RollingPolicy")
+        self._settings = replace(self._settings, rolling_policy=policy)
+        return self

@@ -1,0 +1,276 @@
+"""A source of files: a fixed set, or directories that are watched. Flink docs: "FileSystem"."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.source import (
+    Boundedness,
+    ReaderContext,
+    Records,
+    Source,
+    SourceReader,
+    SourceSplit,
+    SplitEnumerator,
+)
+from millrace.common.time import Duration, Time, millis
+from millrace.connectors.errors import SourceFileError
+from millrace.connectors.file_listing import list_files, local_path
+from millrace.connectors.index_range import require_at_least
+from millrace.formats.file_format import FileFormat, FileRange, FormatReader
+
+__all__ = ["FileSource", "FileSourceBuilder", "FileSourceSplit"]
+
+T = TypeVar("T")
+
+DEFAULT_SPLIT_SIZE = 64 << 20
+
+
+@dataclass(frozen=True)
+class FileSourceSplit(SourceSplit):
+    """A piece of a file, which had ``size`` bytes when it was found."""
+
+    path: str
+    file_range: FileRange
+    size: int
+
+
+class FilePosition(NamedTuple):
+    """Where the format's reader goes on (None: the start), and whether nothing is left."""
+
+    offset: Any
+    finished: bool
+
+
+class FileSource(Source[T]):
+    """Reads files below some paths, recursively; files named ``.*`` and ``_*`` are ignored.
+
+    Large files of text and JSON lines are read in pieces by several subtasks, so are the row
+    groups of Parquet; compressed files (.gz, .bz2, .xz, .zst) and CSV are read whole. A file must
+    be complete when it appears: write it under a hidden name and rename it. It must stay as it is
+    until it was read.
+
+    >>> from millrace.formats.stream_format import StreamFormat
+    >>> source = FileSource.for_record_stream_format(
+    ...     StreamFormat.text_line_format(), "/data/logs"
+    ... ).monitor_continuously(Duration.of_seconds(5)).build()
+    >>> source.boundedness.name
+    'CONTINUOUS_UNBOUNDED'
+    """
+
+    def __init__(
+        self,
+        file_format: FileFormat[T],
+        paths: Sequence[str],
+        discovery_interval: int | None = None,
+        split_size: int = DEFAULT_SPLIT_SIZE,
+    ) -> None:
+        self._format = file_format
+        self._paths = tuple(paths)
+        self._discovery_interval = discovery_interval
+        self._split_size = split_size
+
+    @staticmethod
+    def for_record_stream_format(
+        stream_format: FileFormat[T], *paths: str | os.PathLike[str]
+    ) -> FileSourceBuilder[T]:
+        """A builder of a source of text, CSV or JSON lines.
+
+        Raises:
+            JobDefinitionError: no paths, not a format, or not a local path.
+        """
+        return FileSourceBuilder(stream_format, paths)
+
+    @staticmethod
+    def for_bulk_file_format(
+        bulk_format: FileFormat[T], *paths: str | os.PathLike[str]
+    ) -> FileSourceBuilder[T]:
+        """A builder of a source of Parquet files.
+
+        Raises:
+            JobDefinitionError: no paths, not a format, or not a local path.
+        """
+        return FileSourceBuilder(bulk_format, paths)
+
+    @property
+    def boundedness(self) -> Boundedness:
+        if self._discovery_interval is None:
+            return Boundedness.BOUNDED
+        return Boundedness.CONTINUOUS_UNBOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return FileEnumerator(self._format, self._paths, self._discovery_interval, self._split_size)
+
+    def create_reader(
+        self, split: FileSourceSplit, position: Any, context: ReaderContext
+    ) -> SourceReader[T]:
+        return FileSplitReader(split, self._format, position)
+
+
+class FileSourceBuilder(Generic[T]):
+    """Collects the options of a `FileSource`."""
+
+    def __init__(self, file_format: FileFormat[T], paths: Sequence[str | os.PathLike[str]]) -> None:
+        if not isinstance(file_format, FileFormat):
+            raise JobDefinitionError(
+                f"a FileSource takes a format such as StreamFormat.text_line_format() first, then "
+                f"paths; got {file_format!r}"
+            )
+        if not paths:
+            raise JobDefinitionError("a FileSource needs at least one path")
+        self._format = file_format
+        self._paths = [local_path(path) for path in paths]
+        self._discovery_interval: int | None = None
+        self._split_size = DEFAULT_SPLIT_SIZE
+
+    def monitor_continuously(
+        self, discovery_interval: Duration | Time | timedelta
+    ) -> FileSourceBuilder[T]:
+        """Look for new files at this interval; the source is unbounded.
+
+        Raises:
+            JobDefinitionError: the interval is not positive.
+        """
+        interval = millis(discovery_interval)
+        if interval <= 0:
+            raise JobDefinitionError(f"the discovery interval must be positive, not {interval} ms")
+        self._discovery_interval = interval
+        return self
+
+    def process_static_file_set(self) -> FileSourceBuilder[T]:
+        """Read the files that are there when the job starts, then end (the default)."""
+        self._discovery_interval = None
+        return self
+
+    def set_split_size(self, split_size: int) -> FileSourceBuilder[T]:
+        """Cut files into pieces of about this many bytes (default 64 MiB).
+
+        Raises:
+            JobDefinitionError: it is not at least 1.
+        """
+        require_at_least(1, split_size=split_size)
+        self._split_size = split_size
+        return self
+
+    def build(self) -> FileSource[T]:
+        """The source."""
+        return FileSource(self._format, self._paths, self._discovery_interval, self._split_size)
+
+
+class FileEnumerator(SplitEnumerator):
+    """Lists files and remembers the paths it has seen: that is its state."""
+
+    def __init__(
+        self,
+        file_format: FileFormat[Any],
+        paths: Sequence[str],
+        discovery_interval: int | None,
+        split_size: int,
+    ) -> None:
+        self._format = file_format
+        self._paths = paths
+        self._interval = discovery_interval
+        self._split_size = split_size
+        self._seen: frozenset[str] | None = None
+        self._last_discovery: int | None = None
+
+    def discover(self, now: int) -> Sequence[SourceSplit]:
+        if self.no_more_splits():
+            return ()
+        seen = self._seen or frozenset()
+        files = dict.fromkeys(file for path in self._paths for file in list_files(path))
+        found = {file: self._splits(file) for file in files if file not in seen}
+        self._seen = seen.union(found) if found else seen
+        self._last_discovery = now
+        return [split for splits in found.values() for split in splits]
+
+    def no_more_splits(self) -> bool:
+        return self._interval is None and self._seen is not None
+
+    def next_discovery(self, now: int) -> int | None:
+        if self._interval is None:
+            return None
+        return now if self._last_discovery is None else self._last_discovery + self._interval
+
+    def snapshot_state(self) -> frozenset[str] | None:
+        return self._seen
+
+    def restore_state(self, state: frozenset[str] | None) -> None:
+        self._seen = state
+
+    def _splits(self, path: str) -> list[FileSourceSplit]:
+        with explained(path, "found"):
+            size = os.path.getsize(path)
+            ranges = self._format.ranges(path, size, self._split_size)
+        return [FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, size) for r in ranges]
+
+
+class FileSplitReader(SourceReader[T]):
+    """Reads one piece of a file, which it opens when it is first asked for records."""
+
+    def __init__(
+        self, split: FileSourceSplit, file_format: FileFormat[T], position: FilePosition | None
+    ) -> None:
+        self._split = split
+        self._format = file_format
+        self._position = position or FilePosition(None, finished=False)
+        self._reader: FormatReader[T] | None = None
+
+    def read(self, max_records: int) -> Records[T]:
+        if self._position.finished:
+            return Records([])
+        with explained(self._split.path, f"after position {self._position.offset}"):
+            reader = self._reader or self._open()
+            values = reader.read(max_records)
+            self._position = FilePosition(reader.position(), reader.finished())
+            if self._position.finished:
+                self._check_size()
+        return Records(values)
+
+    def position(self) -> FilePosition:
+        return self._position
+
+    def finished(self) -> bool:
+        return self._position.finished
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _open(self) -> FormatReader[T]:
+        self._check_size()
+        split = self._split
+        self._reader = self._format.open(split.path, split.file_range, self._position.offset)
+        return self._reader
+
+    def _check_size(self) -> None:
+        size = os.path.getsize(self._split.path)
+        if size < self._split.size:
+            raise SourceFileError(
+                self._split.path,
+                f"it shrank from {self._split.size} to {size} bytes since it was found; files "
+                "must not change until they were read",
+            )
+
+
+@contextmanager
+def explained(path: str, where: str) -> Iterator[None]:
+    """Name the file in whatever goes wrong with it."""
+    try:
+        yield
+    except FileNotFoundError:
+        reason = "it vanished since it was found; files must stay until they were read"
+        raise SourceFileError(path, reason) from None
+    except SerializationError as error:
+        raise SourceFileError(path, f"{where}: {error}") from error
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise SourceFileError(path, f"{where}: {error}") from error

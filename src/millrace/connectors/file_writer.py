@@ -1,0 +1,125 @@
+"""The file sink's writer: sorts records into parts, and decides which of them are finished."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.sink import SinkWriter, WriterContext
+from millrace.connectors.bucket_assigner import BucketAssigner, require_bucket_id
+from millrace.connectors.chunk_file import discard
+from millrace.connectors.durable_files import make_durable_directory, sync_directories
+from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.connectors.part_file import FileWriterState, OpenPart, PartNames
+from millrace.connectors.part_writer import PartFormat, PartWriter
+from millrace.connectors.rolling_policy import RollingPolicy
+
+__all__ = ["FileSinkSettings", "FileWriter"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSinkSettings:
+    """What a file sink was built with."""
+
+    base_path: str
+    part_format: PartFormat
+    bucket_assigner: BucketAssigner[Any]
+    rolling_policy: RollingPolicy
+    output_file_config: OutputFileConfig
+
+
+class FileWriter(SinkWriter[Any]):
+    """Writes one subtask's records of one epoch."""
+
+    def __init__(
+        self, settings: FileSinkSettings, context: WriterContext, state: FileWriterState | None
+    ) -> None:
+        self._settings = settings
+        self._now = context.now
+        self._names = PartNames(
+            settings.output_file_config, context.run_id, context.subtask_index, context.attempt
+        )
+        self._next_counter = state.next_counter if state else 0
+        self._parts = {p.bucket: self._part_writer(p) for p in (state.parts if state else ())}
+        self._open_parts: list[OpenPart] = []
+        self._committables: list[Any] = []
+        self._directories: set[str] = set()
+        self._work_files: list[str] = []
+        self._prepared = False
+
+    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if not values:
+            return
+        settings = self._settings
+        groups = settings.bucket_assigner.group(values, timestamps, self._now)
+        for bucket, group in groups.items():
+            part = self._parts.get(bucket) or self._begin(bucket)
+            part.write(group, settings.part_format, self._now)
+            if settings.rolling_policy.should_roll_on_size(part.info):
+                self._roll(bucket)
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        for bucket in list(self._parts):
+            if end_of_input or self._is_due(self._parts[bucket]):
+                self._roll(bucket)
+            else:
+                self._keep(bucket)
+        sync_directories(self._directories)
+        self._prepared = True
+        return self._committables
+
+    def snapshot_state(self) -> FileWriterState:
+        return FileWriterState(self._next_counter, tuple(self._open_parts))
+
+    def next_wakeup(self) -> int | None:
+        policy = self._settings.rolling_policy
+        infos = [self._part_writer(part).info for part in self._open_parts]
+        times = [policy.roll_time(info) for info in infos]
+        return min((time for time in times if time is not None), default=None)
+
+    def close(self) -> None:
+        if not self._prepared:
+            work_files = [path for part in self._parts.values() for path in part.work_files]
+            discard(self._work_files + work_files)
+
+    def _begin(self, bucket: str) -> PartWriter:
+        directory = self._directory(require_bucket_id(bucket))
+        make_durable_directory(directory)
+        subtask, counter = self._names.subtask, self._next_counter
+        part = OpenPart(bucket, subtask, counter, (), self._now, self._now)
+        self._next_counter += 1
+        return self._parts.setdefault(bucket, self._part_writer(part))
+
+    def _is_due(self, part: PartWriter) -> bool:
+        policy, info = self._settings.rolling_policy, part.info
+        roll_time = policy.roll_time(info)
+        by_time = roll_time is not None and roll_time <= self._now
+        return by_time or policy.should_roll_on_checkpoint(info)
+
+    def _roll(self, bucket: str) -> None:
+        part = self._parts[bucket]
+        self._committables.append(part.close_for_good())
+        self._forget(bucket, part)
+
+    def _keep(self, bucket: str) -> None:
+        part = self._parts[bucket]
+        open_part, obsolete = part.close_for_epoch()
+        self._open_parts.append(open_part)
+        if obsolete is not None:
+            self._committables.append(obsolete)
+        self._forget(bucket, part)
+
+    def _forget(self, bucket: str, part: PartWriter) -> None:
+        del self._parts[bucket]
+        self._work_files += part.work_files
+        if part.work_files:
+            self._directories.add(self._directory(bucket))
+
+    def _part_writer(self, part: OpenPart) -> PartWriter:
+        return PartWriter(self._directory(part.bucket), self._names, part)
+
+    def _directory(self, bucket: str) -> str:
+        base_path = self._settings.base_path
+        return os.path.join(base_path, bucket) if bucket else base_path

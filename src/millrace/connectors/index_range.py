@@ -1,0 +1,69 @@
+"""Splits that are ranges of indices: what collections, number sequences and generators share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import Records, SourceReader, SourceSplit
+
+__all__ = ["IndexRangeReader", "IndexRangeSplit", "index_range_splits", "require_at_least"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class IndexRangeSplit(SourceSplit):
+    """The indices from ``start`` up to, but not including, ``end``."""
+
+    start: int
+    end: int
+
+
+def index_range_splits(start: int, end: int, parts: int) -> list[IndexRangeSplit]:
+    """Cut ``[start, end)`` into at most ``parts`` ranges of nearly equal size, none of them empty.
+
+    >>> [(split.start, split.end) for split in index_range_splits(0, 10, 3)]
+    [(0, 3), (3, 6), (6, 10)]
+    """
+    size = end - start
+    used = min(parts, size)
+    bounds = [start + size * i // used for i in range(used + 1)] if used > 0 else []
+    return [IndexRangeSplit(f"{a}-{b}", a, b) for a, b in pairwise(bounds)]
+
+
+def require_at_least(least: int, **arguments: Any) -> None:
+    """Refuse arguments that are not whole numbers of at least ``least``, by name."""
+    for name, value in arguments.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise JobDefinitionError(f"{name} must be a whole number >= {least}, not {value!r}")
+
+
+class IndexRangeReader(SourceReader[T]):
+    """Reads the indices of one split in order; its position is the next index.
+
+    ``values`` gives the values at the indices of ``[start, end)``.
+    """
+
+    def __init__(
+        self,
+        split: IndexRangeSplit,
+        position: int | None,
+        values: Callable[[int, int], list[T]],
+    ) -> None:
+        self._next = split.start if position is None else position
+        self._end = split.end
+        self._values = values
+
+    def read(self, max_records: int) -> Records[T]:
+        start, self._next = self._next, min(self._end, self._next + max_records)
+        return Records(self._values(start, self._next))
+
+    def position(self) -> int:
+        return self._next
+
+    def finished(self) -> bool:
+        return self._next >= self._end

@@ -1,0 +1,105 @@
+"""The files a file sink writes: names, chunks, and what is handed on about them.
+
+A *part* is a file that readers see in the end. While it grows it is a row of *chunks*, one for
+each epoch that wrote to it, because no attempt may append to what another one wrote: a zombie
+could still be writing. Chunks are hidden, and their names are unique to their attempt.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from millrace.connectors.output_file_config import OutputFileConfig
+
+__all__ = [
+    "Chunk",
+    "FileWriterState",
+    "ObsoleteChunks",
+    "OpenPart",
+    "PartCommittable",
+    "PartNames",
+    "is_work_file",
+]
+
+_WORK_FILE = re.compile(r"\..+-\d+-\d+\.(inprogress|pending|merged)\..+", re.DOTALL)
+
+
+def is_work_file(name: str) -> bool:
+    """Whether a file of this name is a chunk or a pending part of some file sink.
+
+    >>> is_work_file(".part-0-7.inprogress.run-3"), is_work_file(".bashrc")
+    (True, False)
+    """
+    return _WORK_FILE.fullmatch(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PartNames:
+    """Makes the names of one subtask's files in one attempt of an epoch."""
+
+    config: OutputFileConfig
+    run_id: str
+    subtask: int
+    attempt: str
+
+    def final(self, part: OpenPart) -> str:
+        """The name that readers see."""
+        prefix, suffix = self.config.part_prefix, self.config.part_suffix
+        return f"{prefix}-{self.run_id}-{part.subtask}-{part.counter}{suffix}"
+
+    def work(self, part: OpenPart, kind: str) -> str:
+        """A hidden name; ``kind`` is inprogress, pending or merged."""
+        attempt = self.attempt.replace("/", "-")
+        return f".{self.config.part_prefix}-{part.subtask}-{part.counter}.{kind}.{attempt}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A finished piece of a part; ``level`` counts how often it was merged."""
+
+    path: str
+    length: int
+    crc: int
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPart:
+    """A part that is not finished; times in ms since the epoch.
+
+    It keeps the index of the subtask that began it, so that its name stays unique when another
+    subtask goes on with it.
+    """
+
+    bucket: str
+    subtask: int
+    counter: int
+    chunks: tuple[Chunk, ...]
+    creation_time: int
+    last_update_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileWriterState:
+    """What a writer hands to the next epoch's writer."""
+
+    next_counter: int
+    parts: tuple[OpenPart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PartCommittable:
+    """A part to make visible: from its pending to its final name; then the chunks can go."""
+
+    pending: str
+    final: str
+    length: int
+    obsolete: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObsoleteChunks:
+    """Chunks that were merged into another one and can go."""
+
+    paths: tuple[str, ...]

@@ -1,0 +1,222 @@
+"""A source of text from a TCP socket. Flink docs: "Data Sources", socket based."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import socket
+import threading
+import weakref
+from typing import Any, NamedTuple
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import (
+    Boundedness,
+    ReaderContext,
+    Records,
+    Source,
+    SourceReader,
+    SourceSplit,
+    SplitEnumerator,
+    StaticEnumerator,
+)
+from millrace.connectors.errors import SocketSourceError
+from millrace.formats.charset import require_charset
+
+__all__ = ["SocketTextSource"]
+
+_CONNECT_TIMEOUT_S = 10.0
+_RECEIVE_BYTES = 1 << 16
+_CHUNKS_AHEAD = 64
+
+
+class SocketPosition(NamedTuple):
+    """How many records were read, and whether the peer has closed the connection."""
+
+    records: int
+    ended: bool
+
+
+class SocketTextSource(Source[str]):
+    """Pieces of text that a server sends, cut at a delimiter; read by one subtask.
+
+    **At most once**: a socket cannot be read again, so what was received but not processed is
+    lost when the job or a worker fails. For tests and demonstrations. The source ends when the
+    server closes the connection.
+
+    Args:
+        host: the server's host name or address.
+        port: the server's port.
+        delimiter: what ends a record (default: a line feed; a carriage return before it is cut).
+        charset: the encoding of the text.
+
+    Raises:
+        JobDefinitionError: the delimiter is empty or the port out of range.
+        SocketSourceError: the connection fails; raised while the job runs.
+
+    Example, beside a server started with ``nc -lk 9999``::
+
+        lines = env.from_source(SocketTextSource("localhost", 9999), watermarks, "lines")
+    """
+
+    def __init__(self, host: str, port: int, delimiter: str = "\n", charset: str = "utf-8") -> None:
+        if not delimiter:
+            raise JobDefinitionError("a socket source needs a delimiter of at least one character")
+        require_charset(charset)
+        if not 0 < port < 65536:
+            raise JobDefinitionError(f"{port!r} is not a TCP port (1 to 65535)")
+        self._host = host
+        self._port = port
+        self._delimiter = delimiter
+        self._charset = charset
+
+    @property
+    def boundedness(self) -> Boundedness:
+        return Boundedness.CONTINUOUS_UNBOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return StaticEnumerator([SourceSplit(f"{self._host}:{self._port}")])
+
+    def create_reader(
+        self, split: SourceSplit, position: Any, context: ReaderContext
+    ) -> SourceReader[str]:
+        position = position or SocketPosition(0, ended=False)
+        if position.ended:
+            return SocketTextReader(None, position)
+        key = f"socket:{split.split_id}"
+        connection = context.shared.get(key)
+        if connection is None or connection.failed:
+            connection = SocketConnection(self._host, self._port, self._delimiter, self._charset)
+            context.shared[key] = connection
+        return SocketTextReader(connection, position)
+
+
+class SocketTextReader(SourceReader[str]):
+    """Takes what the connection has received so far.
+
+    Closing the reader leaves the connection open: the next epoch's reader goes on with it.
+    """
+
+    def __init__(self, connection: SocketConnection | None, position: SocketPosition) -> None:
+        self._connection = connection
+        self._records, self._ended = position
+
+    def read(self, max_records: int) -> Records[str]:
+        if self._connection is None or self._ended:
+            return Records([])
+        values = self._connection.take(max_records)
+        self._records += len(values)
+        self._ended = self._connection.ended
+        return Records(values)
+
+    def position(self) -> SocketPosition:
+        return SocketPosition(self._records, self._ended)
+
+    def finished(self) -> bool:
+        return self._ended
+
+
+class SocketConnection:
+    """A connection with a thread that receives into a bounded queue, so that reads never wait."""
+
+    def __init__(self, host: str, port: int, delimiter: str, charset: str) -> None:
+        self.ended = False
+        self.failed = False
+        self._end_seen = False
+        self._pending: list[str] = []
+        self._chunks: queue.Queue[list[str] | SocketSourceError | None] = queue.Queue(_CHUNKS_AHEAD)
+        receiver = _Receiver(host, port, delimiter, charset, self._chunks)
+        # The thread knows only the receiver, so dropping the connection ends the thread.
+        self._close = weakref.finalize(self, receiver.stop)
+        threading.Thread(target=receiver.run, name=f"socket {host}:{port}", daemon=True).start()
+
+    def take(self, max_records: int) -> list[str]:
+        """At most ``max_records`` of the records received and not yet taken."""
+        while len(self._pending) < max_records and not self._chunks.empty():
+            chunk = self._chunks.get_nowait()
+            if not isinstance(chunk, list):
+                self._end(chunk)
+                break
+            self._pending += chunk
+        taken, self._pending = self._pending[:max_records], self._pending[max_records:]
+        self.ended = self._end_seen and not self._pending
+        return taken
+
+    def _end(self, error: SocketSourceError | None) -> None:
+        if error is not None:
+            self.failed = True
+            raise error
+        self._end_seen = True
+
+    def close(self) -> None:
+        """End the connection and its thread."""
+        self._close()
+
+
+class _Receiver:
+    """Runs in the connection's thread."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        delimiter: str,
+        charset: str,
+        chunks: queue.Queue[list[str] | SocketSourceError | None],
+    ) -> None:
+        self._address = (host, port)
+        self._delimiter = delimiter.encode(charset)
+        self._charset = charset
+        self._chunks = chunks
+        self._stopped = threading.Event()
+        self._socket: socket.socket | None = None
+
+    def run(self) -> None:
+        try:
+            with socket.create_connection(self._address, _CONNECT_TIMEOUT_S) as connection:
+                connection.settimeout(None)
+                self._socket = connection
+                self._receive(connection)
+            self._put(None)
+        except (OSError, UnicodeDecodeError) as error:
+            self._put(self._explain(error))
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._socket is not None:
+            with contextlib.suppress(OSError):  # the peer may have been first
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _receive(self, connection: socket.socket) -> None:
+        rest = b""
+        while not self._stopped.is_set():
+            data = connection.recv(_RECEIVE_BYTES)
+            if not data:
+                break
+            *records, rest = (rest + data).split(self._delimiter)
+            self._put_records(records)
+        if rest:
+            self._put_records([rest])
+
+    def _put_records(self, records: list[bytes]) -> None:
+        texts = [record.decode(self._charset) for record in records]
+        if self._delimiter == b"\n":
+            texts = [text.removesuffix("\r") for text in texts]
+        if texts:
+            self._put(texts)
+
+    def _put(self, chunk: list[str] | SocketSourceError | None) -> None:
+        while not self._stopped.is_set():
+            try:
+                return self._chunks.put(chunk, timeout=0.2)
+            except queue.Full:
+                continue
+
+    def _explain(self, error: Exception) -> SocketSourceError:
+        host, port = self._address
+        if isinstance(error, UnicodeDecodeError):
+            return SocketSourceError(f"{host}:{port} sent bytes that are not {self._charset}")
+        return SocketSourceError(
+            f"cannot read from {host}:{port}: {error}. A socket source connects as a client: "
+            f"start the server first, for example with `nc -lk {port}`"
+        )

@@ -1,0 +1,79 @@
+"""The DataStream API: sources, operators on streams, state, time, windows, sinks.
+
+Names and module paths are PyFlink's: ``from pyflink.datastream import ...`` becomes
+``from millrace.datastream import ...``.
+"""
+
+from __future__ import annotations
+
+from millrace.common.checkpoint_config import (
+    CheckpointConfig,
+    CheckpointingMode,
+    ExternalizedCheckpointRetention,
+)
+from millrace.common.execution_mode import RuntimeExecutionMode
+from millrace.common.memory_size import MemorySize
+from millrace.common.window import (
+    TimeWindow,
+    Trigger,
+    TriggerResult,
+    Window,
+    WindowAssigner,
+)
+from millrace.datastream.data_stream import DataStream
+from millrace.datastream.data_stream_sink import DataStreamSink
+from millrace.datastream.functions import (
+    AggregateFunction,
+    FilterFunction,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    ProcessFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+    RuntimeContext,
+    SinkFunction,
+    SourceFunction,
+    TimeDomain,
+    TimerService,
+    WindowFunction,
+)
+from millrace.datastream.keyed_stream import KeyedStream
+from millrace.datastream.output_tag import OutputTag
+from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millrace.datastream.windowed_stream import WindowedStream
+
+__all__ = [
+    "AggregateFunction",
+    "CheckpointConfig",
+    "CheckpointingMode",
+    "DataStream",
+    "DataStreamSink",
+    "ExternalizedCheckpointRetention",
+    "FilterFunction",
+    "FlatMapFunction",
+    "KeySelector",
+    "KeyedProcessFunction",
+    "KeyedStream",
+    "MapFunction",
+    "MemorySize",
+    "OutputTag",
+    "ProcessFunction",
+    "ProcessWindowFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+    "RuntimeExecutionMode",
+    "SinkFunction",
+    "SourceFunction",
+    "StreamExecutionEnvironment",
+    "TimeDomain",
+    "TimeWindow",
+    "TimerService",
+    "Trigger",
+    "TriggerResult",
+    "Window",
+    "WindowAssigner",
+    "WindowFunction",
+    "WindowedStream",
+]

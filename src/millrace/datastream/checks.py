@@ -1,0 +1,26 @@
+"""Checks that a program is sound, made while it is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions import Function
+
+
+def checked_function(function: Any, wanted: type[Function], where: str, plain: bool = True) -> None:
+    """Raises JobDefinitionError unless ``function`` is of the wanted kind, or (where ``plain``
+    ones are allowed) any callable that is no other kind of function object."""
+    if isinstance(function, wanted):
+        return
+    if isinstance(function, type) and issubclass(function, Function):
+        raise JobDefinitionError(
+            f"{where}() got the class {function.__name__}; pass an instance: {function.__name__}()"
+        )
+    alternatives = f"a {wanted.__name__}" + (" or a callable" if plain else "")
+    if isinstance(function, Function):
+        raise JobDefinitionError(
+            f"{where}() takes {alternatives}, got {type(function).__name__}, which is neither"
+        )
+    if not (plain and callable(function)):
+        raise JobDefinitionError(f"{where}() takes {alternatives}, got {function!r}")

@@ -1,0 +1,102 @@
+"""Records that come back to the client: printing, and iterating over a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from millrace.common.errors import JobCancelledError
+from millrace.plan.transformation import Transformation
+
+if TYPE_CHECKING:
+    from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from millrace.engine.job_client import JobClient
+
+T = TypeVar("T")
+
+
+class Printer:
+    """Prints what a subtask got in a committed epoch."""
+
+    def __init__(self, identifier: str | None) -> None:
+        self._identifier = identifier
+
+    def __call__(self, values: list[Any], subtask: int, subtasks: int) -> None:
+        parts = [self._identifier] if self._identifier else []
+        if subtasks > 1:
+            parts.append(str(subtask + 1))
+        prefix = ":".join(parts) + "> " if parts else ""
+        print("\n".join(f"{prefix}{value}" for value in values), flush=True)
+
+
+class CloseableIterator(Generic[T]):
+    """Iterates over the committed records of a running job. Closing it cancels the job."""
+
+    def __init__(self) -> None:
+        self._batches: SimpleQueue[list[T] | None] = SimpleQueue()
+        self._batch: Iterator[T] = iter(())
+        self._client: JobClient | None = None
+        self._ended = False
+
+    def attach(self, client: JobClient) -> None:
+        """The job whose records come; its end ends the iteration."""
+        self._client = client
+        client.when_done(lambda: self._batches.put(None))
+
+    def __call__(self, values: list[T], subtask: int, subtasks: int) -> None:
+        """Take what a subtask got in a committed epoch."""
+        self._batches.put(values)
+
+    def __iter__(self) -> CloseableIterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        for value in self._batch:
+            return value
+        while not self._ended:
+            batch = self._batches.get()
+            if batch is None:
+                self._ended = True
+                assert self._client is not None
+                self._client.result()
+            else:
+                self._batch = iter(batch)
+                for value in self._batch:
+                    return value
+        raise StopIteration
+
+    def take(self, limit: int) -> list[T]:
+        """The first ``limit`` records; then the job is cancelled."""
+        with self:
+            return [value for _, value in zip(range(limit), self, strict=False)]
+
+    def close(self) -> None:
+        """Cancel the job unless it has ended, and wait until it has."""
+        if self._client is None or self._ended:
+            return
+        self._ended = True
+        self._client.cancel()
+        try:
+            self._client.result()
+        except JobCancelledError:
+            pass
+
+    def __enter__(self) -> CloseableIterator[T]:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def collect(
+    env: StreamExecutionEnvironment, transformation: Transformation, name: str | None
+) -> CloseableIterator[Any]:
+    """Run the job that ends (also) in ``transformation`` and iterate over its records."""
+    iterator: CloseableIterator[Any] = CloseableIterator()
+    env.add_result_handler(transformation, iterator)
+    env.add_sink_transformation(transformation)
+    client = env.build_client(name)
+    iterator.attach(client)
+    client.start()
+    return iterator

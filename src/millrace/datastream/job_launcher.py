@@ -1,0 +1,183 @@
+"""From sinks and settings to a running job: the one place that puts plan, engine and Spark together.
+
+A launcher is the seam for everything that runs jobs: programs run on Spark; tests replace it to run
+them in this process; ``millrace run`` adds its settings and its progress line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.common.job import JobExecutionResult, JobID
+from millrace.common.restart_strategy import (
+    FallbackRestartStrategy,
+    RestartStrategies,
+    RestartStrategyConfiguration,
+)
+from millrace.common.source import Boundedness
+from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
+from millrace.engine.clock import Clock, SystemClock
+from millrace.engine.executor import Executor
+from millrace.engine.job_client import JobClient
+from millrace.engine.job_config import JobConfig
+from millrace.engine.job_identity import new_run_id
+from millrace.engine.job_manager import JobManager
+from millrace.engine.progress import Listener
+from millrace.plan.job_graph import JobGraph
+from millrace.plan.stages import build_job_graph
+from millrace.plan.transformation import Role, Transformation
+
+Handlers = Mapping[Transformation, Callable[[list[Any], int, int], None]]
+DEFAULT_INTERVAL = 1_000
+"""Milliseconds between checkpoints when none is configured."""
+
+
+@dataclass
+class JobLauncher:
+    """How jobs of this process are run."""
+
+    settings: Configuration = field(default_factory=Configuration)
+    """Settings that go over those of the program."""
+    resume: bool = False
+    listeners: list[Listener] = field(default_factory=list)
+    clock: Clock = field(default_factory=SystemClock)
+    executor: Callable[[Configuration, str, int], Executor] | None = None
+    """(configuration, job name, highest parallelism) -> executor; None: Spark."""
+    run: Callable[[JobClient], JobExecutionResult] = field(default=lambda client: _run(client))
+
+    _current: ClassVar[JobLauncher | None] = None
+
+    @classmethod
+    def current(cls) -> JobLauncher:
+        """The launcher in force."""
+        if cls._current is None:
+            cls._current = cls()
+        return cls._current
+
+    @classmethod
+    def install(cls, launcher: JobLauncher | None) -> None:
+        """Put another launcher in force; None: the default."""
+        cls._current = launcher
+
+    def graph(
+        self,
+        sinks: Sequence[Transformation],
+        configuration: Configuration,
+        name: str,
+        run_id: str = "plan",
+    ) -> JobGraph:
+        """The job graph that ends in ``sinks``."""
+        cap = configuration.get(options.STATE_MEMORY_CAP)
+        poll = configuration.get(options.SOURCE_POLL_INTERVAL)
+        return build_job_graph(
+            sinks,
+            run_id,
+            name,
+            max_parallelism=configuration.get(options.MAX_PARALLELISM),
+            batch_mode=_is_batch(configuration, sinks),
+            buffer_records=configuration.get(options.BUFFER_RECORDS),
+            inline_limit=configuration.get(options.STATE_INLINE_LIMIT).get_bytes(),
+            memory_cap=cap.get_bytes() if cap else None,
+            poll_interval=poll.to_millis(),
+            main_classes=_main_classes(),
+        )
+
+    def client(
+        self,
+        sinks: Sequence[Transformation],
+        handlers: Handlers,
+        configuration: Configuration,
+        name: str,
+        restart: RestartStrategyConfiguration,
+    ) -> JobClient:
+        """A client of the job that ends in ``sinks``, not yet started."""
+        run_id = new_run_id()
+        graph = self.graph(sinks, configuration, name, run_id)
+        config = self._job_config(configuration, restart, graph.program.batch_mode)
+        width = max(stage.parallelism for stage in graph.program.stages)
+        executor = (self.executor or spark_executor)(configuration, name, width)
+        results = _dispatcher(graph, sinks, handlers)
+        checkpoints = CheckpointCoordinator(config, name, run_id)
+        manager = JobManager(
+            graph, executor, config, self.clock, checkpoints, results, self.listeners
+        )
+        return JobClient(JobID.from_name(name), manager)
+
+    def _job_config(
+        self, configuration: Configuration, restart: RestartStrategyConfiguration, batch: bool
+    ) -> JobConfig:
+        interval = configuration.get(options.CHECKPOINTING_INTERVAL)
+        if isinstance(restart, FallbackRestartStrategy):
+            restart = RestartStrategies.no_restart()
+        return JobConfig(
+            checkpoint_dir=configuration.get(options.CHECKPOINTING_DIR),
+            checkpoint_interval=DEFAULT_INTERVAL if interval is None else interval.to_millis(),
+            retained_checkpoints=configuration.get(options.CHECKPOINTING_NUM_RETAINED),
+            tolerable_failed_checkpoints=configuration.get(
+                options.TOLERABLE_FAILED_CHECKPOINTS
+            ),
+            resume=self.resume,
+            restart_strategy=restart,
+            target_epoch=configuration.get(options.EPOCH_TARGET_DURATION).to_millis(),
+            initial_records=configuration.get(options.EPOCH_INITIAL_RECORDS),
+            max_records=configuration.get(options.EPOCH_MAX_RECORDS),
+            min_interval=configuration.get(options.EPOCH_MIN_INTERVAL).to_millis(),
+            keep_warm=configuration.get(options.EPOCH_KEEP_WARM).to_millis(),
+            batch=batch,
+        )
+
+
+def _run(client: JobClient) -> JobExecutionResult:
+    client.run()
+    return client.result()
+
+
+def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
+    """Epochs on the Spark session of this process, made if there is none."""
+    from millrace.spark.executor import SparkExecutor
+    from millrace.spark.session import create_session
+
+    settings = configuration.to_dict()
+    extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
+    session = create_session(name, parallelism, extra=extra)
+    return SparkExecutor(session.sparkContext, configuration.get(options.SPARK_SLOTS))
+
+
+def _is_batch(configuration: Configuration, sinks: Sequence[Transformation]) -> bool:
+    mode = configuration.get(options.RUNTIME_MODE)
+    return mode == "BATCH" or (mode == "AUTOMATIC" and all(map(_bounded, sinks)))
+
+
+def _bounded(transformation: Transformation) -> bool:
+    if transformation.role is Role.SOURCE:
+        assert transformation.source is not None
+        return transformation.source.boundedness is Boundedness.BOUNDED
+    return all(_bounded(source.transformation) for source in transformation.inputs)
+
+
+def _main_classes() -> dict[str, type]:
+    """The classes that the job file itself defines: records of them travel by name."""
+    main = sys.modules.get("__main__")
+    return {
+        name: value
+        for name, value in vars(main).items()
+        if isinstance(value, type) and value.__module__ == "__main__"
+    }
+
+
+def _dispatcher(
+    graph: JobGraph, sinks: Sequence[Transformation], handlers: Handlers
+) -> Callable[[str, list[Any], int, int], None]:
+    """Sends what collecting sinks got to their handlers, by uid."""
+    uids = graph.uid_of
+    by_uid = {uids[sink]: handlers[sink] for sink in sinks if sink in handlers}
+
+    def dispatch(uid: str, values: list[Any], subtask: int, subtasks: int) -> None:
+        by_uid[uid](values, subtask, subtasks)
+
+    return dispatch

@@ -1,0 +1,119 @@
+"""Streams partitioned by key: state, timers, rolling aggregation, windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
+from millrace.common.typeinfo import TypeInformation
+from millrace.common.window import WindowAssigner
+from millrace.datastream.checks import checked_function
+from millrace.datastream.data_stream import DataStream
+from millrace.datastream.windowed_stream import WindowedStream
+from millrace.plan.transformation import Input, Partitioning
+from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum
+from millrace.runtime.operators.keyed_process import KeyedProcessOperator
+from millrace.runtime.operators.reduce import ReduceOperator
+
+if TYPE_CHECKING:
+    from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+T = TypeVar("T")
+U = TypeVar("U")
+K = TypeVar("K")
+Field = int | str
+
+
+class KeyedStream(DataStream[T], Generic[T, K]):
+    """A stream whose records have keys. Flink: class ``KeyedStream``.
+
+    Example:
+        >>> from millrace.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> counts = env.from_collection([("a", 1), ("a", 2)]).key_by(0).sum(1)
+        >>> counts.get_name()
+        'Sum'
+    """
+
+    def __init__(
+        self, env: StreamExecutionEnvironment, inputs: Sequence[Input], keys: Partitioning
+    ) -> None:
+        super().__init__(env, inputs)
+        assert keys.key_batch is not None
+        self._key_batch = keys.key_batch
+
+    def process(  # type: ignore[override]
+        self,
+        func: KeyedProcessFunction[Any, T, U] | ProcessFunction[T, U],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]:
+        """Run a `KeyedProcessFunction`: state and timers per key, side outputs."""
+        if isinstance(func, ProcessFunction):
+            return super().process(func, output_type)
+        checked_function(func, KeyedProcessFunction, "process", plain=False)
+        factory = partial(KeyedProcessOperator, func, self._key_batch)
+        return self._then("Keyed Process", factory, func)
+
+    def reduce(self, func: ReduceFunction[T] | Callable[[T, T], T]) -> DataStream[T]:
+        """Combine each record with what its key has so far, and emit that."""
+        checked_function(func, ReduceFunction, "reduce")
+        return self._reduce("Reduce", func)
+
+    def sum(self, position_to_sum: Field = 0) -> DataStream[T]:
+        """The running sum of a field, per key."""
+        return self._reduce("Sum", Sum(position_to_sum))
+
+    def min(self, position_to_min: Field = 0) -> DataStream[T]:
+        """The least value of a field so far, per key; other fields are the first record's."""
+        return self._reduce("Min", Extreme(position_to_min, greatest=False))
+
+    def max(self, position_to_max: Field = 0) -> DataStream[T]:
+        """The greatest value of a field so far, per key; other fields are the first record's."""
+        return self._reduce("Max", Extreme(position_to_max, greatest=True))
+
+    def min_by(self, position_to_min_by: Field = 0) -> DataStream[T]:
+        """The record with the least value of a field so far, per key; the first of equals."""
+        return self._reduce("Min By", ExtremeBy(position_to_min_by, greatest=False))
+
+    def max_by(self, position_to_max_by: Field = 0) -> DataStream[T]:
+        """The record with the greatest value of a field so far, per key; the first of equals."""
+        return self._reduce("Max By", ExtremeBy(position_to_max_by, greatest=True))
+
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream[T]:
+        """Cut each key's records into windows."""
+        if not isinstance(window_assigner, WindowAssigner):
+            raise JobDefinitionError(
+                "window() takes a window assigner such as "
+                f"TumblingEventTimeWindows.of(Time.seconds(10)), got {window_assigner!r}"
+            )
+        return WindowedStream(self, window_assigner)
+
+    def rebalance(self) -> DataStream[T]:
+        """Not on a keyed stream: its records are where their keys' state is."""
+        raise self._repartitioned("rebalance")
+
+    def shuffle(self) -> DataStream[T]:
+        """Not on a keyed stream: its records are where their keys' state is."""
+        raise self._repartitioned("shuffle")
+
+    def broadcast(self) -> DataStream[T]:
+        """Not on a keyed stream: its records are where their keys' state is."""
+        raise self._repartitioned("broadcast")
+
+    def forward(self) -> DataStream[T]:
+        """Not on a keyed stream: its records are where their keys' state is."""
+        raise self._repartitioned("forward")
+
+    @staticmethod
+    def _repartitioned(method: str) -> JobDefinitionError:
+        return JobDefinitionError(
+            f"{method}() on a keyed stream would undo key_by; call it before key_by, or on the "
+            "result of an operation on the keyed stream"
+        )
+
+    def _reduce(self, name: str, function: Any) -> DataStream[T]:
+        factory = partial(ReduceOperator, function, self._key_batch)
+        return cast("DataStream[T]", self._then(name, factory, function))

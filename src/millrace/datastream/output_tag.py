@@ -1,0 +1,11 @@
+"""Tags of side outputs."""
+
+from __future__ import annotations
+
+from millrace.common.output_tag import (
+    OutputTag,
+)
+
+__all__ = [
+    "OutputTag",
+]

@@ -1,0 +1,256 @@
+"""The environment: where streams begin, and where a job is started from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from millrace.common import options
+from millrace.common.checkpoint_config import CheckpointConfig, CheckpointingMode
+from millrace.common.configuration import Configuration
+from millrace.common.errors import JobDefinitionError
+from millrace.common.execution_config import ExecutionConfig
+from millrace.common.execution_mode import RuntimeExecutionMode
+from millrace.common.job import JobExecutionResult
+from millrace.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from millrace.common.source import Source
+from millrace.common.typeinfo import TypeInformation
+from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.datastream.data_stream import DataStream
+from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.job_client import JobClient
+from millrace.plan.transformation import Input, Role, Transformation
+from millrace.runtime.operators.source import SourceOperator
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from millrace.connectors.file_source import FileSource
+
+T = TypeVar("T")
+ResultHandler = Callable[[list[Any], int, int], None]
+
+
+class StreamExecutionEnvironment:
+    """Builds and runs jobs. Flink: class ``StreamExecutionEnvironment``.
+
+    Example:
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> env.set_parallelism(2).get_parallelism()
+        2
+    """
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = Configuration(configuration)
+        self._configuration.validate()
+        self._checkpoint_config = CheckpointConfig(self._configuration)
+        self._config = ExecutionConfig(self._configuration)
+        self._restart_strategy: RestartStrategyConfiguration | None = None
+        self._sinks: list[Transformation] = []
+        self._handlers: dict[Transformation, ResultHandler] = {}
+        self.launcher = JobLauncher.current()
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        """An environment with the given configuration; under ``millrace run``, with the settings
+        of its command line on top.
+
+        Raises:
+            ConfigurationError: an unknown key, or a value of the wrong type.
+        """
+        merged = Configuration(configuration)
+        merged.add_all(JobLauncher.current().settings)
+        return StreamExecutionEnvironment(merged)
+
+    # -- settings ---------------------------------------------------------------------------------
+
+    def get_config(self) -> ExecutionConfig:
+        """Settings of execution."""
+        return self._config
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """Settings of checkpoints."""
+        return self._checkpoint_config
+
+    def configure(self, configuration: Configuration) -> StreamExecutionEnvironment:
+        """Take over further settings."""
+        self._configuration.add_all(configuration)
+        self._configuration.validate()
+        return self
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """Parallelism of operators that set none; for those built from now on."""
+        self._config.set_parallelism(checked_parallelism(parallelism))
+        return self
+
+    def get_parallelism(self) -> int:
+        """Parallelism of operators that set none."""
+        return self._config.get_parallelism()
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """The number of key groups; fixed for the life of a job's state."""
+        self._config.set_max_parallelism(max_parallelism)
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """The number of key groups."""
+        return self._configuration.get(options.MAX_PARALLELISM)
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
+        """STREAMING, BATCH (one epoch, final results only) or AUTOMATIC."""
+        self._configuration.set(options.RUNTIME_MODE, execution_mode.name)
+        return self
+
+    def enable_checkpointing(
+        self, interval: int, mode: CheckpointingMode = CheckpointingMode.EXACTLY_ONCE
+    ) -> StreamExecutionEnvironment:
+        """Make a checkpoint every ``interval`` ms; with 0, after every epoch."""
+        self._checkpoint_config.set_checkpoint_interval(interval)
+        self._checkpoint_config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """Milliseconds between checkpoints; -1 when none are made."""
+        return self._checkpoint_config.get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """The guarantee for state."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def set_restart_strategy(
+        self, restart_strategy_configuration: RestartStrategyConfiguration
+    ) -> StreamExecutionEnvironment:
+        """What to do when a user function fails; without one, the job fails."""
+        self._restart_strategy = restart_strategy_configuration
+        return self
+
+    def get_restart_strategy(self) -> RestartStrategyConfiguration:
+        """What happens when a user function fails."""
+        if self._restart_strategy is not None:
+            return self._restart_strategy
+        return RestartStrategies.from_configuration(self._configuration)
+
+    # -- sources -------------------------------------------------------------------------------------
+
+    def from_collection(
+        self, collection: Collection[T], type_info: TypeInformation | None = None
+    ) -> DataStream[T]:
+        """A stream of the elements of a collection. It travels with the program: for tests and
+        small tables."""
+        from millrace.connectors.collection import CollectionSource
+
+        strategy = WatermarkStrategy.no_watermarks()
+        stream = self.from_source(CollectionSource(list(collection)), strategy, "Collection")
+        # one reader keeps the collection's order
+        return stream.set_parallelism(1)
+
+    def from_source(
+        self,
+        source: Source[T],
+        watermark_strategy: WatermarkStrategy[Any],
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream[T]:
+        """A stream from a `Source`, with event times and watermarks made per split."""
+        if not isinstance(source, Source):
+            raise JobDefinitionError(f"from_source() takes a Source, got {source!r}")
+        if not isinstance(watermark_strategy, WatermarkStrategy):
+            raise JobDefinitionError(
+                f"source '{source_name}' needs a WatermarkStrategy, got {watermark_strategy!r}; "
+                "use WatermarkStrategy.no_watermarks() if it has no event time"
+            )
+        transformation = Transformation(
+            name=source_name,
+            role=Role.SOURCE,
+            factory=partial(SourceOperator, source, watermark_strategy),
+            inputs=(),
+            parallelism=self.get_parallelism(),
+            functions=(source, watermark_strategy),
+            source=source,
+        )
+        return DataStream(self, [Input(transformation)])
+
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
+        """The lines of a text file, or of all files below a directory."""
+        from millrace.connectors.file_source import FileSource
+        from millrace.formats.text import StreamFormat
+
+        text = StreamFormat.text_line_format(charset_name)
+        source: FileSource = FileSource.for_record_stream_format(text, file_path).build()
+        return self.from_source(source, WatermarkStrategy.no_watermarks(), "Text File")
+
+    def from_dataframe(
+        self,
+        dataframe: DataFrame,
+        watermark_strategy: WatermarkStrategy[Any] | None = None,
+        source_name: str = "DataFrame",
+        deterministic: bool = False,
+    ) -> DataStream[Any]:
+        """A stream of the rows of a bounded Spark DataFrame, so that every Spark reader is a
+        source.
+
+        The DataFrame is written to files once, so that a retry reads the same; with
+        ``deterministic`` the files are not kept for a later run, which makes them again.
+        """
+        from millrace.spark.dataframe_source import DataFrameSource
+
+        directory = self._configuration.get(options.CHECKPOINTING_DIR)
+        source = DataFrameSource(dataframe, None if deterministic else directory)
+        strategy = watermark_strategy or WatermarkStrategy.no_watermarks()
+        return self.from_source(source, strategy, source_name)
+
+    # -- running -----------------------------------------------------------------------------------------
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the job to its end.
+
+        Raises:
+            JobDefinitionError: the program is wrong, or has no sink.
+            UserFunctionError: a user function failed, and the restart strategy gave up.
+            JobExecutionError: Spark failed again and again.
+        """
+        client = self.build_client(job_name)
+        return self.launcher.run(client)
+
+    def execute_async(self, job_name: str | None = None) -> JobClient:
+        """Start the job in the background."""
+        return self.build_client(job_name).start()
+
+    def get_execution_plan(self) -> str:
+        """The plan of the job so far, as JSON."""
+        graph = self.launcher.graph(self._sinks, self._configuration, self._job_name(None))
+        return json.dumps(graph.to_json(), indent=2)
+
+    def build_client(self, job_name: str | None) -> JobClient:
+        """A client of the job that the sinks so far make up, not yet started."""
+        sinks, self._sinks = self._sinks, []
+        handlers, self._handlers = self._handlers, {}
+        return self.launcher.client(
+            sinks,
+            handlers,
+            self._configuration,
+            self._job_name(job_name),
+            self.get_restart_strategy(),
+        )
+
+    def _job_name(self, job_name: str | None) -> str:
+        return job_name or self._configuration.get(options.JOB_NAME) or "Millrace Streaming Job"
+
+    def close(self) -> None:
+        """Nothing to close: the Spark session outlives the environment."""
+
+    # -- what streams add ----------------------------------------------------------------------------------
+
+    def add_sink_transformation(self, transformation: Transformation) -> DataStreamSink:
+        """Make a transformation an end of the job."""
+        self._sinks.append(transformation)
+        return DataStreamSink(transformation)
+
+    def add_result_handler(self, transformation: Transformation, handler: ResultHandler) -> None:
+        """Give what a collecting transformation gets to ``handler``."""
+        self._handlers[transformation] = handler

@@ -1,0 +1,1 @@
+"""The job manager: the epoch loop, checkpoints, sources' enumerators, restarts."""

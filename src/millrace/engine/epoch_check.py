@@ -1,0 +1,64 @@
+"""Whether an epoch may be accepted: exactly the expected answers, and all about the same attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millrace.runtime.epoch import Ack, Failure, FailureKind
+from millrace.runtime.program import Program
+
+SubtaskId = tuple[int, int]
+
+
+class EpochRefusedError(Exception):
+    """The answers do not fit together; the epoch must run again."""
+
+
+def user_failure(acks: Sequence[Ack]) -> Failure | None:
+    """The first failure that a user's code caused."""
+    for ack in acks:
+        if ack.failure is not None and ack.failure.kind is FailureKind.USER:
+            return ack.failure
+    return None
+
+
+def state_misses(acks: Sequence[Ack]) -> set[SubtaskId]:
+    """The subtasks whose workers need all the layers."""
+    return {
+        (ack.stage, ack.subtask)
+        for ack in acks
+        if ack.failure is not None and ack.failure.kind is FailureKind.STATE_MISS
+    }
+
+
+def check(program: Program, acks: Sequence[Ack]) -> None:
+    """Raises EpochRefusedError unless every subtask answered once, without failure, and every
+    consumer used the buffers of just that attempt of its producer which answered."""
+    by_subtask = _by_subtask(acks)
+    expected = {(s.id, i) for s in program.stages for i in range(s.parallelism)}
+    if by_subtask.keys() != expected:
+        missing = sorted(expected - by_subtask.keys())
+        raise EpochRefusedError(f"no answer from subtasks {missing}")
+    producers = {edge.id: edge.source_stage for edge in program.edges}
+    for ack in acks:
+        if ack.failure is not None:
+            raise EpochRefusedError(ack.failure.user_traceback)
+        for (edge, channel), attempt in ack.consumed.items():
+            answered = by_subtask[producers[edge], channel].attempt
+            if answered != attempt:
+                raise EpochRefusedError(
+                    f"subtask {ack.subtask} of stage {ack.stage} used attempt {attempt} of "
+                    f"producer {channel}, but attempt {answered} answered"
+                )
+
+
+def _by_subtask(acks: Sequence[Ack]) -> dict[SubtaskId, Ack]:
+    found: dict[SubtaskId, Ack] = {}
+    for ack in acks:
+        other = found.setdefault((ack.stage, ack.subtask), ack)
+        if other is not ack:
+            raise EpochRefusedError(
+                f"subtask {ack.subtask} of stage {ack.stage} answered twice "
+                f"(attempts {other.attempt} and {ack.attempt})"
+            )
+    return found

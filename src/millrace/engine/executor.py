@@ -1,0 +1,29 @@
+"""What the engine needs of whatever runs epochs: Spark, or a test in this process."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from millrace.common.errors import JobExecutionError
+from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.program import Program
+
+
+class ExecutorError(JobExecutionError):
+    """An epoch was lost to the infrastructure (a task, an executor); it can be run again."""
+
+
+class Executor(Protocol):
+    """Runs epochs of one job, one after the other."""
+
+    def deploy(self, program: Program) -> None:
+        """Make the program known; called once, before the first epoch."""
+
+    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+        """Run one epoch to its end. Raises ExecutorError when the infrastructure failed."""
+
+    def cancel(self) -> None:
+        """Make a running epoch end soon (with an ExecutorError); callable from any thread."""
+
+    def close(self) -> None:
+        """Forget the program."""

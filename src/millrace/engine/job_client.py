@@ -1,0 +1,103 @@
+"""A handle on a running job: its status, its end, and how to stop it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Thread
+from typing import Any
+
+from millrace.common.errors import JobCancelledError
+from millrace.common.job import JobExecutionResult, JobID, JobStatus
+from millrace.engine.job_manager import JobManager
+from millrace.engine.progress import Progress
+
+
+class JobClient:
+    """Returned by `StreamExecutionEnvironment.execute_async`. Flink: class ``JobClient``."""
+
+    def __init__(self, job_id: JobID, manager: JobManager) -> None:
+        self._job_id = job_id
+        self._manager = manager
+        self._status = JobStatus.CREATED
+        self._done: Future[JobExecutionResult] = Future()
+        self._callbacks: list[Callable[[], None]] = []
+
+    def start(self) -> JobClient:
+        """Begin to run the job in a thread of its own."""
+        Thread(target=self.run, name=f"millrace-{self._job_id}", daemon=True).start()
+        return self
+
+    def run(self) -> None:
+        """Run the job in this thread; its outcome is in `result`."""
+        self._status = JobStatus.RUNNING
+        started = time.monotonic()
+        try:
+            progress = self._manager.run()
+        except JobCancelledError as cancelled:
+            self._finish(JobStatus.CANCELED, cancelled)
+        except BaseException as error:
+            self._finish(JobStatus.FAILED, error)
+        else:
+            runtime = int((time.monotonic() - started) * 1000)
+            self._status = JobStatus.FINISHED
+            result = JobExecutionResult(self._job_id, runtime, accumulators(progress))
+            self._done.set_result(result)
+            self._call_back()
+
+    def _finish(self, status: JobStatus, error: BaseException) -> None:
+        self._status = status
+        self._done.set_exception(error)
+        self._call_back()
+
+    def _call_back(self) -> None:
+        for callback in self._callbacks:
+            callback()
+
+    def when_done(self, callback: Callable[[], None]) -> None:
+        """Call back, in the job's thread, when the job has ended in whatever way."""
+        self._callbacks.append(callback)
+
+    def get_job_id(self) -> JobID:
+        """The job's id."""
+        return self._job_id
+
+    def get_job_status(self) -> JobStatus:
+        """Where the job stands."""
+        return self._status
+
+    def progress(self) -> Progress:
+        """Totals so far: records, watermark, epoch, checkpoint."""
+        return self._manager.progress
+
+    def cancel(self) -> None:
+        """End the job at once; its last checkpoint stays."""
+        self._manager.cancel()
+
+    def stop(self) -> None:
+        """End the job after the running epoch, with a checkpoint to resume from."""
+        self._manager.stop()
+
+    def get_job_execution_result(self) -> Future[JobExecutionResult]:
+        """A future of the result; it raises what made the job fail."""
+        return self._done
+
+    def result(self, timeout: float | None = None) -> JobExecutionResult:
+        """Wait (seconds) for the job's end. Raises what made it fail, or TimeoutError."""
+        return self._done.result(timeout)
+
+    def get_accumulators(self) -> dict[str, Any]:
+        """The functions' counters, summed over the subtasks."""
+        return accumulators(self._manager.progress)
+
+
+def accumulators(progress: Progress) -> dict[str, Any]:
+    """All numeric metrics of a job, summed over subtasks."""
+    totals: dict[str, Any] = {}
+    for by_subtask in progress.metrics.values():
+        for values in by_subtask.values():
+            for name, value in values.items():
+                if isinstance(value, (int, float)):
+                    totals[name] = totals.get(name, 0) + value
+    return totals

@@ -1,0 +1,34 @@
+"""How a job is to be run: checkpoints, restarts, pace. Made from the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from millrace.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+
+
+@dataclass(frozen=True)
+class JobConfig:
+    """Settings of one run. Times are in milliseconds."""
+
+    checkpoint_dir: str | None = None
+    """None: the job keeps its layers in a temporary directory, for as long as it runs."""
+    checkpoint_interval: int = 1_000
+    """The least time between two checkpoints; 0: one after every epoch."""
+    retained_checkpoints: int = 2
+    tolerable_failed_checkpoints: int = 0
+    resume: bool = False
+    """Go on from the newest checkpoint of this job, if there is one."""
+    restart_strategy: RestartStrategyConfiguration = field(
+        default_factory=RestartStrategies.no_restart
+    )
+    target_epoch: int = 1_000
+    """How long an epoch may take under backlog."""
+    initial_records: int = 20_000
+    """Records per split that the first epoch may read."""
+    max_records: int = 1_000_000
+    min_interval: int = 0
+    """The least time between the starts of two epochs."""
+    keep_warm: int = 45_000
+    """The most time between two epochs: idle workers are ended by Spark after 60 s."""
+    batch: bool = False

@@ -1,0 +1,18 @@
+"""The identity of a job: its name, made fit for a directory; and of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+
+
+def job_id_of(name: str) -> str:
+    """A directory name for a job: readable, and different for different names."""
+    readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
+    return f"{readable or 'job'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def new_run_id() -> str:
+    """A name for one run of a job, different from all others."""
+    return uuid.uuid4().hex[:12]

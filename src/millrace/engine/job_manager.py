@@ -1,0 +1,325 @@
+"""The job manager: runs a job epoch by epoch until it ends, fails or is cancelled.
+
+One epoch is one consistent cut through the whole pipeline. It counts only when all subtasks have
+answered and the answers fit together; what it did becomes durable with the next checkpoint, and
+only then visible in the sinks.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from threading import Event
+from typing import Any
+
+from millrace.common.crash import crash_point
+from millrace.common.errors import (
+    CheckpointError,
+    JobCancelledError,
+    JobExecutionError,
+    UserFunctionError,
+)
+from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
+from millrace.engine.clock import Clock
+from millrace.engine.epoch_check import EpochRefusedError, check, state_misses, user_failure
+from millrace.engine.executor import Executor, ExecutorError
+from millrace.engine.job_config import JobConfig
+from millrace.engine.pacing import Pacer
+from millrace.engine.progress import Listener, Progress
+from millrace.engine.restart import create_decider
+from millrace.engine.sink_coordinator import SinkCoordinator
+from millrace.engine.source_coordinator import SourceCoordinator
+from millrace.engine.state_registry import StateRegistry, SubtaskId
+from millrace.plan.job_graph import JobGraph
+from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
+
+log = logging.getLogger(__name__)
+
+INFRASTRUCTURE_RETRIES = 5
+"""How often in a row an epoch that Spark lost is run again before the job fails."""
+
+Results = Callable[[str, list[Any], int, int], None]
+"""Takes what a collecting sink's subtask got in a committed epoch: (uid, values, subtask, number
+of subtasks)."""
+
+
+class JobManager:
+    """One run of one job."""
+
+    def __init__(
+        self,
+        graph: JobGraph,
+        executor: Executor,
+        config: JobConfig,
+        clock: Clock,
+        checkpoints: CheckpointCoordinator,
+        results: Results | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        self._graph = graph
+        self._program = graph.program
+        self._executor = executor
+        self._config = config
+        self._clock = clock
+        self._checkpoints = checkpoints
+        self._results = results
+        self._listeners = listeners
+        self._interrupted = Event()
+        self._stopping = False
+        self._cancelled = False
+        self._sources = [SourceCoordinator(node) for node in graph.sources]
+        self._source_stages = {node.stage for node in graph.sources}
+        self._sinks = SinkCoordinator(graph.sinks)
+        self._states = StateRegistry()
+        self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
+        self._decider = create_decider(config.restart_strategy)
+        self._restore: set[SubtaskId] = set()
+        self._epoch = 0
+        self._try = 0
+        self._lost_in_a_row = 0
+        self._wakeup: int | None = 0
+        self._ended = False
+        self._undelivered: list[Ack] = []
+        self.progress = Progress(job_name=self._program.job_name)
+
+    # -- control, from any thread ------------------------------------------------------------
+
+    def stop(self) -> None:
+        """End cleanly after the running epoch, with a checkpoint to go on from."""
+        self._stopping = True
+        self._interrupted.set()
+
+    def cancel(self) -> None:
+        """End at once; the last checkpoint stays."""
+        self._cancelled = True
+        self._interrupted.set()
+        self._executor.cancel()
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def run(self) -> Progress:
+        """Run the job to its end.
+
+        Raises UserFunctionError or JobExecutionError when it failed for good, JobCancelledError
+        when it was cancelled or stopped.
+        """
+        try:
+            self._resume()
+            if not self._ended:
+                self._executor.deploy(self._program)
+                self._loop()
+            return self.progress
+        finally:
+            self._close()
+
+    def _loop(self) -> None:
+        while not self._ended:
+            self._check_stop()
+            self._wait()
+            self._check_stop()
+            started = time.perf_counter()
+            acks = self._attempt()
+            if acks is not None:
+                self._accept(acks, (time.perf_counter() - started) * 1000)
+
+    def _check_stop(self) -> None:
+        if self._cancelled:
+            raise JobCancelledError("the job was cancelled")
+        if self._stopping:
+            self._checkpoint()
+            raise JobCancelledError("the job was stopped after a checkpoint")
+
+    def _wait(self) -> None:
+        """Until the earliest of: something to read, a timer, the next discovery, keep-warm."""
+        if self._wakeup is None or self._wakeup > self._clock.now():
+            self._clock.wait_until(self._next_start(), self._interrupted)
+
+    def _next_start(self) -> int:
+        if any(source.has_news for source in self._sources):
+            return self._clock.now()
+        keep_warm = self._clock.now() + self._config.keep_warm
+        times = [source.next_wakeup() for source in self._sources] + [self._wakeup]
+        return min([at for at in times if at is not None] + [keep_warm])
+
+    def _attempt(self) -> list[Ack] | None:
+        """Run the next epoch once; None when it has to be run again."""
+        now = self._clock.now()
+        for source in self._sources:
+            source.discover(now)
+        plan = self._plan(now)
+        try:
+            acks = self._executor.run_epoch(plan)
+        except ExecutorError as error:
+            self._lost(error)
+            return None
+        crash_point("after-acks")
+        return self._judge(acks)
+
+    def _judge(self, acks: list[Ack]) -> list[Ack] | None:
+        failure = user_failure(acks)
+        if failure is not None:
+            self._failed(
+                UserFunctionError(failure.operator, failure.record, failure.user_traceback)
+            )
+            return None
+        misses = state_misses(acks)
+        if misses:
+            log.info("%d subtasks need their whole state; running the epoch again", len(misses))
+            self._restore |= misses
+            self._try += 1
+            return None
+        try:
+            check(self._program, acks)
+        except EpochRefusedError as refusal:
+            self.progress.refused += 1
+            self._lost(ExecutorError(str(refusal)))
+            return None
+        return acks
+
+    def _plan(self, now: int) -> EpochPlan:
+        subtasks = {
+            (stage.id, index): self._subtask_plan(stage.id, index)
+            for stage in self._program.stages
+            for index in range(stage.parallelism)
+        }
+        job_dir, durable = self._checkpoints.job_dir, self._checkpoints.durable
+        return EpochPlan(self._epoch, self._try, now, job_dir, durable, subtasks)
+
+    def _subtask_plan(self, stage: int, index: int) -> SubtaskPlan:
+        subtask = (stage, index)
+        source = next((s for s in self._sources if s.node.stage == stage), None)
+        restore = None
+        if subtask in self._restore:
+            restore = ((index, self._states.all_layers(subtask)),)
+        return SubtaskPlan(
+            version=self._states.version(subtask),
+            recent=() if restore else self._states.recent(subtask),
+            restore=restore,
+            splits=source.plan(index, self._pacer.records) if source else (),
+            no_more_splits=source.no_more_splits if source else True,
+        )
+
+    # -- failures ------------------------------------------------------------------------------
+
+    def _lost(self, error: ExecutorError) -> None:
+        """The infrastructure lost an epoch: run it again, within reason."""
+        if self._cancelled:
+            raise JobCancelledError("the job was cancelled") from error
+        self._try += 1
+        self._lost_in_a_row += 1
+        log.warning("epoch %d was lost and runs again: %s", self._epoch, error)
+        if self._lost_in_a_row > INFRASTRUCTURE_RETRIES:
+            raise JobExecutionError(
+                f"epoch {self._epoch} was lost {self._lost_in_a_row} times in a row: {error}"
+            ) from error
+
+    def _failed(self, error: JobExecutionError) -> None:
+        """A user function failed: ask the restart strategy."""
+        delay = self._decider.delay_after_failure(self._clock.now())
+        if delay is None:
+            raise error
+        self.progress.restarts += 1
+        self._try += 1
+        log.warning("restarting in %d ms after: %s", delay, error)
+        self._interrupted.clear()
+        self._clock.wait_until(self._clock.now() + delay, self._interrupted)
+
+    # -- what an accepted epoch changes -----------------------------------------------------------
+
+    def _accept(self, acks: list[Ack], epoch_ms: float) -> None:
+        for ack in acks:
+            self._states.accept(ack)
+            self._sinks.accept(ack)
+            self._accept_splits(ack)
+        self._restore.clear()
+        self._try = self._lost_in_a_row = 0
+        self._ended = all(ack.ended for ack in acks)
+        self._wakeup = self._next_wakeup(acks)
+        self._undelivered += [ack for ack in acks if ack.results]
+        self.progress.epoch = self._epoch
+        self.progress.observe(acks, self._source_stages, epoch_ms)
+        largest = max((p.records for ack in acks for p in ack.splits), default=0)
+        self._pacer.observe(epoch_ms, largest)
+        self._epoch += 1
+        if self._ended or self._checkpoints.due(self._clock.now()):
+            self._checkpoint()
+        elif not self._checkpoints.every_epoch:
+            self._deliver()
+        for listener in self._listeners:
+            listener(self.progress)
+
+    def _accept_splits(self, ack: Ack) -> None:
+        for progress in ack.splits:
+            source = next(s for s in self._sources if s.node.uid == progress.source)
+            source.accept(progress)
+
+    def _next_wakeup(self, acks: list[Ack]) -> int | None:
+        """When the next epoch should start."""
+        times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
+        if not times:
+            return None
+        return max(min(times), self._clock.now() + self._config.min_interval)
+
+    def _checkpoint(self) -> None:
+        """Make everything accepted durable, then visible."""
+        pending = self._sinks.pending()
+        try:
+            saved = self._checkpoints.publish(
+                epoch=self._epoch,
+                states=self._states,
+                sources={s.node.uid: s.snapshot() for s in self._sources},
+                pending=pending,
+                finished=self._ended,
+                now=self._clock.now(),
+            )
+        except CheckpointError as error:
+            self._checkpoint_failed(error)
+            return
+        self.progress.checkpoint = saved
+        with self._checkpoints.guard():
+            crash_point("before-sink-commit")
+            self._sinks.commit(pending)
+        self._deliver()
+
+    def _checkpoint_failed(self, error: CheckpointError) -> None:
+        """Nothing is lost: what was not saved stays in memory for the next checkpoint."""
+        log.warning("checkpoint failed: %s", error)
+        if self._ended or self._checkpoints.failed_too_often():
+            raise error
+
+    def _deliver(self) -> None:
+        """Give the client what collecting sinks got."""
+        undelivered, self._undelivered = self._undelivered, []
+        if self._results is None:
+            return
+        width = {stage.id: stage.parallelism for stage in self._program.stages}
+        for ack in sorted(undelivered, key=lambda ack: (ack.stage, ack.subtask)):
+            for uid, values in ack.results.items():
+                self._results(uid, values, ack.subtask, width[ack.stage])
+
+    # -- beginning and end -----------------------------------------------------------------------
+
+    def _resume(self) -> None:
+        restored = self._checkpoints.open(self._graph, self._config.resume)
+        if restored is None:
+            return
+        with self._checkpoints.guard():
+            self._sinks.commit(restored.pending)
+        for source in self._sources:
+            snapshot = restored.sources.get(source.node.uid)
+            if snapshot is not None:
+                source.restore(snapshot)
+        for subtask, (version, layers) in restored.states.items():
+            self._states.restore(subtask, version, layers)
+            self._restore.add(subtask)
+        self._epoch = restored.epoch
+        self._ended = restored.finished
+        self.progress.checkpoint = restored.checkpoint
+
+    def _close(self) -> None:
+        for source in self._sources:
+            source.close()
+        self._sinks.close()
+        self._executor.close()
+        self._checkpoints.close()

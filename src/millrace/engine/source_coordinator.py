@@ -1,0 +1,120 @@
+"""The driver's side of a source: its enumerator, which subtask reads which split, and how far."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.payload import decode, encode
+from millrace.plan.job_graph import SourceNode
+from millrace.runtime.epoch import SplitPlan, SplitProgress
+
+
+@dataclass
+class _Assigned:
+    split: Any
+    subtask: int
+    position: Any = None
+    started: bool = False
+    finished: bool = False
+
+
+class SourceCoordinator:
+    """Assigns the splits of one source and follows their progress."""
+
+    def __init__(self, node: SourceNode) -> None:
+        self.node = node
+        self._enumerator = node.source.create_enumerator()
+        self._assigned: dict[str, _Assigned] = {}
+        self._waiting: deque[Any] = deque()
+        self._next_discovery: int | None = 0
+        self._discovered_all = False
+        self._told_end = False
+
+    def discover(self, now: int) -> None:
+        """Ask the enumerator for new splits if it is time to, and hand out what waits."""
+        if not self._discovered_all and self._discovery_due(now):
+            for split in self._enumerator.discover(now):
+                if split.split_id not in self._assigned:
+                    self._waiting.append(split)
+            self._next_discovery = self._enumerator.next_discovery(now)
+            self._discovered_all = self._enumerator.no_more_splits()
+        self._hand_out()
+
+    def _discovery_due(self, now: int) -> bool:
+        return self._next_discovery is not None and self._next_discovery <= now
+
+    def _hand_out(self) -> None:
+        """Give waiting splits to the subtasks with the fewest active ones."""
+        limit = self._enumerator.max_active_splits()
+        loads = [0] * self.node.parallelism
+        for assigned in self._assigned.values():
+            loads[assigned.subtask] += not assigned.finished
+        while self._waiting:
+            subtask = loads.index(min(loads))
+            if limit is not None and loads[subtask] >= limit:
+                break
+            split = self._waiting.popleft()
+            self._assigned[split.split_id] = _Assigned(split, subtask)
+            loads[subtask] += 1
+
+    def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:
+        """What a subtask is to read in the next epoch."""
+        self._told_end = self.no_more_splits
+        return tuple(
+            SplitPlan(self.node.uid, a.split, a.position, max_records)
+            for a in self._assigned.values()
+            if a.subtask == subtask and not a.finished
+        )
+
+    @property
+    def no_more_splits(self) -> bool:
+        """Whether every split there will ever be has been handed out."""
+        return self._discovered_all and not self._waiting
+
+    def accept(self, progress: SplitProgress) -> None:
+        """An epoch has been accepted in which a split was read this far."""
+        assigned = self._assigned[progress.split_id]
+        assigned.position = progress.position
+        assigned.started = True
+        assigned.finished = progress.finished
+
+    def next_wakeup(self) -> int | None:
+        """When there may be new splits (ms since the epoch)."""
+        return None if self._discovered_all else self._next_discovery
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the subtasks must hear something: a split to begin, or that there are no more."""
+        if self._waiting or (self.no_more_splits and not self._told_end):
+            return True
+        return any(not a.started and not a.finished for a in self._assigned.values())
+
+    def snapshot(self) -> bytes:
+        """The coordinator's state as part of a checkpoint. Finished splits are not kept: the
+        enumerator's own state knows what it has handed out."""
+        assigned = [
+            (a.split, a.subtask, a.position) for a in self._assigned.values() if not a.finished
+        ]
+        state = {
+            "enumerator": self._enumerator.snapshot_state(),
+            "assigned": assigned,
+            "waiting": list(self._waiting),
+            "all": self._discovered_all,
+        }
+        return encode(state)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take over what `snapshot` gave, before the first `discover`."""
+        state = decode(snapshot)
+        self._enumerator.restore_state(state["enumerator"])
+        self._discovered_all = state["all"]
+        self._waiting = deque(state["waiting"])
+        for split, subtask, position in state["assigned"]:
+            owner = subtask % self.node.parallelism
+            self._assigned[split.split_id] = _Assigned(split, owner, position, started=True)
+
+    def close(self) -> None:
+        """Close the enumerator."""
+        self._enumerator.close()

@@ -1,0 +1,80 @@
+"""Which version the state of every subtask is at, and the layers that make it up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millrace.runtime.epoch import Ack
+from millrace.state.layer import Layer, live
+
+SubtaskId = tuple[int, int]
+"""(stage, subtask)."""
+
+RECENT_LAYERS = 3
+RECENT_BYTES = 64 * 1024
+"""What a plan carries of recent layers per subtask, for a worker that missed an epoch."""
+
+
+class StateRegistry:
+    """The accepted layers of all subtasks."""
+
+    def __init__(self) -> None:
+        self._versions: dict[SubtaskId, str] = {}
+        self._layers: dict[SubtaskId, list[Layer]] = {}
+        self._unsaved: list[tuple[SubtaskId, Layer]] = []
+
+    def version(self, subtask: SubtaskId) -> str:
+        """The version of a subtask's state; "" when it never had any."""
+        return self._versions.get(subtask, "")
+
+    def versions(self) -> dict[SubtaskId, str]:
+        """All the versions."""
+        return dict(self._versions)
+
+    def restore(self, subtask: SubtaskId, version: str, layers: Iterable[Layer]) -> None:
+        """Take over what a checkpoint knows of a subtask."""
+        self._versions[subtask] = version
+        self._layers[subtask] = list(layers)
+
+    def accept(self, ack: Ack) -> None:
+        """An epoch has been accepted."""
+        if ack.layer is None:
+            return
+        subtask = (ack.stage, ack.subtask)
+        self._versions[subtask] = ack.version
+        kept = self._layers.get(subtask, [])
+        kept.append(ack.layer)
+        self._layers[subtask] = live(kept) if ack.layer.floor > kept[0].epoch else kept
+        self._unsaved.append((subtask, ack.layer))
+
+    def recent(self, subtask: SubtaskId) -> tuple[Layer, ...]:
+        """The last layers, as far as they are small enough to travel with a plan."""
+        chosen: list[Layer] = []
+        size = 0
+        for layer in reversed(self._layers.get(subtask, [])[-RECENT_LAYERS:]):
+            if isinstance(layer.data, bytes):
+                size += len(layer.data)
+                if size > RECENT_BYTES:
+                    break
+            chosen.append(layer)
+        return tuple(reversed(chosen))
+
+    def all_layers(self, subtask: SubtaskId) -> tuple[Layer, ...]:
+        """Everything a worker without anything needs."""
+        return tuple(live(self._layers.get(subtask, [])))
+
+    def unsaved(self) -> list[tuple[SubtaskId, Layer]]:
+        """Live layers that no checkpoint has yet."""
+        floors = {
+            subtask: max((layer.floor for layer in layers), default=0)
+            for subtask, layers in self._layers.items()
+        }
+        return [(s, layer) for s, layer in self._unsaved if layer.epoch >= floors[s]]
+
+    def saved(self, layers: Iterable[tuple[SubtaskId, Layer]]) -> None:
+        """A checkpoint has them now: keep only where their bytes are."""
+        moved = {(subtask, layer.version): layer for subtask, layer in layers}
+        self._unsaved.clear()
+        for subtask in {subtask for subtask, _ in moved}:
+            kept = self._layers.get(subtask, [])
+            self._layers[subtask] = [moved.get((subtask, old.version), old) for old in kept]

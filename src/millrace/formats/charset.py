@@ -1,0 +1,66 @@
+"""Character encodings: checking their names, decoding, byte order marks."""
+
+from __future__ import annotations
+
+import codecs
+from io import BufferedReader
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+
+__all__ = ["decode_text", "require_charset", "require_line_charset", "strip_bom"]
+
+
+def require_charset(charset: str) -> str:
+    """The charset, if Python knows it.
+
+    Raises:
+        JobDefinitionError: it does not.
+    """
+    try:
+        codecs.lookup(charset)
+    except LookupError:
+        raise JobDefinitionError(
+            f"{charset!r} is not a character encoding that Python knows; use for example 'utf-8'"
+        ) from None
+    return charset
+
+
+def require_line_charset(charset: str) -> str:
+    """The charset, if a line feed is the one byte 0x0A in it, so that files can be cut at lines.
+
+    Raises:
+        JobDefinitionError: Python does not know it, or it is a wide one such as UTF-16.
+    """
+    if "\n".encode(require_charset(charset)).removeprefix(codecs.BOM_UTF8) != b"\n":
+        raise JobDefinitionError(
+            f"files in {charset} cannot be read line by line, because their line feeds are longer "
+            "than one byte; convert them to UTF-8 first"
+        )
+    return "utf-8" if _is_utf8(charset) else charset
+
+
+def decode_text(data: bytes, charset: str) -> str:
+    """Decode, or say which bytes are wrong.
+
+    Raises:
+        SerializationError: the bytes are not valid in the charset.
+    """
+    try:
+        return data.decode(charset)
+    except UnicodeDecodeError as error:
+        near = data[max(0, error.start - 20) : error.start + 20]
+        raise SerializationError(
+            f"bytes that are not {charset}: {near!r}. Name the encoding of the file, for example "
+            "charset 'latin-1'"
+        ) from None
+
+
+def strip_bom(stream: BufferedReader, charset: str) -> None:
+    """Skip a byte order mark at the beginning of a UTF-8 stream."""
+    at_start = stream.tell() == 0 and _is_utf8(charset)
+    if at_start and stream.peek(3)[:3] == codecs.BOM_UTF8:
+        stream.read(3)
+
+
+def _is_utf8(charset: str) -> bool:
+    return codecs.lookup(charset).name in ("utf-8", "utf-8-sig")

@@ -1,0 +1,101 @@
+"""Fields of CSV text to values and back, a column at a time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.common.type_information import TypeInformation
+from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvDialect, CsvSchema
+
+__all__ = ["csv_options", "parse_columns"]
+
+Parser = Callable[[str], Any]
+
+_NUMBER_PARSERS: dict[str, Parser] = {
+    "BYTE": int,
+    "SHORT": int,
+    "INT": int,
+    "LONG": int,
+    "BIG_INT": int,
+    "FLOAT": float,
+    "DOUBLE": float,
+    "BIG_DEC": Decimal,
+}
+
+
+def parse_columns(
+    schema: CsvSchema, indices: Sequence[int], width: int, rows: list[list[str]]
+) -> list[Sequence[Any]]:
+    """The values of the schema's columns, which stand at ``indices`` of the rows' fields.
+
+    Raises:
+        SerializationError: a row has not ``width`` fields, or a field cannot be read.
+    """
+    try:
+        fields = list(zip(*rows, strict=True))
+    except ValueError:
+        fields = []
+    if len(fields) != width:
+        wrong = next(row for row in rows if len(row) != width)
+        raise SerializationError(f"a record has {len(wrong)} fields, not {width}: {wrong!r}")
+    null = schema.dialect.null_value
+    return [
+        _parse_column(column, fields[index], null)
+        for column, index in zip(schema.columns, indices, strict=True)
+    ]
+
+
+def _parse_column(column: CsvColumn, texts: Sequence[str], null: str | None) -> Sequence[Any]:
+    if column.kind is CsvColumnKind.STRING:
+        return texts if null is None else [None if text == null else text for text in texts]
+    parse = _parser(column)
+    try:
+        return [None if text in ("", null) else parse(text) for text in texts]
+    except (ValueError, ArithmeticError):
+        raise SerializationError(_explain(column, texts, null, parse)) from None
+
+
+def _explain(column: CsvColumn, texts: Sequence[str], null: str | None, parse: Parser) -> str:
+    for text in texts:
+        try:
+            if text not in ("", null):
+                parse(text)
+        except (ValueError, ArithmeticError):
+            break
+    hint = "" if null else f"; if it stands for no value, set_null_value({text!r})"
+    return f"column {column.name!r}: {text!r} is not a {column.kind.value}{hint}"
+
+
+def _parser(column: CsvColumn) -> Parser:
+    if column.kind is CsvColumnKind.BOOLEAN:
+        return _parse_boolean
+    parse = _number_parser(column.type_info)
+    if column.kind is CsvColumnKind.ARRAY:
+        separator = column.separator
+        return lambda text: [parse(element) for element in text.split(separator)]
+    return parse
+
+
+def _number_parser(type_info: TypeInformation | None) -> Parser:
+    return _NUMBER_PARSERS.get(type_info.name, str) if type_info else str
+
+
+def _parse_boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def csv_options(dialect: CsvDialect) -> dict[str, Any]:
+    """The dialect as the standard library's `csv` module takes it."""
+    return {
+        "delimiter": dialect.column_separator,
+        "quotechar": dialect.quote_char,
+        "escapechar": dialect.escape_char,
+        "quoting": csv.QUOTE_NONE if dialect.quote_char is None else csv.QUOTE_MINIMAL,
+        "strict": True,
+    }

@@ -1,0 +1,27 @@
+"""Writing a file with an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+from millrace.common.serialization import BulkWriter, Encoder
+
+__all__ = ["EncoderBulkWriter"]
+
+
+class EncoderBulkWriter(BulkWriter[Any]):
+    """A bulk writer of what an encoder makes, which needs no end."""
+
+    def __init__(self, stream: BinaryIO, encoder: Encoder[Any]) -> None:
+        self._stream = stream
+        self._encoder = encoder
+
+    def add_elements(self, elements: Sequence[Any]) -> None:
+        self._stream.write(self._encoder.encode_all(elements))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def finish(self) -> None:
+        self._stream.flush()

@@ -1,0 +1,56 @@
+"""What a file source needs to know about a format: how files are cut and how pieces are read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+__all__ = ["BulkFormat", "FileFormat", "FileRange", "FormatReader"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """A piece of a file, in units that the format chooses (bytes, row groups)."""
+
+    start: int
+    end: int
+
+
+class FormatReader(ABC, Generic[T]):
+    """Reads the records of one `FileRange`."""
+
+    @abstractmethod
+    def read(self, max_records: int) -> list[T]:
+        """At most ``max_records`` records; an empty list only at the end."""
+
+    @abstractmethod
+    def position(self) -> Any:
+        """Where to go on: picklable, comparable with ``==``, small."""
+
+    @abstractmethod
+    def finished(self) -> bool:
+        """True once every record of the range has been read."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+class FileFormat(ABC, Generic[T_co]):
+    """How a file becomes records. Must be picklable. Write a `StreamFormat` or a `BulkFormat`."""
+
+    @abstractmethod
+    def ranges(self, path: str, size: int, split_size: int) -> Sequence[FileRange]:
+        """Cut the file of ``size`` bytes into pieces of about ``split_size`` bytes."""
+
+    @abstractmethod
+    def open(self, path: str, file_range: FileRange, position: Any) -> FormatReader[T_co]:
+        """A reader of the piece that goes on at ``position`` (None: from its start)."""
+
+
+class BulkFormat(FileFormat[T_co]):
+    """A format that opens files itself and reads them batch by batch, such as Parquet."""

@@ -1,0 +1,16 @@
+"""Encoders whose files begin with something that is no record."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+__all__ = ["HasHeader"]
+
+
+@runtime_checkable
+class HasHeader(Protocol):
+    """An encoder that writes a header at the beginning of each part file."""
+
+    def header(self) -> bytes:
+        """The bytes a file begins with; may be none."""
+        ...

@@ -1,0 +1,153 @@
+"""Parquet files as a source. Flink docs: "Parquet format". Needs ``millrace[parquet]``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from millrace.common.composite_types import RowTypeInfo
+from millrace.common.errors import SerializationError
+from millrace.common.types import Row
+from millrace.formats.arrow_types import require_pyarrow
+from millrace.formats.file_format import BulkFormat, FileRange, FormatReader
+from millrace.formats.parquet_writer import ParquetBulkWriters
+from millrace.formats.records import records_from_columns, require_record_type
+
+__all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
+
+
+class ParquetColumnarRowInputFormat(BulkFormat[Any]):
+    """Each row of a Parquet file becomes a `Row` with names, or a dict; cut at row groups.
+
+    Args:
+        row_type: the columns to read, by name; None for all. The values have the types that the
+            file gives them.
+        batch_size: rows decoded at a time.
+        record_type: ``Row`` or ``dict``.
+
+    Raises:
+        JobDefinitionError: pyarrow is missing, or the record type is neither.
+    """
+
+    def __init__(
+        self,
+        row_type: RowTypeInfo | None = None,
+        batch_size: int = 8192,
+        record_type: type[Any] = Row,
+    ) -> None:
+        require_pyarrow()
+        self._columns = None if row_type is None else tuple(row_type.get_field_names())
+        self._batch_size = batch_size
+        self._record_type = require_record_type(record_type)
+
+    def ranges(self, path: str, size: int, split_size: int) -> Sequence[FileRange]:
+        with _parquet_file(path) as file:
+            metadata = file.metadata
+            sizes = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
+        return _group_ranges(sizes, split_size)
+
+    def open(self, path: str, file_range: FileRange, position: Any) -> FormatReader[Any]:
+        file = _parquet_file(path)
+        try:
+            names = self._names(file)
+        except SerializationError:
+            file.close()
+            raise
+        return ParquetReader(
+            file,
+            file_range,
+            position or 0,
+            names=names,
+            batch_size=self._batch_size,
+            record_type=self._record_type,
+        )
+
+    def _names(self, file: Any) -> tuple[str, ...]:
+        available = file.schema_arrow.names
+        for name in self._columns or ():
+            if name not in available:
+                raise SerializationError(f"no column {name!r}; it has {', '.join(available)}")
+        return self._columns or tuple(available)
+
+
+class ParquetReader(FormatReader[Any]):
+    """Reads the rows of some row groups; its position is the number of rows read."""
+
+    def __init__(
+        self,
+        file: Any,
+        groups: FileRange,
+        position: int,
+        *,
+        names: tuple[str, ...],
+        batch_size: int,
+        record_type: type[Any],
+    ) -> None:
+        self._file = file
+        self._names = names
+        self._record_type = record_type
+        self._position = position
+        sizes = [file.metadata.row_group(i).num_rows for i in range(groups.start, groups.end)]
+        self._total: int = sum(sizes)
+        first, skipped = _first_group(sizes, position)
+        remaining = list(range(groups.start + first, groups.end))
+        self._batches = file.iter_batches(batch_size, row_groups=remaining, columns=list(names))
+        self._records = self._all_records()
+        self._next_records(position - skipped)
+
+    def read(self, max_records: int) -> list[Any]:
+        records = self._next_records(max_records)
+        self._position += len(records)
+        return records
+
+    def position(self) -> int:
+        return self._position
+
+    def finished(self) -> bool:
+        return self._position >= self._total
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _next_records(self, count: int) -> list[Any]:
+        arrow_error = require_pyarrow().ArrowException
+        try:
+            return list(islice(self._records, count))
+        except (arrow_error, OSError) as error:
+            raise SerializationError(f"damaged Parquet: {error}") from None
+
+    def _all_records(self) -> Iterator[Any]:
+        for batch in self._batches:
+            columns = [batch.column(name).to_pylist() for name in self._names]
+            yield from records_from_columns(self._record_type, self._names, columns)
+
+
+def _parquet_file(path: str) -> Any:
+    pa = require_pyarrow()
+    try:
+        return pa.parquet.ParquetFile(path)
+    except pa.ArrowInvalid as error:
+        raise SerializationError(f"not a complete Parquet file: {error}") from None
+
+
+def _group_ranges(sizes: list[int], split_size: int) -> list[FileRange]:
+    """Neighbouring row groups together, as long as they stay within ``split_size``."""
+    ranges: list[FileRange] = []
+    start, total = 0, 0
+    for index, size in enumerate(sizes):
+        if index > start and total + size > split_size:
+            ranges.append(FileRange(start, index))
+            start, total = index, 0
+        total += size
+    return [*ranges, FileRange(start, len(sizes))] if sizes else []
+
+
+def _first_group(sizes: list[int], position: int) -> tuple[int, int]:
+    """The first row group with unread rows, and how many rows stand before it."""
+    skipped = 0
+    for index, size in enumerate(sizes):
+        if skipped + size > position:
+            return index, skipped
+        skipped += size
+    return len(sizes), skipped

@@ -1,0 +1,149 @@
+"""Parquet files as a sink's parts. Flink docs: "Parquet format". Needs ``millrace[parquet]``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+from millrace.common.composite_types import RowTypeInfo
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.serialization import BulkWriter, BulkWriterFactory
+from millrace.common.types import Row, plain
+from millrace.formats.arrow_types import arrow_schema, require_pyarrow
+from millrace.formats.records import field_names, field_values
+
+__all__ = ["ParquetBulkWriters"]
+
+_ROW_GROUP_ROWS = 1 << 17
+
+
+class ParquetBulkWriters:
+    """Makes factories of Parquet writers for `FileSink.for_bulk_format`.
+
+    Records are dicts, Rows, tuples, named tuples or dataclass instances.
+    """
+
+    @staticmethod
+    def for_row_type(
+        row_type: RowTypeInfo | None = None,
+        utc_timestamp: bool = False,
+        compression: str = "snappy",
+    ) -> ParquetWriterFactory:
+        """Columns as in ``Types.ROW_NAMED``; None takes them from the first records of each file.
+
+        Declare them for real use: what is taken from records may differ from file to file (a
+        column without values has no type).
+
+        Args:
+            row_type: names and types of the columns.
+            utc_timestamp: store timestamps as points in time in UTC.
+            compression: as pyarrow names it: snappy, zstd, gzip, none.
+
+        Raises:
+            JobDefinitionError: pyarrow is missing, or a type has no counterpart.
+        """
+        require_pyarrow()
+        if row_type is None:
+            return ParquetWriterFactory(None, compression)
+        if not isinstance(row_type, RowTypeInfo):
+            raise JobDefinitionError(
+                f"for_row_type takes Types.ROW_NAMED([names], [types]), not {row_type!r}; a "
+                "pyarrow schema goes into for_arrow_schema"
+            )
+        return ParquetWriterFactory(arrow_schema(row_type, utc_timestamp), compression)
+
+    @staticmethod
+    def for_arrow_schema(schema: Any, compression: str = "snappy") -> ParquetWriterFactory:
+        """Columns as in a `pyarrow.Schema`."""
+        return ParquetWriterFactory(schema, compression)
+
+
+class ParquetWriterFactory(BulkWriterFactory[Any]):
+    """Makes the writer of each part file; see `ParquetBulkWriters`."""
+
+    def __init__(self, schema: Any, compression: str) -> None:
+        self._schema = schema
+        self._compression = compression
+
+    def create(self, stream: BinaryIO) -> BulkWriter[Any]:
+        return ParquetBulkWriter(stream, self._schema, self._compression)
+
+
+class ParquetBulkWriter(BulkWriter[Any]):
+    """Gathers records into row groups."""
+
+    def __init__(self, stream: BinaryIO, schema: Any, compression: str) -> None:
+        self._stream = stream
+        self._schema = schema
+        self._inferred = schema is None
+        self._compression = compression
+        self._pending: list[Any] = []
+        self._writer: Any = None
+
+    def add_elements(self, elements: Sequence[Any]) -> None:
+        self._pending += elements
+        if len(self._pending) >= _ROW_GROUP_ROWS:
+            self._write_row_group()
+
+    def flush(self) -> None:
+        if self._pending:
+            self._write_row_group()
+
+    def finish(self) -> None:
+        self.flush()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _write_row_group(self) -> None:
+        pa = require_pyarrow()
+        values, self._pending = self._pending, []
+        try:
+            table = self._table(pa, values)
+            if self._writer is None:
+                self._writer = pa.parquet.ParquetWriter(
+                    self._stream, table.schema, compression=self._compression
+                )
+            self._writer.write_table(table)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise SerializationError(self._explain(error)) from error
+
+    def _table(self, pa: Any, values: list[Any]) -> Any:
+        if self._schema is not None:
+            columns = _columns(tuple(self._schema.names), values)
+            pairs = zip(columns, self._schema.types, strict=True)
+            arrays = [_array(pa, column, type_) for column, type_ in pairs]
+            return pa.Table.from_arrays(arrays, schema=self._schema)
+        names = tuple(dict.fromkeys(name for value in values for name in field_names(value)))
+        arrays = [pa.array(column) for column in _columns(names, values)]
+        table = pa.Table.from_arrays(arrays, names=list(names))
+        self._schema = table.schema
+        return table
+
+    def _explain(self, error: Exception) -> str:
+        hint = (
+            "; the columns were taken from the first records: declare them with "
+            "ParquetBulkWriters.for_row_type(Types.ROW_NAMED([names], [types]))"
+        )
+        return f"records do not fit the Parquet columns: {error}{hint if self._inferred else ''}"
+
+
+def _array(pa: Any, column: Sequence[Any], arrow_type: Any) -> Any:
+    # Arrow would cut off the fractions without a word.
+    if pa.types.is_integer(arrow_type) and float in set(map(type, column)):
+        for item in column:
+            if isinstance(item, float) and not item.is_integer():
+                raise ValueError(f"{item!r} is not a whole number")
+    return pa.array(column, arrow_type)
+
+
+def _columns(names: tuple[str, ...], values: list[Any]) -> list[Sequence[Any]]:
+    rows = [field_values(names, value) for value in values]
+    if not rows:
+        return [[] for _ in names]
+    return [_plain_column(column) for column in zip(*rows, strict=True)]
+
+
+def _plain_column(column: Sequence[Any]) -> Sequence[Any]:
+    if {Row, list, dict}.isdisjoint(map(type, column)):
+        return column
+    return [plain(item) for item in column]

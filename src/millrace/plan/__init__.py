@@ -1,0 +1,1 @@
+"""From transformations to a program: chains, stages, levels, uids. Pure data."""

@@ -1,0 +1,66 @@
+"""The job graph: the program for the workers, and what the engine itself needs of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.sink import Sink
+from millrace.common.source import Source
+from millrace.plan.transformation import Transformation
+from millrace.runtime.program import Program
+
+
+@dataclass(frozen=True)
+class SourceNode:
+    """A source, and the stage that reads it."""
+
+    uid: str
+    name: str
+    source: Source[Any]
+    stage: int
+    parallelism: int
+
+
+@dataclass(frozen=True)
+class SinkNode:
+    """A sink with a committer."""
+
+    uid: str
+    name: str
+    sink: Sink[Any]
+
+
+@dataclass(frozen=True)
+class JobGraph:
+    """A whole job, ready to be run."""
+
+    program: Program
+    sources: tuple[SourceNode, ...]
+    sinks: tuple[SinkNode, ...]
+    uid_of: Mapping[Transformation, str]
+    """Per transformation, the uid of its operator."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain data: stages with their operators, and edges."""
+        stages = [
+            {
+                "id": stage.id,
+                "uid": stage.uid,
+                "name": stage.name,
+                "level": stage.level,
+                "parallelism": stage.parallelism,
+                "operators": [{"uid": n.uid, "name": n.name} for n in stage.nodes],
+            }
+            for stage in self.program.stages
+        ]
+        edges = [
+            {
+                "source": edge.source_stage,
+                "target": edge.target_stage,
+                "exchange": edge.exchange.value,
+            }
+            for edge in self.program.edges
+        ]
+        return {"job": self.program.job_name, "stages": stages, "edges": edges}

@@ -1,0 +1,166 @@
+"""Cutting the graph of transformations at its exchanges into stages of chained operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.plan.job_graph import JobGraph, SinkNode, SourceNode
+from millrace.plan.transformation import Input, Role, Transformation
+from millrace.plan.uids import assign_uids
+from millrace.runtime.program import Edge, Exchange, Node, Program, Route, Stage
+
+
+@dataclass
+class _Chain:
+    """A stage in the making."""
+
+    id: int
+    members: list[Transformation]
+    inputs: list[int] = field(default_factory=list)
+    level: int = 0
+
+
+def build_job_graph(
+    sinks: Sequence[Transformation], run_id: str, job_name: str, **settings: Any
+) -> JobGraph:
+    """The job that ends in ``sinks``; ``settings`` are further fields of `Program`.
+
+    Raises JobDefinitionError when there is no sink or the program is wrong.
+    """
+    if not sinks:
+        raise JobDefinitionError(
+            "the job has no sink, so nothing would be computed; end a stream with print(), "
+            "sink_to(), add_sink() or execute_and_collect()"
+        )
+    ordered = _inputs_first(sinks)
+    return _Builder(ordered).build(run_id, job_name, settings)
+
+
+def _inputs_first(sinks: Sequence[Transformation]) -> list[Transformation]:
+    ordered: list[Transformation] = []
+    seen: set[Transformation] = set()
+    stack = [(sink, False) for sink in reversed(sinks)]
+    while stack:
+        transformation, done = stack.pop()
+        if done:
+            ordered.append(transformation)
+        elif transformation not in seen:
+            seen.add(transformation)
+            stack.append((transformation, True))
+            stack.extend((i.transformation, False) for i in reversed(transformation.inputs))
+    return ordered
+
+
+class _Builder:
+    def __init__(self, ordered: list[Transformation]) -> None:
+        self._ordered = ordered
+        self._uids = assign_uids(ordered)
+        self._chains: list[_Chain] = []
+        self._chain_of: dict[Transformation, _Chain] = {}
+        self._edges: list[Edge] = []
+        self._routes: dict[Transformation, list[Route]] = {t: [] for t in ordered}
+
+    def build(self, run_id: str, job_name: str, settings: dict[str, Any]) -> JobGraph:
+        for transformation in self._ordered:
+            self._place(transformation)
+        stages = tuple(self._stage(chain) for chain in self._chains)
+        program = Program(
+            run_id=run_id, job_name=job_name, stages=stages, edges=tuple(self._edges), **settings
+        )
+        self._check_parallelism(program)
+        return JobGraph(program, tuple(self._sources()), tuple(self._sinks()), self._uids)
+
+    def _place(self, transformation: Transformation) -> None:
+        """Append to the chain of its only input, or start a chain."""
+        inputs = transformation.inputs
+        if len(inputs) == 1 and self._can_chain(inputs[0], transformation):
+            upstream = inputs[0].transformation
+            chain = self._chain_of[upstream]
+            route = Route(inputs[0].tag, node=len(chain.members))
+            chain.members.append(transformation)
+            self._routes[upstream].append(route)
+        else:
+            chain = _Chain(len(self._chains), [transformation])
+            self._chains.append(chain)
+            for source in inputs:
+                self._connect(source, chain, transformation)
+        self._chain_of[transformation] = chain
+
+    @staticmethod
+    def _can_chain(source: Input, transformation: Transformation) -> bool:
+        upstream = source.transformation
+        forward = source.partitioning is None or source.partitioning.exchange is Exchange.FORWARD
+        same = upstream.parallelism == transformation.parallelism
+        return forward and same and transformation.chaining
+
+    def _connect(self, source: Input, chain: _Chain, transformation: Transformation) -> None:
+        upstream = source.transformation
+        partitioning = source.partitioning
+        exchange = partitioning.exchange if partitioning else self._default(source, transformation)
+        if exchange is Exchange.FORWARD and upstream.parallelism != transformation.parallelism:
+            raise JobDefinitionError(
+                f"forward() between '{upstream.name}' (parallelism {upstream.parallelism}) and "
+                f"'{transformation.name}' (parallelism {transformation.parallelism}) is not "
+                "possible; use rebalance() or give both the same parallelism"
+            )
+        edge = Edge(
+            id=len(self._edges),
+            source_stage=self._chain_of[upstream].id,
+            target_stage=chain.id,
+            exchange=exchange,
+            key_selector=partitioning.key_selector if partitioning else None,
+            key_batch=partitioning.key_batch if partitioning else None,
+        )
+        self._edges.append(edge)
+        chain.inputs.append(edge.id)
+        chain.level = max(chain.level, self._chain_of[upstream].level + 1)
+        self._routes[upstream].append(Route(source.tag, edge=edge.id))
+
+    @staticmethod
+    def _default(source: Input, transformation: Transformation) -> Exchange:
+        same = source.transformation.parallelism == transformation.parallelism
+        return Exchange.FORWARD if same else Exchange.REBALANCE
+
+    def _stage(self, chain: _Chain) -> Stage:
+        head = chain.members[0]
+        nodes = tuple(
+            Node(self._uids[t], t.name, t.factory, tuple(self._routes[t])) for t in chain.members
+        )
+        return Stage(
+            id=chain.id,
+            uid=self._uids[head],
+            name=" -> ".join(t.name for t in chain.members),
+            level=chain.level,
+            parallelism=head.parallelism,
+            nodes=nodes,
+            inputs=tuple(chain.inputs),
+        )
+
+    @staticmethod
+    def _check_parallelism(program: Program) -> None:
+        for stage in program.stages:
+            if stage.parallelism > program.max_parallelism:
+                raise JobDefinitionError(
+                    f"operator '{stage.name}' has parallelism {stage.parallelism}, more than the "
+                    f"job's max parallelism {program.max_parallelism}; lower the one or raise the "
+                    "other with set_max_parallelism()"
+                )
+
+    def _sources(self) -> list[SourceNode]:
+        return [
+            SourceNode(
+                self._uids[t], t.name, t.source, self._chain_of[t].id, t.parallelism
+            )
+            for t in self._ordered
+            if t.role is Role.SOURCE and t.source is not None
+        ]  # fmt: skip
+
+    def _sinks(self) -> list[SinkNode]:
+        return [
+            SinkNode(self._uids[t], t.name, t.sink)
+            for t in self._ordered
+            if t.role is Role.SINK and t.sink is not None
+        ]

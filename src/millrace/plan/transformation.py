@@ -1,0 +1,59 @@
+"""Transformations: the nodes of the graph that the API builds. Nothing runs yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from millrace.common.output_tag import OutputTag
+from millrace.common.sink import Sink
+from millrace.common.source import Source
+from millrace.runtime.operator import Operator
+from millrace.runtime.program import Exchange
+
+
+class Role(Enum):
+    """What a transformation is in the graph."""
+
+    SOURCE = "SOURCE"
+    OPERATOR = "OPERATOR"
+    SINK = "SINK"
+    COLLECT = "COLLECT"
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """How records get from one transformation to the next. None of it: forward where possible."""
+
+    exchange: Exchange
+    key_selector: Callable[[Any], Any] | None = None
+    key_batch: Callable[[list[Any]], list[Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of a transformation: (a side output of) another, partitioned in some way."""
+
+    transformation: Transformation
+    tag: OutputTag[Any] | None = None
+    partitioning: Partitioning | None = None
+
+
+@dataclass(eq=False)
+class Transformation:
+    """One operator of the program, as the user wrote it."""
+
+    name: str
+    role: Role
+    factory: Callable[[], Operator]
+    inputs: tuple[Input, ...]
+    parallelism: int
+    uid: str | None = None
+    chaining: bool = True
+    source: Source[Any] | None = None
+    sink: Sink[Any] | None = None
+    functions: tuple[Any, ...] = field(default=())
+    """The user's functions in it, to name what cannot be pickled."""
+    description: str = ""

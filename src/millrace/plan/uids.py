@@ -1,0 +1,50 @@
+"""Uids: the names under which state is found again.
+
+A uid is what the user gave, or else a hash of the structure: what the operator is, and the uids of
+its inputs. Semantics: Flink docs, "Savepoints", assigning operator ids.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from millrace.common.errors import JobDefinitionError
+from millrace.plan.transformation import Transformation
+
+
+def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:
+    """The uid of each transformation, given inputs first.
+
+    Raises JobDefinitionError when two operators were given the same uid.
+    """
+    uids: dict[Transformation, str] = {}
+    taken: dict[str, Transformation] = {}
+    for transformation in ordered:
+        uid = transformation.uid or _structural(transformation, uids, taken)
+        if uid in taken:
+            raise JobDefinitionError(
+                f"operators '{taken[uid].name}' and '{transformation.name}' both have the uid "
+                f"'{uid}'; give each operator a uid of its own"
+            )
+        taken[uid] = transformation
+        uids[transformation] = uid
+    return uids
+
+
+def _structural(
+    transformation: Transformation,
+    uids: dict[Transformation, str],
+    taken: dict[str, Transformation],
+) -> str:
+    inputs = [
+        f"{uids[i.transformation]}:{i.tag.tag_id if i.tag else ''}"
+        f":{i.partitioning.exchange.value if i.partitioning else ''}"
+        for i in transformation.inputs
+    ]
+    text = "|".join([transformation.role.value, transformation.name, *inputs])
+    for copy in range(len(taken) + 1):
+        uid = hashlib.sha256(f"{text}#{copy}".encode()).hexdigest()[:16]
+        if uid not in taken:
+            break
+    return uid

@@ -1,0 +1,95 @@
+"""The built-in rolling aggregations as reduce functions: sum, min, max, min_by, max_by.
+
+``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by``
+keep the whole record that has the extreme value, the first one on a tie (Flink docs, "Operators").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any
+
+from millrace.common.types import Row
+
+Position = int | str
+
+
+def field_of(value: Any, position: Position) -> Any:
+    """A field of a record, by position or name; a plain number is its own field 0."""
+    if isinstance(position, str):
+        return value[position] if isinstance(value, (Row, dict)) else getattr(value, position)
+    if isinstance(value, (tuple, list, Row)):
+        return value[position]
+    return value
+
+
+def with_field(value: Any, position: Position, new: Any) -> Any:
+    """A copy of a record with one field replaced."""
+    if isinstance(value, Row):
+        return _row_with(value, position, new)
+    if isinstance(value, dict):
+        return {**value, position: new}
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{str(position): new})
+    if isinstance(value, tuple):
+        return _tuple_with(value, position, new)
+    if isinstance(value, list):
+        assert isinstance(position, int)
+        return [*value[:position], new, *value[position + 1 :]]
+    return new
+
+
+def _row_with(row: Row, position: Position, new: Any) -> Row:
+    names = getattr(row, "_fields", None)
+    index = list(names).index(position) if isinstance(position, str) and names else position
+    values = list(row)
+    values[index] = new  # type: ignore[call-overload]
+    copy = Row(*values)
+    if names:
+        copy.set_field_names(list(names))
+    copy.set_row_kind(row.get_row_kind())
+    return copy
+
+
+def _tuple_with(value: tuple[Any, ...], position: Position, new: Any) -> tuple[Any, ...]:
+    if isinstance(position, str):
+        return value._replace(**{position: new})  # type: ignore[attr-defined, no-any-return]
+    values = (*value[:position], new, *value[position + 1 :])
+    return type(value)._make(values) if hasattr(value, "_make") else values  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Adds up one field."""
+
+    position: Position
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        position = self.position
+        total = field_of(first, position) + field_of(second, position)
+        return with_field(first, position, total)
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """Keeps the least (or greatest) value of one field."""
+
+    position: Position
+    greatest: bool
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        new, old = field_of(second, self.position), field_of(first, self.position)
+        better = new > old if self.greatest else new < old
+        return with_field(first, self.position, new) if better else first
+
+
+@dataclass(frozen=True)
+class ExtremeBy:
+    """Keeps the record with the least (or greatest) value of one field."""
+
+    position: Position
+    greatest: bool
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        new, old = field_of(second, self.position), field_of(first, self.position)
+        return second if (new > old if self.greatest else new < old) else first

@@ -1,0 +1,58 @@
+"""Buffers: what flows between stages. One buffer holds up to thousands of records."""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+from typing import NamedTuple
+
+_HEADER = struct.Struct("<IHIQIBqI")
+MIN_WATERMARK = -(1 << 63)
+MAX_WATERMARK = (1 << 63) - 1
+
+
+class BufferKind(IntEnum):
+    """What a buffer's payload is."""
+
+    RECORDS = 0
+    END = 1
+    """The last one of a producer in an epoch: `count` tells how many buffers came before it."""
+    ACK = 2
+
+
+class Buffer(NamedTuple):
+    """One element of an exchange."""
+
+    target: int
+    """The subtask it is for."""
+    edge: int
+    channel: int
+    """The subtask it is from."""
+    attempt: int
+    """The task attempt that made it."""
+    sequence: int
+    kind: int
+    watermark: int
+    """The producer's watermark after this buffer (ms since the epoch)."""
+    count: int
+    """RECORDS: records in it. END: buffers before it, and idle in the lowest bit of the payload."""
+    payload: bytes
+
+    def pack(self) -> bytes:
+        """The buffer as bytes."""
+        return _HEADER.pack(*self[:8]) + self.payload
+
+    @staticmethod
+    def unpack(data: bytes) -> Buffer:
+        """The buffer that `pack` wrote."""
+        return Buffer(*_HEADER.unpack_from(data), data[_HEADER.size :])
+
+
+IDLE = b"\x01"
+ACTIVE = b"\x00"
+"""Payloads of an END buffer: the producer's watermark status."""
+
+
+def in_order(buffer: Buffer) -> tuple[int, int, int]:
+    """The order in which a subtask takes its input, whatever order Spark delivers it in."""
+    return buffer.edge, buffer.channel, buffer.sequence

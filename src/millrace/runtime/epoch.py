@@ -1,0 +1,114 @@
+"""What the engine tells a subtask about an epoch, and what the subtask answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from millrace.state.layer import Layer
+
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """A split that a source subtask is to read in this epoch."""
+
+    source: str
+    """Uid of the source."""
+    split: Any
+    position: Any
+    max_records: int
+
+
+@dataclass(frozen=True)
+class SubtaskPlan:
+    """One subtask's part of the plan of an epoch."""
+
+    version: str
+    """The state version to start from."""
+    recent: tuple[Layer, ...] = ()
+    """The last layers that lead to it, for a worker that missed some."""
+    restore: tuple[tuple[int, tuple[Layer, ...]], ...] | None = None
+    """All the layers, for a worker that has nothing: (subtask they are of, its layers). More than
+    one when key groups were redistributed."""
+    splits: tuple[SplitPlan, ...] = ()
+    no_more_splits: bool = False
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """The plan of one epoch."""
+
+    epoch: int
+    attempt: int
+    """Counts the tries of this epoch."""
+    now: int
+    """Processing time, ms since the epoch, as the whole job sees it in this epoch."""
+    job_dir: str | None
+    durable: bool
+    subtasks: dict[tuple[int, int], SubtaskPlan]
+    """Per (stage, subtask)."""
+
+
+class FailureKind(Enum):
+    """Whose fault it was."""
+
+    USER = "USER"
+    STATE_MISS = "STATE_MISS"
+    """Nobody's: this worker needs all the layers."""
+    INCOMPLETE = "INCOMPLETE"
+    """Input was missing or mixed: a producer failed, or ran twice."""
+
+
+@dataclass
+class Failure:
+    """Why a subtask failed: a user's error is made ready to show."""
+
+    operator: str
+    record: str | None
+    user_traceback: str
+    kind: FailureKind = FailureKind.USER
+
+
+@dataclass
+class SplitProgress:
+    """How far a split has been read."""
+
+    source: str
+    split_id: str
+    position: Any
+    finished: bool
+    records: int
+
+
+@dataclass
+class Ack:
+    """The answer of one subtask for one epoch."""
+
+    stage: int
+    subtask: int
+    attempt: int
+    """The task attempt that ran it."""
+    failure: Failure | None = None
+    splits: list[SplitProgress] = field(default_factory=list)
+    layer: Layer | None = None
+    """None when the state did not change."""
+    version: str = ""
+    committables: dict[str, list[bytes]] = field(default_factory=dict)
+    """Per sink uid."""
+    results: dict[str, list[Any]] = field(default_factory=dict)
+    """Per collecting sink's uid: values for the client."""
+    consumed: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Per (edge, channel): the producer attempt whose buffers were used."""
+    next_wakeup: int | None = None
+    ended: bool = False
+    """The maximum watermark has been processed: nothing can follow."""
+    watermark: int = 0
+    records_in: int = 0
+    records_out: int = 0
+    metrics: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    worker: str = ""
+    """host:pid, to see where a subtask lives."""
+    cached: str = "current"
+    """How the state was found: current, replayed, restored or new."""

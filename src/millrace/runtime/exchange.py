@@ -1,0 +1,229 @@
+"""Exchanges: outputs that spread records over the subtasks of the next stage, as buffers.
+
+Records wait per target until a buffer is full. A watermark does not force buffers out: it goes
+with the next one (that only delays it), and at the end of the epoch with the END buffer.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from millrace.common.errors import KeyTypeError
+from millrace.common.payload import encode_records
+from millrace.runtime.buffer import ACTIVE, IDLE, MIN_WATERMARK, Buffer, BufferKind
+from millrace.runtime.program import Edge, Exchange
+from millrace.state.key_groups import KeyMemo, refusal, subtask_of
+
+
+class ExchangeOutput:
+    """The part that all exchanges share: waiting records, full buffers, the end of an epoch."""
+
+    def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
+        self._edge = edge.id
+        self._channel = channel
+        self._targets = targets
+        self._limit = buffer_records
+        self._attempt = 0
+        self._timed = False
+        self._sent = [0] * targets
+        self._values: list[list[Any]] = [[] for _ in range(targets)]
+        self._timestamps: list[list[int]] = [[] for _ in range(targets)]
+        self.watermark = MIN_WATERMARK
+        self.full: list[Buffer] = []
+        """Buffers ready to be sent; the subtask takes them from here."""
+        self.records = 0
+
+    def begin_epoch(self, epoch: int, attempt: int) -> None:
+        """Start counting for a new epoch, run by this task attempt."""
+        self._attempt = attempt
+        self._timed = False
+        self._sent = [0] * self._targets
+        for waiting in (*self._values, *self._timestamps):
+            waiting.clear()
+        self.full.clear()
+        self.records = 0
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Spread a batch over the targets."""
+        raise NotImplementedError
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Remember the watermark; it goes with the next buffer."""
+        self.watermark = timestamp
+
+    def end_epoch(self, idle: bool) -> None:
+        """Send what waits, and to every target the END buffer."""
+        for target in range(self._targets):
+            self._flush(target)
+            payload = IDLE if idle else ACTIVE
+            self._append(target, BufferKind.END, self._sent[target], payload)
+
+    def _expect(self, timestamps: list[int] | None) -> None:
+        """Records with and without event times never share a buffer."""
+        timed = timestamps is not None
+        if timed is not self._timed:
+            for target in range(self._targets):
+                self._flush(target)
+            self._timed = timed
+
+    def _flush_full(self) -> None:
+        limit = self._limit
+        for target, values in enumerate(self._values):
+            if len(values) >= limit:
+                self._flush(target)
+
+    def _flush(self, target: int) -> None:
+        values = self._values[target]
+        if not values:
+            return
+        timestamps = self._timestamps[target]
+        payload = encode_records(values, timestamps if timestamps else None)
+        self._append(target, BufferKind.RECORDS, len(values), payload)
+        self.records += len(values)
+        # cleared in place: the append methods of these lists are remembered per key
+        values.clear()
+        timestamps.clear()
+
+    def _append(self, target: int, kind: BufferKind, count: int, payload: bytes) -> None:
+        sequence = self._sent[target]
+        self._sent[target] = sequence + 1
+        self.full.append(
+            Buffer(
+                target, self._edge, self._channel, self._attempt, sequence, kind,
+                self.watermark, count, payload,
+            )
+        )  # fmt: skip
+
+
+class KeyedExchange(ExchangeOutput):
+    """Sends each record to the subtask that owns its key's key group."""
+
+    def __init__(
+        self, edge: Edge, channel: int, targets: int, buffer_records: int, max_parallelism: int
+    ) -> None:
+        super().__init__(edge, channel, targets, buffer_records)
+        assert edge.key_batch is not None
+        self._keys_of = edge.key_batch
+        appends = [values.append for values in self._values]
+        pairs = list(zip(appends, (t.append for t in self._timestamps), strict=True))
+
+        def owner(key_group: int) -> int:
+            return subtask_of(key_group, targets, max_parallelism)
+
+        self._append_value = KeyMemo(max_parallelism, lambda group: appends[owner(group)])
+        self._append_both = KeyMemo(max_parallelism, lambda group: pairs[owner(group)])
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Spread a batch by key."""
+        self._expect(timestamps)
+        keys = self._keys_of(values)
+        try:
+            if timestamps is None:
+                memo = self._append_value
+                for key, value in zip(keys, values, strict=True):
+                    memo[key](value)
+            else:
+                both = self._append_both
+                for key, value, timestamp in zip(keys, values, timestamps, strict=True):
+                    append_value, append_timestamp = both[key]
+                    append_value(value)
+                    append_timestamp(timestamp)
+        except TypeError as error:
+            if isinstance(error, KeyTypeError) or _hashable(key):
+                raise
+            raise KeyTypeError(refusal(key)) from None
+        self._flush_full()
+
+
+def _hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+class ForwardExchange(ExchangeOutput):
+    """Sends everything to the subtask with the same index."""
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Send the batch on."""
+        self._expect(timestamps)
+        self._values[self._channel].extend(values)
+        if timestamps is not None:
+            self._timestamps[self._channel].extend(timestamps)
+        self._flush_full()
+
+
+class RebalanceExchange(ExchangeOutput):
+    """Deals records out to the targets in turn."""
+
+    def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
+        super().__init__(edge, channel, targets, buffer_records)
+        self._next = channel % targets
+
+    def begin_epoch(self, epoch: int, attempt: int) -> None:
+        """Where to begin follows from the epoch alone, so that a repeated epoch deals alike."""
+        super().begin_epoch(epoch, attempt)
+        self._next = (self._channel + epoch) % self._targets
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Deal a batch out."""
+        self._expect(timestamps)
+        targets, first = self._targets, self._next
+        for offset in range(targets):
+            target = (first + offset) % targets
+            self._values[target].extend(values[offset::targets])
+            if timestamps is not None:
+                self._timestamps[target].extend(timestamps[offset::targets])
+        self._next = (first + len(values)) % targets
+        self._flush_full()
+
+
+class ShuffleExchange(ExchangeOutput):
+    """Sends each record to a random target; the same ones when an epoch is repeated."""
+
+    def begin_epoch(self, epoch: int, attempt: int) -> None:
+        """Start a random sequence that follows from the epoch alone."""
+        super().begin_epoch(epoch, attempt)
+        self._random = random.Random(epoch * 65_536 + self._channel)
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Spread a batch at random."""
+        self._expect(timestamps)
+        targets = self._random.choices(range(self._targets), k=len(values))
+        for target, value in zip(targets, values, strict=True):
+            self._values[target].append(value)
+        if timestamps is not None:
+            for target, timestamp in zip(targets, timestamps, strict=True):
+                self._timestamps[target].append(timestamp)
+        self._flush_full()
+
+
+class BroadcastExchange(ExchangeOutput):
+    """Sends every record to every target."""
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Send the batch to each target."""
+        self._expect(timestamps)
+        for target in range(self._targets):
+            self._values[target].extend(values)
+            if timestamps is not None:
+                self._timestamps[target].extend(timestamps)
+        self._flush_full()
+
+
+def create_exchange(
+    edge: Edge, channel: int, targets: int, buffer_records: int, max_parallelism: int
+) -> ExchangeOutput:
+    """The output that sends along ``edge`` from subtask ``channel`` to ``targets`` subtasks."""
+    if edge.exchange is Exchange.KEYED:
+        return KeyedExchange(edge, channel, targets, buffer_records, max_parallelism)
+    kinds = {
+        Exchange.FORWARD: ForwardExchange,
+        Exchange.REBALANCE: RebalanceExchange,
+        Exchange.SHUFFLE: ShuffleExchange,
+        Exchange.BROADCAST: BroadcastExchange,
+    }
+    return kinds[edge.exchange](edge, channel, targets, buffer_records)

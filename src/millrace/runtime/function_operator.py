@@ -1,0 +1,85 @@
+"""What operators around a user function share: its life cycle, and calling it by one name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from millrace.common.functions import Function
+from millrace.common.output_tag import OutputTag
+from millrace.runtime.keyed_state import KeyedStates
+from millrace.runtime.operator import Operator
+from millrace.runtime.runtime_context import StreamRuntimeContext
+
+
+def as_callable(function: Any, method: str) -> Callable[..., Any]:
+    """The method of a Flink function object, or the callable itself."""
+    found = getattr(function, method, None) if isinstance(function, Function) else function
+    assert callable(found)
+    return found
+
+
+class FunctionOperator(Operator):
+    """An operator around one user function or plain callable."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def open(self) -> None:
+        """Open the user's function."""
+        self.open_function(None)
+
+    def open_function(self, states: KeyedStates | None) -> None:
+        """Open the user's function with a runtime context that offers ``states``."""
+        if isinstance(self.function, Function):
+            self.function.open(StreamRuntimeContext(self.context, states))
+
+    def close(self) -> None:
+        """Close the user's function."""
+        if isinstance(self.function, Function):
+            with suppress(Exception):
+                self.function.close()
+
+    def emit_results(self, results: list[Any], timestamps: list[int] | None) -> None:
+        """Emit what a process function yielded, side outputs (``yield tag, value``) to theirs."""
+        if not results:
+            return
+        if not has_tagged(results):
+            self.output.emit(results, timestamps)
+            return
+        main: list[Any] = []
+        main_times: list[int] = []
+        tagged: dict[OutputTag[Any], tuple[list[Any], list[int]]] = {}
+        for index, result in enumerate(results):
+            if is_tagged(result):
+                values, times = tagged.setdefault(result[0], ([], []))
+                result = result[1]
+            else:
+                values, times = main, main_times
+            values.append(result)
+            if timestamps is not None:
+                times.append(timestamps[index])
+        if main:
+            self.output.emit(main, main_times if timestamps is not None else None)
+        for tag, (values, times) in tagged.items():
+            self.side_output(tag).emit(values, times if timestamps is not None else None)
+
+
+def is_tagged(result: Any) -> bool:
+    """Whether a result is meant for a side output."""
+    return type(result) is tuple and len(result) == 2 and type(result[0]) is OutputTag
+
+
+def has_tagged(results: list[Any]) -> bool:
+    """Whether any of the results is meant for a side output; quick, for it is asked per batch."""
+    if tuple not in set(map(type, results)):
+        return False
+    try:
+        return OutputTag in set(map(_type_of_first, results))
+    except (TypeError, IndexError, KeyError):
+        return any(map(is_tagged, results))
+
+
+def _type_of_first(result: Any) -> type:
+    return type(result[0])

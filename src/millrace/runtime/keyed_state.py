@@ -1,0 +1,253 @@
+"""Keyed state as user functions see it: views of tables at the current key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.common.functions import AggregateFunction
+from millrace.common.runtime_context import KeyedStateStore
+from millrace.common.state import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
+from millrace.state.flat_table import FlatTable
+from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
+from millrace.state.list_table import ListTable
+from millrace.state.nested_table import NestedTable
+from millrace.state.store import SubtaskState
+
+
+class CurrentKey:
+    """The key whose record or timer is being processed."""
+
+    __slots__ = ("key",)
+
+    def __init__(self) -> None:
+        self.key: Any = None
+
+
+class _ValueState(ValueState[Any]):
+    __slots__ = ("_current", "_data", "_table", "_undo")
+
+    def __init__(self, table: FlatTable, current: CurrentKey) -> None:
+        self._table = table
+        self._data = table.data
+        self._undo = table.undo
+        self._current = current
+
+    def value(self) -> Any:
+        value = self._data.get(self._current.key)
+        if type(value) in IMMUTABLE or is_immutable(value):
+            return value
+        self._table.touch(self._current.key)
+        return value
+
+    def update(self, value: Any) -> None:
+        key = self._current.key
+        if value is None:
+            self._table.remove(key)
+            return
+        if key not in self._undo:
+            self._undo[key] = freeze(self._data.get(key, MISSING))
+        self._data[key] = value
+
+    def clear(self) -> None:
+        self._table.remove(self._current.key)
+
+
+class _ImmutableValueState(_ValueState):
+    """For declared types whose values nobody can change in place."""
+
+    __slots__ = ()
+
+    def value(self) -> Any:
+        return self._data.get(self._current.key)
+
+    def update(self, value: Any) -> None:
+        key = self._current.key
+        if key not in self._undo:
+            self._undo[key] = freeze(self._data.get(key, MISSING))
+        if value is None:
+            self._data.pop(key, None)
+        else:
+            self._data[key] = value
+
+
+class _ListState(ListState[Any]):
+    def __init__(self, table: ListTable, current: CurrentKey) -> None:
+        self._table = table
+        self._current = current
+
+    def get(self) -> list[Any]:
+        return self._table.get(self._current.key) or []
+
+    def add(self, value: Any) -> None:
+        self._table.append(self._current.key, value)
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self._table.append(self._current.key, value)
+
+    def update(self, values: Iterable[Any]) -> None:
+        replacement = list(values)
+        if replacement:
+            self._table.put(self._current.key, replacement)
+        else:
+            self._table.remove(self._current.key)
+
+    def clear(self) -> None:
+        self._table.remove(self._current.key)
+
+
+class _MapState(MapState[Any, Any]):
+    def __init__(self, table: NestedTable, current: CurrentKey) -> None:
+        self._table = table
+        self._current = current
+
+    def _entries(self) -> dict[Any, Any]:
+        return self._table.data.get(self._current.key, {})
+
+    def get(self, key: Any) -> Any:
+        value = self._entries().get(key)
+        if type(value) not in IMMUTABLE and not is_immutable(value):
+            self._table.touch(self._current.key, key)
+        return value
+
+    def put(self, key: Any, value: Any) -> None:
+        self._table.put(self._current.key, key, value)
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self._table.put(self._current.key, key, value)
+
+    def remove(self, key: Any) -> None:
+        self._table.remove(self._current.key, key)
+
+    def contains(self, key: Any) -> bool:
+        return key in self._entries()
+
+    def items(self) -> list[tuple[Any, Any]]:
+        self._touch_mutable()
+        return list(self._entries().items())
+
+    def keys(self) -> list[Any]:
+        return list(self._entries())
+
+    def values(self) -> list[Any]:
+        self._touch_mutable()
+        return list(self._entries().values())
+
+    def is_empty(self) -> bool:
+        return not self._entries()
+
+    def clear(self) -> None:
+        self._table.drop(self._current.key)
+
+    def _touch_mutable(self) -> None:
+        entries = self._entries()
+        if not IMMUTABLE.issuperset(map(type, entries.values())):
+            for key, value in entries.items():
+                if not is_immutable(value):
+                    self._table.touch(self._current.key, key)
+
+
+class _ReducingState(ReducingState[Any]):
+    def __init__(
+        self, table: FlatTable, current: CurrentKey, reduce: Callable[[Any, Any], Any]
+    ) -> None:
+        self._table = table
+        self._current = current
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return self._table.get(self._current.key)
+
+    def add(self, value: Any) -> None:
+        key = self._current.key
+        self._table.touch(key)
+        data = self._table.data
+        data[key] = self._reduce(data[key], value) if key in data else value
+
+    def clear(self) -> None:
+        self._table.remove(self._current.key)
+
+
+class _AggregatingState(AggregatingState[Any, Any]):
+    def __init__(
+        self, table: FlatTable, current: CurrentKey, aggregate: AggregateFunction[Any, Any, Any]
+    ) -> None:
+        self._table = table
+        self._current = current
+        self._aggregate = aggregate
+
+    def get(self) -> Any:
+        accumulator = self._table.get(self._current.key)
+        return None if accumulator is None else self._aggregate.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        key = self._current.key
+        self._table.touch(key)
+        data = self._table.data
+        accumulator = data[key] if key in data else self._aggregate.create_accumulator()
+        data[key] = self._aggregate.add(value, accumulator)
+
+    def clear(self) -> None:
+        self._table.remove(self._current.key)
+
+
+class KeyedStates(KeyedStateStore):
+    """Hands out the keyed states of one operator, bound to its current key."""
+
+    def __init__(
+        self, state: SubtaskState, uid: str, current: CurrentKey, scope: str = ""
+    ) -> None:
+        self._state = state
+        self._uid = uid
+        self._current = current
+        self._scope = scope
+        self._known: dict[str, StateDescriptor] = {}
+
+    def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> ValueState[Any]:
+        table = self._table(state_descriptor, "flat")
+        info = state_descriptor.type_info
+        immutable = info is not None and info.is_immutable
+        return (_ImmutableValueState if immutable else _ValueState)(table, self._current)
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
+        return _ListState(self._table(state_descriptor, "list"), self._current)
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> MapState[Any, Any]:
+        return _MapState(self._table(state_descriptor, "map"), self._current)
+
+    def get_reducing_state(
+        self, state_descriptor: ReducingStateDescriptor[Any]
+    ) -> ReducingState[Any]:
+        table = self._table(state_descriptor, "flat")
+        return _ReducingState(table, self._current, state_descriptor.reducer)
+
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor[Any, Any, Any]
+    ) -> AggregatingState[Any, Any]:
+        table = self._table(state_descriptor, "flat")
+        return _AggregatingState(table, self._current, state_descriptor.get_agg_function())
+
+    def _table(self, descriptor: StateDescriptor, kind: str) -> Any:
+        name = descriptor.name
+        known = self._known.setdefault(name, descriptor)
+        if known.kind != descriptor.kind or known.type_info != descriptor.type_info:
+            raise StateError(
+                f"state '{name}' is declared twice with different types: {known!r} and "
+                f"{descriptor!r}; give each state descriptor of an operator its own name"
+            )
+        return self._state.table(f"{self._uid}/{name}", self._scope + kind)

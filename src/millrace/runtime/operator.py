@@ -1,0 +1,100 @@
+"""The operator interface: a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.output_tag import OutputTag
+from millrace.runtime.buffer import MIN_WATERMARK
+from millrace.runtime.epoch import Ack
+from millrace.runtime.metrics import MetricRegistry
+from millrace.runtime.output import Discard, Output
+from millrace.state.store import SubtaskState
+
+
+@dataclass
+class OperatorContext:
+    """Where an operator runs, and what it may use."""
+
+    uid: str
+    name: str
+    subtask_index: int
+    parallelism: int
+    max_parallelism: int
+    state: SubtaskState
+    clock: Callable[[], int]
+    """Processing time, ms since the epoch."""
+    batch_mode: bool = False
+    attempt_number: int = 0
+    run_id: str = ""
+    metrics: MetricRegistry = field(default_factory=MetricRegistry)
+
+
+class Operator:
+    """Works on batches: takes lists, hands lists on.
+
+    The life of an operator: `setup`, `open`, then epochs of `begin_epoch`, any number of `process`
+    and `process_watermark`, perhaps `finish`, and `end_epoch`; last `close`. An instance serves
+    many epochs in one worker, and is thrown away when an epoch is aborted.
+    """
+
+    output: Output
+    context: OperatorContext
+
+    def setup(
+        self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
+    ) -> None:
+        """Connect the operator with where it runs and what follows."""
+        self.context = context
+        self.output = output
+        self.side_outputs = side
+        self.watermark = MIN_WATERMARK
+
+    def open(self) -> None:
+        """Create what lives as long as the instance."""
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        """An epoch begins; ``now`` in ms since the epoch. Processing-time timers fire here."""
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Take a batch of records; event times in ms since the epoch, one per value, or None."""
+        raise NotImplementedError
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Event time has come to ``timestamp``."""
+        self.watermark = timestamp
+        self.output.emit_watermark(timestamp)
+        for side in self.side_outputs.values():
+            side.emit_watermark(timestamp)
+
+    def end_epoch(self, ended: bool) -> None:
+        """The epoch's input is complete (``ended``: and the stream is): write state that waits."""
+
+    def contribute(self, ack: Ack) -> None:
+        """Add to the subtask's answer what is this operator's to tell."""
+
+    def next_wakeup(self) -> int | None:
+        """When (ms since the epoch) this operator wants an epoch even without input."""
+        return None
+
+    def close(self) -> None:
+        """Release everything; no exception may come out."""
+
+    # An operator is the output of the one before it in the chain.
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Take a batch from the operator before in the chain."""
+        self.process(values, timestamps)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Take a watermark from the operator before in the chain."""
+        self.process_watermark(timestamp)
+
+    def side_output(self, tag: OutputTag[Any]) -> Output:
+        """Where records of this tag go; nowhere if the program does not ask for them."""
+        return self.side_outputs.get(tag) or _DISCARD
+
+
+_DISCARD = Discard()

@@ -1,0 +1,26 @@
+"""Collect: hands records to the client with the acknowledgement of the epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.runtime.epoch import Ack
+from millrace.runtime.operator import Operator
+
+
+class CollectOperator(Operator):
+    """The end of a stream whose records the client (or `print`) wants."""
+
+    def open(self) -> None:
+        self._values: list[Any] = []
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._values = []
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self._values.extend(values)
+
+    def contribute(self, ack: Ack) -> None:
+        if self._values:
+            ack.results[self.context.uid] = self._values
+            self._values = []

@@ -1,0 +1,41 @@
+"""Flat map: one record in, any number out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.runtime.function_operator import FunctionOperator, as_callable
+
+
+class FlatMapOperator(FunctionOperator):
+    """Emits all that the function returns or yields per record; None counts as nothing."""
+
+    def open(self) -> None:
+        super().open()
+        self._flat_map = as_callable(self.function, "flat_map")
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        results: list[Any] = []
+        if timestamps is None:
+            extend, function = results.extend, self._flat_map
+            for value in values:
+                produced = function(value)
+                if produced is not None:
+                    extend(produced)
+            if results:
+                self.output.emit(results, None)
+        else:
+            self._process_timed(values, timestamps, results)
+
+    def _process_timed(
+        self, values: list[Any], timestamps: list[int], results: list[Any]
+    ) -> None:
+        times: list[int] = []
+        function = self._flat_map
+        for value, timestamp in zip(values, timestamps, strict=True):
+            produced = function(value)
+            if produced is not None:
+                results.extend(produced)
+                times.extend([timestamp] * (len(results) - len(times)))
+        if results:
+            self.output.emit(results, times)

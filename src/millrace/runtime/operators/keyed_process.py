@@ -1,0 +1,135 @@
+"""Keyed process function: state and timers per key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.functions import KeyedProcessFunction
+from millrace.common.time_domain import TimeDomain
+from millrace.common.timer_service import TimerService
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.runtime.timers import TimerQueue
+
+
+class _Timers(TimerService):
+    def __init__(self, operator: KeyedProcessOperator) -> None:
+        self._operator = operator
+        self._current = operator.current
+        self._event = operator.event_timers
+        self._processing = operator.processing_timers
+
+    def current_processing_time(self) -> int:
+        return self._operator.context.clock()
+
+    def current_watermark(self) -> int:
+        return self._operator.watermark
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        self._processing.register(timestamp, self._current.key)
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        self._event.register(timestamp, self._current.key)
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        self._processing.delete(timestamp, self._current.key)
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        self._event.delete(timestamp, self._current.key)
+
+
+class _Context(KeyedProcessFunction.OnTimerContext):
+    def __init__(self, timers: _Timers, current: CurrentKey) -> None:
+        self._timers = timers
+        self._current = current
+        self.time: int | None = None
+        self.domain = TimeDomain.EVENT_TIME
+
+    def get_current_key(self) -> Any:
+        return self._current.key
+
+    def timer_service(self) -> TimerService:
+        return self._timers
+
+    def timestamp(self) -> int | None:
+        return self.time
+
+    def time_domain(self) -> TimeDomain:
+        return self.domain
+
+
+class KeyedProcessOperator(FunctionOperator):
+    """Runs a `KeyedProcessFunction`. ``key_batch`` extracts the keys of a batch."""
+
+    def __init__(self, function: Any, key_batch: Callable[[list[Any]], list[Any]]) -> None:
+        super().__init__(function)
+        self._keys_of = key_batch
+
+    def open(self) -> None:
+        state, uid = self.context.state, self.context.uid
+        self.current = CurrentKey()
+        self.event_timers = TimerQueue(state, f"{uid}/@event-timers")
+        self.processing_timers = TimerQueue(state, f"{uid}/@processing-timers")
+        self._context = _Context(_Timers(self), self.current)
+        self.open_function(KeyedStates(state, uid, self.current))
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self.event_timers.refresh()
+        self.processing_timers.refresh()
+        self._fire(self.processing_timers, now, TimeDomain.PROCESSING_TIME)
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if timestamps is not None:
+            self._process_timed(values, timestamps)
+            return
+        current, context = self.current, self._context
+        context.time = None
+        function = self.function.process_element
+        results: list[Any] = []
+        extend = results.extend
+        for current.key, value in zip(self._keys_of(values), values, strict=True):
+            produced = function(value, context)
+            if produced is not None:
+                extend(produced)
+        self.emit_results(results, None)
+
+    def _process_timed(self, values: list[Any], timestamps: list[int]) -> None:
+        current, context = self.current, self._context
+        function = self.function.process_element
+        results: list[Any] = []
+        times: list[int] = []
+        keys = self._keys_of(values)
+        for current.key, value, context.time in zip(keys, values, timestamps, strict=True):
+            produced = function(value, context)
+            if produced is not None:
+                results.extend(produced)
+                times.extend([context.time] * (len(results) - len(times)))
+        self.emit_results(results, times)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.watermark = timestamp
+        self._fire(self.event_timers, timestamp, TimeDomain.EVENT_TIME)
+        super().process_watermark(timestamp)
+
+    def next_wakeup(self) -> int | None:
+        return None if self.watermark == MAX_WATERMARK else self.processing_timers.earliest()
+
+    def _fire(self, queue: TimerQueue, until: int, domain: TimeDomain) -> None:
+        context, current = self._context, self.current
+        context.domain = domain
+        results: list[Any] = []
+        times: list[int] = []
+
+        def on_timer(timestamp: int, key: Any, namespace: Any) -> None:
+            current.key = key
+            context.time = timestamp
+            produced = self.function.on_timer(timestamp, context)
+            if produced is not None:
+                results.extend(produced)
+                times.extend([timestamp] * (len(results) - len(times)))
+
+        queue.fire(until, on_timer)
+        if results:
+            self.emit_results(results, times)

@@ -1,0 +1,50 @@
+"""Rolling aggregation on a keyed stream: reduce, sum, min, max and their kin.
+
+Streaming: every record in gives the new aggregate out. Batch mode: only the final aggregate of
+each key comes out, at the end (Flink docs, "Execution Mode").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.function_operator import FunctionOperator, as_callable
+from millrace.state.flat_table import FlatTable
+from millrace.state.frozen import MISSING, freeze
+
+
+class ReduceOperator(FunctionOperator):
+    """Combines each record with what its key has so far."""
+
+    def __init__(self, function: Any, key_batch: Callable[[list[Any]], list[Any]]) -> None:
+        super().__init__(function)
+        self._keys_of = key_batch
+
+    def open(self) -> None:
+        super().open()
+        self._reduce = as_callable(self.function, "reduce")
+        self._table: FlatTable = self.context.state.table(f"{self.context.uid}/@reduce", "flat")
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        reduce, data, undo = self._reduce, self._table.data, self._table.undo
+        results: list[Any] = []
+        append = results.append
+        for key, value in zip(self._keys_of(values), values, strict=True):
+            if key in data:
+                old = data[key]
+                if key not in undo:
+                    undo[key] = freeze(old)
+                value = reduce(old, value)  # noqa: PLW2901
+            elif key not in undo:
+                undo[key] = MISSING
+            data[key] = value
+            append(value)
+        if not self.context.batch_mode:
+            self.output.emit(results, timestamps)
+
+    def process_watermark(self, timestamp: int) -> None:
+        if self.context.batch_mode and timestamp == MAX_WATERMARK and self._table.data:
+            self.output.emit(list(self._table.data.values()), None)
+        super().process_watermark(timestamp)

@@ -1,0 +1,82 @@
+"""The sink operator: one writer per epoch, committables for the engine."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from millrace.common.payload import encode
+from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.runtime.epoch import Ack
+from millrace.runtime.operator import Operator
+
+
+class SinkOperator(Operator):
+    """Writes through a `Sink`'s writer and hands its committables over."""
+
+    def __init__(self, sink: Sink[Any]) -> None:
+        self._sink = sink
+
+    def open(self) -> None:
+        self._kept = self.context.state.operator_table()
+        self._key = f"{self.context.uid}/@writer"
+        self._writer: SinkWriter[Any] | None = None
+        self._shared: dict[str, Any] = {}
+        self._committables: list[bytes] = []
+        self._wakeup: int | None = None
+        self.attempt = ""
+        self._epoch = self._now = 0
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._epoch, self._now = epoch, now
+        self._committables = []
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        writer = self._writer or self._create_writer()
+        writer.write(values, timestamps)
+
+    def _create_writer(self) -> SinkWriter[Any]:
+        context = WriterContext(
+            subtask_index=self.context.subtask_index,
+            parallelism=self.context.parallelism,
+            run_id=self.context.run_id,
+            attempt=self.attempt,
+            epoch=self._epoch,
+            now=self._now,
+            shared=self._shared,
+        )
+        self._writer = self._sink.create_writer(context, self._kept.get(self._key))
+        return self._writer
+
+    def end_epoch(self, ended: bool) -> None:
+        if self._writer is None and not self._wanted(ended):
+            return
+        writer = self._writer or self._create_writer()
+        self._committables = [encode(item) for item in writer.prepare_commit(ended)]
+        state = writer.snapshot_state()
+        if state is None:
+            self._kept.remove(self._key)
+        else:
+            self._kept.put(self._key, state)
+        self._wakeup = writer.next_wakeup()
+        self._writer = None
+        writer.close()
+
+    def _wanted(self, ended: bool) -> bool:
+        """Whether a writer has something to do although no record came."""
+        due = self._wakeup is not None and self._wakeup <= self._now
+        restored = self._wakeup is None and self._key in self._kept.data
+        return due or restored or (ended and self._key in self._kept.data)
+
+    def contribute(self, ack: Ack) -> None:
+        if self._committables:
+            ack.committables[self.context.uid] = self._committables
+
+    def next_wakeup(self) -> int | None:
+        return self._wakeup
+
+    def close(self) -> None:
+        writer = getattr(self, "_writer", None)
+        if writer is not None:
+            with suppress(Exception):
+                writer.close()

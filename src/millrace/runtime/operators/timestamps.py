@@ -1,0 +1,176 @@
+"""Assigns event times and generates watermarks in the middle of a stream or at a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.watermark_generator import BoundedOutOfOrdernessGenerator, WatermarkGenerator
+from millrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
+from millrace.runtime.operator import Operator
+
+NO_TIMESTAMP = MIN_WATERMARK
+"""What an assigner gets for a record without an event time, as in Flink."""
+
+
+class _Emitted:
+    """Collects what a watermark generator emits."""
+
+    def __init__(self) -> None:
+        self.watermark = MIN_WATERMARK
+        self.idle = False
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.watermark = max(self.watermark, timestamp)
+        self.idle = False
+
+    def mark_idle(self) -> None:
+        self.idle = True
+
+    def mark_active(self) -> None:
+        self.idle = False
+
+
+class WatermarkTracker:
+    """One generator at work: for one split of a source, or for one subtask in mid-stream."""
+
+    def __init__(self, strategy: WatermarkStrategy[Any]) -> None:
+        supplier = strategy.generator_supplier
+        self._generator: WatermarkGenerator[Any] | None = supplier() if supplier else None
+        self._assign = _assigner(strategy)
+        self._idle_timeout = strategy.idle_timeout_ms
+        self._emitted = _Emitted()
+        self._last_record: int | None = None
+
+    def timestamps(self, values: list[Any], timestamps: list[int] | None) -> list[int] | None:
+        """The event times of a batch: assigned, or as they came."""
+        if self._assign is None:
+            return timestamps
+        assign = self._assign
+        if timestamps is None:
+            return [assign(value, NO_TIMESTAMP) for value in values]
+        return [assign(value, time) for value, time in zip(values, timestamps, strict=True)]
+
+    def pieces(
+        self, values: list[Any], timestamps: list[int] | None, now: int
+    ) -> list[tuple[int, int]]:
+        """Note a batch; returns (end of piece, watermark after it) per piece of the batch.
+
+        A generator that emits on events cuts the batch after each event that moved the watermark.
+        """
+        self._last_record = now
+        end = len(values)
+        if self._generator is None:
+            return [(end, MIN_WATERMARK)]
+        if isinstance(self._generator, BoundedOutOfOrdernessGenerator) and timestamps is not None:
+            self._generator.on_batch(timestamps)
+            self._generator.on_periodic_emit(self._emitted)
+            return [(end, self._emitted.watermark)]
+        return self._event_by_event(values, timestamps)
+
+    def _event_by_event(
+        self, values: list[Any], timestamps: list[int] | None
+    ) -> list[tuple[int, int]]:
+        assert self._generator is not None
+        emitted = self._emitted
+        pieces: list[tuple[int, int]] = []
+        for index, value in enumerate(values):
+            before = emitted.watermark
+            time = NO_TIMESTAMP if timestamps is None else timestamps[index]
+            self._generator.on_event(value, time, emitted)
+            if emitted.watermark > before:
+                pieces.append((index + 1, emitted.watermark))
+        self._generator.on_periodic_emit(emitted)
+        pieces.append((len(values), emitted.watermark))
+        return pieces
+
+    def tick(self, now: int) -> None:
+        """An epoch ends: a generator may emit by the clock."""
+        if self._generator is not None:
+            self._generator.on_periodic_emit(self._emitted)
+        if self._last_record is None:
+            self._last_record = now
+
+    @property
+    def watermark(self) -> int:
+        """The last watermark (ms since the epoch)."""
+        return self._emitted.watermark
+
+    def idle(self, now: int) -> bool:
+        """Whether no record came for the strategy's idle timeout, or the generator says so."""
+        if self._emitted.idle:
+            return True
+        timeout = self._idle_timeout
+        if timeout is None or self._last_record is None:
+            return False
+        return now - self._last_record >= timeout
+
+    def idle_at(self) -> int | None:
+        """When it will become idle if nothing comes (ms since the epoch)."""
+        if self._idle_timeout is None or self._last_record is None:
+            return None
+        return self._last_record + self._idle_timeout
+
+    def snapshot(self) -> tuple[int, int | None]:
+        """Plain data, part of every checkpoint."""
+        return self.watermark, self._last_record
+
+    def restore(self, snapshot: tuple[int, int | None]) -> None:
+        """Take over what `snapshot` gave. Watermarks never go back."""
+        self._emitted.watermark, self._last_record = snapshot
+
+
+def _assigner(strategy: WatermarkStrategy[Any]) -> Callable[[Any, int], int] | None:
+    assigner = strategy.timestamp_assigner
+    return assigner.extract_timestamp if isinstance(assigner, TimestampAssigner) else assigner
+
+
+class TimestampsOperator(Operator):
+    """`assign_timestamps_and_watermarks`: replaces event times and watermarks from upstream."""
+
+    def __init__(self, strategy: WatermarkStrategy[Any]) -> None:
+        self._strategy = strategy
+
+    def open(self) -> None:
+        self._tracker = WatermarkTracker(self._strategy)
+        self._kept = self.context.state.operator_table()
+        self._key = f"{self.context.uid}/@watermark"
+        self._generation = -1
+        self._now = 0
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._now = now
+        if self._generation != self.context.state.generation:
+            self._generation = self.context.state.generation
+            kept = self._kept.data.get(self._key)
+            if kept is not None:
+                self._tracker.restore(kept)
+                self.watermark = kept[0]
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        times = self._tracker.timestamps(values, timestamps)
+        start = 0
+        for end, watermark in self._tracker.pieces(values, times, self._now):
+            if start < end:
+                whole = start == 0 and end == len(values)
+                piece = values if whole else values[start:end]
+                piece_times = times if whole or times is None else times[start:end]
+                self.output.emit(piece, piece_times)
+                start = end
+            self._advance(watermark)
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK:
+            self._advance(MAX_WATERMARK)
+
+    def end_epoch(self, ended: bool) -> None:
+        self._tracker.tick(self._now)
+        self._advance(self._tracker.watermark)
+        kept = self._tracker.snapshot()
+        if self._kept.data.get(self._key) != kept:
+            self._kept.put(self._key, kept)
+
+    def _advance(self, watermark: int) -> None:
+        if watermark > self.watermark:
+            super().process_watermark(watermark)

@@ -1,0 +1,101 @@
+"""The program of a job as the workers see it: stages of chained operators, and edges between them.
+
+Pure data, made by ``plan``, pickled once per job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from millrace.common.output_tag import OutputTag
+
+
+class Exchange(Enum):
+    """How records are spread over the subtasks at the other end of an edge."""
+
+    KEYED = "KEYED"
+    REBALANCE = "REBALANCE"
+    SHUFFLE = "SHUFFLE"
+    BROADCAST = "BROADCAST"
+    FORWARD = "FORWARD"
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A connection between two stages: one exchange."""
+
+    id: int
+    source_stage: int
+    target_stage: int
+    exchange: Exchange
+    key_selector: Callable[[Any], Any] | None = None
+    key_batch: Callable[[list[Any]], list[Any]] | None = None
+    """Extracts the keys of a whole batch (KEYED)."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where (one of) the results of a chained operator go: to an operator of the chain or an edge."""
+
+    tag: OutputTag[Any] | None
+    node: int | None = None
+    edge: int | None = None
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator of a chain."""
+
+    uid: str
+    name: str
+    factory: Callable[[], Any]
+    """Makes the `Operator`."""
+    routes: tuple[Route, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Operators that run in one subtask; node 0 is the head."""
+
+    id: int
+    uid: str
+    name: str
+    level: int
+    parallelism: int
+    nodes: tuple[Node, ...]
+    inputs: tuple[int, ...]
+    """Edge ids. None: a source stage."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything a worker must know of a job."""
+
+    run_id: str
+    job_name: str
+    max_parallelism: int
+    stages: tuple[Stage, ...]
+    edges: tuple[Edge, ...]
+    batch_mode: bool = False
+    buffer_records: int = 4096
+    inline_limit: int = 1 << 20
+    memory_cap: int | None = None
+    poll_interval: int = 100
+    main_classes: dict[str, type] = field(default_factory=dict)
+    """Classes defined in the job file itself; workers know them under their own names."""
+
+    @property
+    def levels(self) -> int:
+        """How many levels there are."""
+        return 1 + max(stage.level for stage in self.stages)
+
+    def stages_at(self, level: int) -> list[Stage]:
+        """The stages of a level."""
+        return [stage for stage in self.stages if stage.level == level]
+
+    def partitions(self, level: int) -> int:
+        """How many tasks a level takes: its stages share the partitions."""
+        return max(stage.parallelism for stage in self.stages_at(level))

@@ -1,0 +1,64 @@
+"""The runtime context that user functions get in `open`."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from millrace.common.errors import StateError
+from millrace.common.metrics import MetricGroup
+from millrace.common.runtime_context import RuntimeContext
+from millrace.runtime.keyed_state import KeyedStates
+from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.operator import OperatorContext
+
+
+class StreamRuntimeContext(RuntimeContext):
+    """Tells a function about its subtask and hands out its state."""
+
+    def __init__(self, context: OperatorContext, states: KeyedStates | None) -> None:
+        self._context = context
+        self._states = states
+
+    def get_task_name(self) -> str:
+        return self._context.name
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._context.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return self._context.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        return self._context.subtask_index
+
+    def get_attempt_number(self) -> int:
+        return self._context.attempt_number
+
+    def get_metrics_group(self) -> MetricGroup:
+        return RegisteredGroup(self._context.metrics)
+
+    def get_state(self, state_descriptor: Any) -> Any:
+        return self._keyed().get_state(state_descriptor)
+
+    def get_list_state(self, state_descriptor: Any) -> Any:
+        return self._keyed().get_list_state(state_descriptor)
+
+    def get_map_state(self, state_descriptor: Any) -> Any:
+        return self._keyed().get_map_state(state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: Any) -> Any:
+        return self._keyed().get_reducing_state(state_descriptor)
+
+    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+        return self._keyed().get_aggregating_state(state_descriptor)
+
+    def _keyed(self) -> KeyedStates:
+        if self._states is None:
+            self._refuse()
+        return self._states
+
+    def _refuse(self) -> NoReturn:
+        raise StateError(
+            f"operator '{self._context.name}' has no keyed state: it does not run on a keyed "
+            "stream; call key_by before it"
+        )

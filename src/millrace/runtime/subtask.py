@@ -1,0 +1,289 @@
+"""A subtask: one stage's operators at one index, run epoch by epoch.
+
+It takes buffers and gives buffers; the last one is its acknowledgement. What drives it (Spark, a
+test) it does not know. An instance stays in its worker between epochs, with its state; a plan that
+does not lead on from what it did last makes it roll back or start anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import groupby
+
+from millrace.common.payload import decode, encode
+from millrace.runtime.buffer import IDLE, MAX_WATERMARK, Buffer, BufferKind, in_order
+from millrace.runtime.chain import OperatorChain
+from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
+from millrace.runtime.failure import describe_failure
+from millrace.runtime.operator import Operator
+from millrace.runtime.operators.sink import SinkOperator
+from millrace.runtime.operators.source import SourceOperator
+from millrace.runtime.program import Program, Stage
+from millrace.runtime.watermark_valve import Channel, WatermarkValve
+from millrace.state.key_groups import key_group_of, key_group_range
+from millrace.state.layer import Layer
+from millrace.state.store import EMPTY, StateMissError, SubtaskState
+
+Loader = Callable[[Layer], bytes]
+SegmentWriter = Callable[[str, Layer], Layer]
+"""Moves a big layer's bytes to a file of their own, under a name that no other attempt uses."""
+
+
+class IncompleteInputError(Exception):
+    """Buffers of an epoch are missing or mixed from several attempts: a producer failed, or Spark
+    ran it twice. The epoch must run again."""
+
+
+class Subtask:
+    """One parallel instance of a stage."""
+
+    def __init__(self, program: Program, stage: Stage, index: int, worker: str = "") -> None:
+        self.program = program
+        self.stage = stage
+        self.index = index
+        self.state = SubtaskState()
+        self._worker = worker
+        self._chain: OperatorChain | None = None
+        self._now = 0
+        self._valve = WatermarkValve([])
+        self._valve_generation = -1
+        self._ended = False
+
+    def run(
+        self,
+        epoch: EpochPlan,
+        attempt: int,
+        buffers: Iterable[Buffer],
+        load: Loader,
+        write_segment: SegmentWriter | None = None,
+    ) -> Iterator[Buffer]:
+        """Run one epoch: yields the buffers for the next stages, the acknowledgement last."""
+        started = time.perf_counter()
+        ack = Ack(self.stage.id, self.index, attempt, worker=self._worker)
+        try:
+            yield from self._run(epoch, attempt, buffers, load, write_segment, ack)
+        except IncompleteInputError as missing:
+            ack.failure = Failure(self.stage.name, None, str(missing), FailureKind.INCOMPLETE)
+            self._discard()
+        except StateMissError as miss:
+            ack.failure = Failure(self.stage.name, None, str(miss), FailureKind.STATE_MISS)
+        except Exception as error:
+            ack.failure = describe_failure(error, self.stage.name)
+            self._discard()
+        ack.seconds = time.perf_counter() - started
+        yield self._acknowledgement(ack)
+
+    def _run(
+        self,
+        epoch: EpochPlan,
+        attempt: int,
+        buffers: Iterable[Buffer],
+        load: Loader,
+        write_segment: SegmentWriter | None,
+        ack: Ack,
+    ) -> Iterator[Buffer]:
+        plan = epoch.subtasks[self.stage.id, self.index]
+        self._now = epoch.now
+        ack.cached = self._align(plan, load)
+        chain = self._opened()
+        version = f"{self.program.run_id}-{epoch.epoch}-{epoch.attempt}-{attempt}"
+        self._begin(chain, epoch, attempt, version)
+        if self.stage.inputs:
+            yield from self._take_input(chain, buffers, ack)
+        else:
+            yield from self._read_source(chain, plan, ack)
+        for operator in chain.operators:
+            operator.end_epoch(self._ended)
+        for exchange in chain.exchanges.values():
+            exchange.end_epoch(self._idle(chain))
+            ack.records_out += exchange.records
+        yield from self._drain(chain)
+        self._snapshot(epoch, version, ack, write_segment)
+        self._contribute(chain, ack)
+
+    def _align(self, plan: SubtaskPlan, load: Loader) -> str:
+        """Bring the state to the plan's version; tells how it was found."""
+        before = self.state.generation
+        fresh = self.state.version == EMPTY and self._chain is None
+        try:
+            current = self.state.align(plan.version, plan.recent, load)
+        except StateMissError:
+            if plan.restore is None:
+                raise
+            self._discard_operators()
+            self._restore(plan, load)
+            return "restored"
+        if current and self.state.generation != before:
+            # an aborted epoch was taken back: what user functions hold themselves is stale
+            self._discard_operators()
+        if fresh and plan.version == EMPTY:
+            return "new"
+        return "current" if current else "replayed"
+
+    def _restore(self, plan: SubtaskPlan, load: Loader) -> None:
+        assert plan.restore is not None
+        if len(plan.restore) == 1 and plan.restore[0][0] == self.index:
+            self.state.restore(plan.version, plan.restore[0][1], load)
+            return
+        self.state.reset()
+        maximum = self.program.max_parallelism
+        own = key_group_range(self.index, self.stage.parallelism, maximum)
+        for _, layers in plan.restore:
+            other = SubtaskState()
+            other.restore(EMPTY, layers, load)
+            self.state.merge(other, lambda key: key_group_of(key, maximum) in own)
+        self.state.version = plan.version
+
+    def _opened(self) -> OperatorChain:
+        if self._chain is None:
+            chain = OperatorChain(
+                self.program, self.stage, self.index, self.state, lambda: self._now
+            )
+            self._chain = chain
+            self._valve_generation = -1
+            self._ended = False
+            for operator in reversed(chain.operators):
+                operator.open()
+        return self._chain
+
+    def _begin(self, chain: OperatorChain, epoch: EpochPlan, attempt: int, version: str) -> None:
+        self._refresh_valve(chain)
+        for exchange in chain.exchanges.values():
+            exchange.begin_epoch(epoch.epoch, attempt)
+        for operator in chain.operators:
+            if isinstance(operator, SinkOperator):
+                operator.attempt = f"{version}-{self.stage.id}-{self.index}"
+            operator.begin_epoch(epoch.epoch, epoch.now)
+
+    def _refresh_valve(self, chain: OperatorChain) -> None:
+        """The valve is state: take it from the tables when they changed under it."""
+        if self._valve_generation == self.state.generation:
+            return
+        self._valve_generation = self.state.generation
+        self._valve = WatermarkValve(self._channels())
+        kept = self.state.operator_table().data.get("@valve")
+        if kept is not None:
+            snapshot, self._ended = kept
+            self._valve.restore(snapshot)
+        chain.head.watermark = max(chain.head.watermark, self._valve.watermark)
+
+    def _channels(self) -> list[Channel]:
+        stages = {stage.id: stage for stage in self.program.stages}
+        edges = {edge.id: edge for edge in self.program.edges}
+        return [
+            (edge, channel)
+            for edge in self.stage.inputs
+            for channel in range(stages[edges[edge].source_stage].parallelism)
+        ]
+
+    def _read_source(
+        self, chain: OperatorChain, plan: SubtaskPlan, ack: Ack
+    ) -> Iterator[Buffer]:
+        source = chain.head
+        assert isinstance(source, SourceOperator)
+        if not self._ended:
+            source.poll_interval = self.program.poll_interval
+            source.assign(list(plan.splits))
+            for _ in source.run(self.program.buffer_records):
+                yield from self._drain(chain)
+            self._ended = source.finish_input(plan.no_more_splits)
+        ack.records_in = source.records
+        ack.watermark = source.watermark
+
+    def _take_input(
+        self, chain: OperatorChain, buffers: Iterable[Buffer], ack: Ack
+    ) -> Iterator[Buffer]:
+        head, valve = chain.head, self._valve
+        complete = 0
+        for channel, arrived in groupby(sorted(buffers, key=in_order), key=_channel):
+            ended_channel = False
+            for expected, buffer in enumerate(arrived):
+                if buffer.sequence != expected or ended_channel:
+                    raise IncompleteInputError(f"buffer {expected} of channel {channel}")
+                if ack.consumed.setdefault(channel, buffer.attempt) != buffer.attempt:
+                    raise IncompleteInputError(f"channel {channel} mixes attempts")
+                if buffer.kind == BufferKind.RECORDS:
+                    values, timestamps = decode(buffer.payload)
+                    ack.records_in += len(values)
+                    head.process(values, timestamps)
+                else:
+                    ended_channel = True
+                    self._set_idle(head, channel, buffer.payload == IDLE)
+                if valve.advance(channel, buffer.watermark):
+                    head.process_watermark(valve.watermark)
+                yield from self._drain(chain)
+            complete += ended_channel
+        if complete != len(self._channels()):
+            raise IncompleteInputError(f"{complete} of {len(self._channels())} channels ended")
+        self._ended = valve.watermark == MAX_WATERMARK
+        ack.watermark = valve.watermark
+
+    def _set_idle(self, head: Operator, channel: Channel, idle: bool) -> None:
+        if self._valve.set_idle(channel, idle):
+            head.process_watermark(self._valve.watermark)
+
+    def _idle(self, chain: OperatorChain) -> bool:
+        if isinstance(chain.head, SourceOperator):
+            return chain.head.idle
+        return self._valve.idle
+
+    def _drain(self, chain: OperatorChain) -> Iterator[Buffer]:
+        for exchange in chain.exchanges.values():
+            if exchange.full:
+                yield from exchange.full
+                exchange.full.clear()
+
+    def _snapshot(
+        self, epoch: EpochPlan, version: str, ack: Ack, write_segment: SegmentWriter | None
+    ) -> None:
+        self._keep_valve()
+        layer = self.state.snapshot(epoch.epoch, version)
+        if layer is None:
+            ack.version = self.state.version
+            return
+        ack.version = version
+        if write_segment is not None and layer.size() > self.program.inline_limit:
+            layer = write_segment(f"{version}-{self.stage.id}-{self.index}", layer)
+        ack.layer = layer
+
+    def _keep_valve(self) -> None:
+        table = self.state.operator_table()
+        snapshot = (self._valve.snapshot(), self._ended)
+        if table.data.get("@valve") != snapshot:
+            table.put("@valve", snapshot)
+
+    def _contribute(self, chain: OperatorChain, ack: Ack) -> None:
+        ack.ended = self._ended
+        wakeups = [operator.next_wakeup() for operator in chain.operators]
+        ack.next_wakeup = min((at for at in wakeups if at is not None), default=None)
+        for operator in chain.operators:
+            operator.contribute(ack)
+            values = operator.context.metrics.values()
+            if values:
+                ack.metrics[operator.context.uid] = values
+
+    def _acknowledgement(self, ack: Ack) -> Buffer:
+        payload = encode(ack)
+        return Buffer(self.index, 0, self.index, ack.attempt, 0, BufferKind.ACK, 0, 0, payload)
+
+    def _discard(self) -> None:
+        """An attempt failed: take the state back and forget the operators."""
+        self._discard_operators()
+        self.state.roll_back()
+
+    def _discard_operators(self) -> None:
+        if self._chain is not None:
+            chain, self._chain = self._chain, None
+            for operator in chain.operators:
+                with suppress(Exception):
+                    operator.close()
+
+    def close(self) -> None:
+        """Close the operators; the subtask is not used again."""
+        self._discard_operators()
+
+
+def _channel(buffer: Buffer) -> Channel:
+    return buffer.edge, buffer.channel

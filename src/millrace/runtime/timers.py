@@ -1,0 +1,60 @@
+"""Timers: state that fires. Event-time timers with the watermark, others with the clock.
+
+A timer is an entry of a nested table: timestamp, then (key, namespace). The heap of timestamps is
+derived from the table and made again whenever the table changed under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from millrace.state.nested_table import NestedTable
+from millrace.state.store import SubtaskState
+
+OnTimer = Callable[[int, Any, Any], None]
+"""Called with timestamp, key, namespace."""
+
+
+class TimerQueue:
+    """The timers of one operator in one time domain."""
+
+    def __init__(self, state: SubtaskState, name: str) -> None:
+        self._state = state
+        self._table: NestedTable = state.table(name, "timers")
+        self._heap: list[int] = []
+        self._generation = -1
+
+    def register(self, timestamp: int, key: Any, namespace: Any = None) -> None:
+        """Set a timer; setting the same one again does nothing."""
+        if timestamp not in self._table.data:
+            heappush(self._heap, timestamp)
+        self._table.put(timestamp, (key, namespace), True)
+
+    def delete(self, timestamp: int, key: Any, namespace: Any = None) -> None:
+        """Remove a timer if it is set."""
+        self._table.remove(timestamp, (key, namespace))
+
+    def fire(self, until: int, on_timer: OnTimer) -> None:
+        """Fire all timers up to and including ``until``, earliest first, also those that the
+        firing sets."""
+        heap = self._heap
+        while heap and heap[0] <= until:
+            timestamp = heappop(heap)
+            for key, namespace in self._table.drop(timestamp):
+                on_timer(timestamp, key, namespace)
+
+    def earliest(self) -> int | None:
+        """When the next timer is due, or None."""
+        heap, data = self._heap, self._table.data
+        while heap and heap[0] not in data:
+            heappop(heap)
+        return heap[0] if heap else None
+
+    def refresh(self) -> None:
+        """Make the heap anew if the table was restored, replayed or taken back."""
+        if self._generation != self._state.generation:
+            self._generation = self._state.generation
+            self._heap = list(self._table.data)
+            heapify(self._heap)

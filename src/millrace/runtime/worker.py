@@ -1,0 +1,112 @@
+"""One task of a level: the subtasks of all its stages at one index, with what passes through.
+
+Subtasks stay in the worker process between epochs. They are caches: any of them may be dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import sys
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+from millrace.runtime.buffer import Buffer, BufferKind
+from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.program import Program, Stage
+from millrace.runtime.subtask import Loader, SegmentWriter, Subtask
+
+Element = tuple[int, bytes]
+"""(partition of the next level, packed buffer)."""
+
+
+class Worker:
+    """The subtasks that live in this process, least recently used first."""
+
+    def __init__(self, name: str = "") -> None:
+        self._subtasks: OrderedDict[tuple[str, int, int], Subtask] = OrderedDict()
+        self._name = name or f"{socket.gethostname()}:{os.getpid()}"
+
+    def run_level(
+        self,
+        program: Program,
+        level: int,
+        partition: int,
+        plan: EpochPlan,
+        attempt: int,
+        elements: Iterable[bytes],
+        load: Loader,
+        write_segment: SegmentWriter | None = None,
+    ) -> Iterator[Element]:
+        """Run one partition of a level; what is not for this level is passed on."""
+        router = _Router(program, level)
+        stages = [s for s in program.stages_at(level) if partition < s.parallelism]
+        inbox: dict[int, list[Buffer]] = {stage.id: [] for stage in stages}
+        for element in elements:
+            buffer = Buffer.unpack(element)
+            stage = router.stage_of(buffer)
+            if stage is None or stage.level > level:
+                yield router.next_partition(buffer), element
+            else:
+                inbox[stage.id].append(buffer)
+        for stage in stages:
+            subtask = self._subtask(program, stage, partition)
+            buffers = inbox.pop(stage.id)
+            for made in subtask.run(plan, attempt, buffers, load, write_segment):
+                yield router.next_partition(made), made.pack()
+        self._evict(program)
+
+    def _subtask(self, program: Program, stage: Stage, index: int) -> Subtask:
+        key = (program.run_id, stage.id, index)
+        subtask = self._subtasks.get(key)
+        if subtask is None:
+            subtask = self._subtasks[key] = Subtask(program, stage, index, self._name)
+        self._subtasks.move_to_end(key)
+        return subtask
+
+    def _evict(self, program: Program) -> None:
+        """Drop the least recently used subtasks while the process is over the job's cap."""
+        cap = program.memory_cap
+        while cap is not None and len(self._subtasks) > 1 and resident_bytes() > cap:
+            _, subtask = self._subtasks.popitem(last=False)
+            subtask.close()
+
+    def forget(self, run_id: str) -> None:
+        """Drop all the subtasks of a run."""
+        for key in [key for key in self._subtasks if key[0] == run_id]:
+            self._subtasks.pop(key).close()
+
+    def forget_all_but(self, run_id: str, job_name: str) -> None:
+        """Drop the subtasks of earlier runs of the same job."""
+        for key, subtask in list(self._subtasks.items()):
+            if key[0] != run_id and subtask.program.job_name == job_name:
+                self._subtasks.pop(key).close()
+
+
+class _Router:
+    """Finds out where a buffer must go from a given level."""
+
+    def __init__(self, program: Program, level: int) -> None:
+        stages = {stage.id: stage for stage in program.stages}
+        self._targets = {edge.id: stages[edge.target_stage] for edge in program.edges}
+        last = level + 1 >= program.levels
+        self._next = 1 if last else program.partitions(level + 1)
+
+    def stage_of(self, buffer: Buffer) -> Stage | None:
+        """The stage a buffer is for; None: it is for the engine."""
+        return None if buffer.kind == BufferKind.ACK else self._targets[buffer.edge]
+
+    def next_partition(self, buffer: Buffer) -> int:
+        """The partition of the next level to send it to; a later level sends it on from there."""
+        return buffer.target % self._next
+
+
+def resident_bytes() -> int:
+    """The memory this process holds now (Linux), or its peak elsewhere."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,1 @@
+"""The only room that knows PySpark: sessions, the execution of epochs, DataFrames."""

@@ -1,0 +1,155 @@
+"""What runs inside a Spark task: one partition of one level of an epoch."""
+
+from __future__ import annotations
+
+import base64
+import gc
+import pickle
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark import TaskContext
+from pyspark.serializers import pack_long
+
+from millrace.common.crash import crash_point
+from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.program import Program
+from millrace.runtime.worker import Worker
+from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.segment import write_segment
+from millrace.state.layer import Layer
+
+if TYPE_CHECKING:
+    from pyspark.core.broadcast import Broadcast
+
+PLAN_PROPERTY = "millrace.plan"
+ANCHOR = b"\x00anchor"
+"""The one element of each partition of an anchor; no buffer."""
+
+_INLINE_PLAN = 256 * 1024
+
+_programs: dict[str, Program] = {}
+_worker: Worker | None = None
+
+
+class LevelTask:
+    """The function of a Python RDD. Shipped once per job; the plan comes as a local property."""
+
+    def __init__(
+        self, program: Broadcast[bytes], digest: str, level: int, slot: int, slots: int, last: bool
+    ) -> None:
+        self._program = program
+        self._digest = digest
+        self._level = level
+        self._slot = slot
+        self._slots = slots
+        self._last = last
+
+    def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
+        """Run partition ``split`` of this slot; yields target and buffer in turn, as a shuffle
+        wants them, or at the last level the buffers alone."""
+        context = TaskContext.get()
+        assert context is not None
+        plan = decode_plan(context.getLocalProperty(PLAN_PROPERTY) or "")
+        program = self._load_program()
+        partition = self._slot + split * self._slots
+        made = worker().run_level(
+            program,
+            self._level,
+            partition,
+            plan,
+            context.taskAttemptId(),
+            (bytes(element) for element in elements if element != ANCHOR),
+            _loader(plan),
+            _segment_writer(plan),
+        )
+        for target, element in made:
+            if not self._last:
+                yield pack_long(target)
+            yield element
+        crash_point("task-end")
+        _tidy()
+
+    def _load_program(self) -> Program:
+        program = _programs.get(self._digest)
+        if program is None:
+            program = load_program(self._program.value)
+            _programs[self._digest] = program
+            worker().forget_all_but(program.run_id, program.job_name)
+            for digest, other in list(_programs.items()):
+                if other.job_name == program.job_name and other is not program:
+                    del _programs[digest]
+        return program
+
+
+def worker() -> Worker:
+    """This process's subtasks."""
+    global _worker  # noqa: PLW0603 (one per process is the point)
+    if _worker is None:
+        _worker = Worker()
+        # the collector would look at every state object again and again
+        gc.set_threshold(100_000, 50, 1000)
+    return _worker
+
+
+def load_program(data: bytes) -> Program:
+    """The program, with the job file's own classes known under their names."""
+    program = pickle.loads(data)
+    assert isinstance(program, Program)
+    main = sys.modules["__main__"]
+    for name, kind in program.main_classes.items():
+        setattr(main, name, kind)
+    return program
+
+
+def _tidy() -> None:
+    """PySpark runs a full collection after every task: keep the state's objects out of it."""
+    gc.collect()
+    gc.freeze()
+
+
+def _loader(plan: EpochPlan) -> Callable[[Layer], bytes]:
+    assert plan.job_dir is not None
+    return LayerLoader(plan.job_dir)
+
+
+def _segment_writer(plan: EpochPlan) -> Callable[[str, Layer], Layer]:
+    job_dir, durable = plan.job_dir, plan.durable
+    assert job_dir is not None
+
+    def write(name: str, layer: Layer) -> Layer:
+        assert isinstance(layer.data, bytes)
+        reference = write_segment(job_dir, name, layer.data, durable)
+        crash_point("after-segment")
+        return Layer(layer.epoch, layer.version, layer.floor, reference)
+
+    return write
+
+
+def encode_plan(plan: EpochPlan) -> tuple[str, str | None]:
+    """The plan as a property's text, and the file it was put in when it is big."""
+    data = zlib.compress(pickle.dumps(plan, 5), 1)
+    if len(data) <= _INLINE_PLAN:
+        return "i" + base64.b85encode(data).decode("ascii"), None
+    assert plan.job_dir is not None
+    path = Path(plan.job_dir) / f"plan-{plan.epoch}-{plan.attempt}"
+    path.write_bytes(data)
+    return f"f{path}", str(path)
+
+
+_last_plan: tuple[str, EpochPlan] | None = None
+
+
+def decode_plan(text: str) -> EpochPlan:
+    """The plan that `encode_plan` made; the last one is remembered."""
+    global _last_plan  # noqa: PLW0603
+    if _last_plan is not None and _last_plan[0] == text:
+        return _last_plan[1]
+    data = Path(text[1:]).read_bytes() if text[0] == "f" else base64.b85decode(text[1:])
+    plan = pickle.loads(zlib.decompress(data))
+    assert isinstance(plan, EpochPlan)
+    _last_plan = (text, plan)
+    return plan

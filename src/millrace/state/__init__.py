@@ -1,0 +1,1 @@
+"""State: key groups, keyed tables, their deltas, and the checkpoint format."""

@@ -1,0 +1,150 @@
+"""Writing files so that they are there whole or not at all, and reading ranges with a check."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+
+from millrace.common.errors import CheckpointCorruptError, CheckpointError
+
+__all__ = [
+    "TEMP_SUFFIX",
+    "StrPath",
+    "delete_quietly",
+    "make_directory",
+    "read_range",
+    "sync_directory",
+    "write_file",
+]
+
+StrPath = str | os.PathLike[str]
+
+TEMP_SUFFIX = ".tmp"
+_BUFFER = 1 << 20
+
+
+def write_file(
+    path: StrPath,
+    chunks: Iterable[bytes],
+    *,
+    run_id: str = "",
+    durable: bool = True,
+    before_replace: Callable[[], None] | None = None,
+) -> int:
+    """Write a file under a temporary name, flush it to the disk, and give it its name.
+
+    Args:
+        path: the file; one of that name is replaced.
+        chunks: its content, piece by piece.
+        run_id: becomes part of the temporary name, so that leftovers tell where they are from.
+        durable: whether to flush the file and its directory; what does not outlive the process
+            needs no flush.
+        before_replace: called once the temporary file is complete.
+
+    Returns:
+        The length in bytes.
+
+    Raises:
+        CheckpointError: the file system refused; no temporary file is left behind.
+    """
+    directory, name = os.path.split(os.fspath(path))
+    temporary = os.path.join(directory, f".{name}.{run_id}.{uuid.uuid4().hex}{TEMP_SUFFIX}")
+    try:
+        length = _write_new(temporary, chunks, durable)
+        if before_replace is not None:
+            before_replace()
+        os.replace(temporary, path)
+        if durable:
+            sync_directory(directory)
+    except OSError as error:
+        delete_quietly(temporary)
+        raise CheckpointError(f"cannot write {os.fspath(path)}: {reason_of(error)}") from error
+    except BaseException:
+        delete_quietly(temporary)
+        raise
+    return length
+
+
+def _write_new(path: str, chunks: Iterable[bytes], durable: bool) -> int:
+    with open(path, "xb", buffering=_BUFFER) as file:
+        file.writelines(chunks)
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
+        return file.tell()
+
+
+def read_range(path: StrPath, offset: int, length: int, crc: int) -> bytes:
+    """Bytes ``offset`` to ``offset + length`` of a file, checked against their CRC-32.
+
+    Raises:
+        CheckpointCorruptError: the file is missing, too short, or holds something else.
+        CheckpointError: the file system refused to read it.
+    """
+    with reading(path), open(path, "rb", buffering=0) as file:
+        data = os.pread(file.fileno(), length, offset)
+        while len(data) < length:
+            more = os.pread(file.fileno(), length - len(data), offset + len(data))
+            if not more:
+                break
+            data += more
+    check(path, data, offset, length, crc)
+    return data
+
+
+def check(path: StrPath, data: bytes, offset: int, length: int, crc: int) -> None:
+    """Raises CheckpointCorruptError unless ``data`` is what was once written at ``offset``."""
+    if len(data) < length:
+        raise CheckpointCorruptError(
+            path, f"it ends at byte {offset + len(data)} of at least {offset + length}"
+        )
+    if zlib.crc32(data) != crc:
+        raise CheckpointCorruptError(
+            path, f"the checksum of bytes {offset} to {offset + length} differs"
+        )
+
+
+@contextlib.contextmanager
+def reading(path: StrPath) -> Iterator[None]:
+    """Turns what the file system says while ``path`` is read into our errors."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise CheckpointCorruptError(path, "the file is missing") from None
+    except OSError as error:
+        raise CheckpointError(f"cannot read {os.fspath(path)}: {reason_of(error)}") from error
+
+
+def reason_of(error: OSError) -> str:
+    """What the operating system said, in words."""
+    return error.strerror or str(error)
+
+
+def make_directory(path: StrPath, durable: bool = True) -> None:
+    """Create a directory and its parents where missing, and flush their names to the disk."""
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(os.path.abspath(path))
+    make_directory(parent, durable)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path)
+    if durable:
+        sync_directory(parent)
+
+
+def sync_directory(path: StrPath) -> None:
+    """Flush the names of the files in a directory to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def delete_quietly(path: StrPath) -> None:
+    """Delete a file; one that stays is garbage, not an error."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)

@@ -1,0 +1,234 @@
+"""Layer files: many layers of many subtasks in one file, so that a checkpoint writes but one.
+
+Layout::
+
+    header   magic, format version
+    payloads of the layers, one after the other
+    index    one row per layer: stage uid, subtask, epoch, version, floor, path, offset, length, crc
+    footer   magic, offset of the index, its length, its CRC-32
+
+An empty path in a row means this file; any other one is a segment, relative to the job's directory.
+All numbers are big-endian. The payloads are what `SubtaskState.snapshot` made.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.state.checkpoint.directory import SHARED
+from millrace.state.checkpoint.envelope import dump_plain, load_plain, refuse_version
+from millrace.state.checkpoint.files import StrPath, check, read_range, reading, write_file
+from millrace.state.layer import FileRef, Layer
+
+__all__ = [
+    "SUFFIX",
+    "LayerEntry",
+    "LayerFile",
+    "LayerFileRef",
+    "LayerLoader",
+    "SubtaskKey",
+    "read_index",
+    "write_layer_file",
+]
+
+SUFFIX = ".layers"
+FORMAT_VERSION = 1
+
+_MAGIC = b"MRLAYERS"
+_HEADER = struct.Struct(">8sH")
+_FOOTER = struct.Struct(">8sQQI")
+_HERE = ""
+
+SubtaskKey = tuple[str, int]
+"""(stage uid, subtask)."""
+LayerEntry = tuple[str, int, Layer]
+"""(stage uid, subtask, layer)."""
+_Row = tuple[str, int, int, str, int, str, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFileRef:
+    """What a manifest knows of a layer file."""
+
+    path: str
+    """Relative to the job's directory."""
+    length: int
+    """Of the file, in bytes."""
+    index_offset: int
+    index_crc: int
+    layers: int
+    """How many layers the index lists."""
+    tier: int = 0
+    """How often its layers have been packed together with others."""
+
+    @property
+    def index_length(self) -> int:
+        """Bytes of the index."""
+        return self.length - self.index_offset - _FOOTER.size
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFile:
+    """A layer file and what its index lists, every layer with a reference to its bytes."""
+
+    ref: LayerFileRef
+    entries: tuple[LayerEntry, ...]
+
+
+class LayerLoader:
+    """Fetches the bytes of layers.
+
+    Example:
+        >>> LayerLoader("/nowhere")(Layer(1, "a", 1, b"inline"))
+        b'inline'
+
+    Args:
+        job_dir: what the paths in layers are relative to.
+    """
+
+    __slots__ = ("_job_dir",)
+
+    def __init__(self, job_dir: StrPath) -> None:
+        self._job_dir = job_dir
+
+    def __call__(self, layer: Layer) -> bytes:
+        """The bytes; raises CheckpointCorruptError when their file is damaged."""
+        data = layer.data
+        if isinstance(data, bytes):
+            return data
+        path = os.path.join(self._job_dir, data.path)
+        return read_range(path, data.offset, data.length, data.crc)
+
+
+def write_layer_file(
+    job_dir: StrPath,
+    name: str,
+    entries: Iterable[LayerEntry],
+    *,
+    run_id: str = "",
+    tier: int = 0,
+    durable: bool = True,
+    absorb: Collection[str] = (),
+) -> LayerFile:
+    """Write layers to the file ``shared/<name>``.
+
+    Args:
+        entries: layers with their bytes, which are written, or with a reference, which stays one.
+        absorb: paths of files whose bytes are copied into this one instead of referred to.
+
+    Raises:
+        CheckpointError: the file system refused; nothing is left behind.
+        CheckpointCorruptError: a file to absorb is damaged.
+    """
+    path = f"{SHARED}/{name}"
+    writer = _Writer(path, frozenset(absorb), LayerLoader(job_dir))
+    length = write_file(
+        os.path.join(job_dir, path), writer.chunks(entries), run_id=run_id, durable=durable
+    )
+    ref = LayerFileRef(
+        path, length, writer.index_offset, writer.index_crc, len(writer.placed), tier
+    )
+    return LayerFile(ref, tuple(writer.placed))
+
+
+class _Writer:
+    """Makes the pieces of a file and notes where each layer went."""
+
+    def __init__(self, path: str, absorb: frozenset[str], load: LayerLoader) -> None:
+        self._path = path
+        self._absorb = absorb
+        self._load = load
+        self.placed: list[LayerEntry] = []
+        self.index_offset = _HEADER.size
+        self.index_crc = 0
+
+    def chunks(self, entries: Iterable[LayerEntry]) -> Iterator[bytes]:
+        yield _HEADER.pack(_MAGIC, FORMAT_VERSION)
+        for stage, subtask, layer in entries:
+            if self._is_inline(layer):
+                data = self._load(layer)
+                layer = self._place(layer, data)
+                yield data
+            self.placed.append((stage, subtask, layer))
+        index = dump_plain([_row(entry, self._path) for entry in self.placed])
+        self.index_crc = zlib.crc32(index)
+        yield index
+        yield _FOOTER.pack(_MAGIC, self.index_offset, len(index), self.index_crc)
+
+    def _is_inline(self, layer: Layer) -> bool:
+        return not isinstance(layer.data, FileRef) or layer.data.path in self._absorb
+
+    def _place(self, layer: Layer, data: bytes) -> Layer:
+        reference = FileRef(self._path, self.index_offset, len(data), zlib.crc32(data))
+        self.index_offset += len(data)
+        return Layer(layer.epoch, layer.version, layer.floor, reference)
+
+
+def _row(entry: LayerEntry, own_path: str) -> _Row:
+    stage, subtask, layer = entry
+    ref = layer.data
+    assert isinstance(ref, FileRef)
+    path = _HERE if ref.path == own_path else ref.path
+    return (
+        stage, subtask, layer.epoch, layer.version, layer.floor,
+        path, ref.offset, ref.length, ref.crc,
+    )  # fmt: skip
+
+
+def read_index(job_dir: StrPath, ref: LayerFileRef) -> list[LayerEntry]:
+    """The layers of a file, with references to their bytes.
+
+    Raises:
+        CheckpointCorruptError: the file is missing, truncated or damaged outside of the payloads
+            (those are checked when they are loaded).
+        CheckpointError: it is of another format version, or cannot be read.
+    """
+    path = os.path.join(job_dir, ref.path)
+    index = _read_checked(path, ref)
+    try:
+        entries = [_entry(row, ref.path) for row in load_plain(path, index)]
+    except (TypeError, ValueError) as error:
+        raise CheckpointCorruptError(path, f"its index is of another shape ({error})") from error
+    if len(entries) != ref.layers:
+        raise CheckpointCorruptError(
+            path, f"its index lists {len(entries)} layers instead of {ref.layers}"
+        )
+    return entries
+
+
+def _read_checked(path: str, ref: LayerFileRef) -> bytes:
+    """The bytes of the index, after header, length and footer were found right."""
+    with reading(path), open(path, "rb", buffering=0) as file:
+        descriptor = file.fileno()
+        length = os.fstat(descriptor).st_size
+        header = os.pread(descriptor, _HEADER.size, 0)
+        tail = os.pread(descriptor, ref.length - ref.index_offset, ref.index_offset)
+    if length != ref.length:
+        raise CheckpointCorruptError(path, f"it has {length} bytes instead of {ref.length}")
+    _check_header(path, header)
+    index, footer = tail[: ref.index_length], tail[ref.index_length :]
+    check(path, index, ref.index_offset, ref.index_length, ref.index_crc)
+    if footer != _FOOTER.pack(_MAGIC, ref.index_offset, ref.index_length, ref.index_crc):
+        raise CheckpointCorruptError(path, "its footer differs from what the checkpoint says")
+    return index
+
+
+def _check_header(path: str, header: bytes) -> None:
+    magic, version = _HEADER.unpack(header)
+    if magic != _MAGIC:
+        raise CheckpointCorruptError(path, "it does not begin as a layer file does")
+    try:
+        refuse_version(path, version, FORMAT_VERSION)
+    except CheckpointError as error:
+        raise CheckpointCorruptError(path, str(error)) from error
+
+
+def _entry(row: _Row, own_path: str) -> LayerEntry:
+    stage, subtask, epoch, version, floor, path, offset, length, crc = row
+    reference = FileRef(path or own_path, offset, length, crc)
+    return stage, subtask, Layer(epoch, version, floor, reference)

@@ -1,0 +1,108 @@
+"""The manifest of a checkpoint: the content of ``_metadata``, and the point of no return.
+
+A checkpoint is complete when, and only when, its manifest is in its place. It names everything a
+run needs to go on: the layer files that make up the state, the positions of the sources, and what
+the sinks have yet to commit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millrace.common.errors import CheckpointCorruptError
+from millrace.state.checkpoint.directory import metadata_path
+from millrace.state.checkpoint.envelope import seal, unseal
+from millrace.state.checkpoint.files import StrPath, reading
+from millrace.state.checkpoint.layer_file import LayerFileRef, SubtaskKey
+
+__all__ = ["FORMAT_VERSION", "Manifest", "read_manifest"]
+
+FORMAT_VERSION = 1
+_MAGIC = b"MRCHKPNT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a checkpoint consists of (Flink docs, "Checkpoints" and "Savepoints").
+
+    Example:
+        >>> manifest = Manifest(
+        ...     job_id="count-1", job_name="count", run_id="r1", checkpoint=1, epoch=7,
+        ...     timestamp=0, parent=None, max_parallelism=128, stages={"s": 1},
+        ...     operators={"s": "count"}, versions={("s", 0): "r1-7"}, layer_files=(),
+        ...     sources={}, pending={},
+        ... )
+        >>> Manifest.decode(manifest.encode(), "chk-1/_metadata") == manifest
+        True
+    """
+
+    format_version: int = FORMAT_VERSION
+    job_id: str
+    job_name: str
+    run_id: str
+    """The run that wrote it."""
+    checkpoint: int
+    """Its number; later ones of a job are greater."""
+    epoch: int
+    timestamp: int
+    """When it was made, in milliseconds since the epoch of Unix."""
+    parent: int | None
+    """The checkpoint that its run went on from last."""
+    max_parallelism: int
+    stages: Mapping[str, int]
+    """Stage uid -> parallelism."""
+    operators: Mapping[str, str]
+    """Operator uid -> name."""
+    versions: Mapping[SubtaskKey, str]
+    """The state version of every subtask that has state."""
+    layer_files: tuple[LayerFileRef, ...]
+    sources: Mapping[str, bytes]
+    """Source uid -> what its enumerator and its splits are at; opaque here."""
+    pending: Mapping[str, list[bytes]]
+    """Sink uid -> committables to be committed, by the next run if this one cannot; opaque here."""
+    kind: str = "checkpoint"
+    """Or "savepoint"."""
+    finished: bool = False
+    """Whether the job ended with this checkpoint."""
+
+    def encode(self) -> bytes:
+        """The content of a ``_metadata`` file."""
+        content = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        content["layer_files"] = [dataclasses.astuple(ref) for ref in self.layer_files]
+        return seal(_MAGIC, self.format_version, content)
+
+    @staticmethod
+    def decode(data: bytes, path: StrPath) -> Manifest:
+        """The manifest in ``data``; ``path`` is what errors call it.
+
+        Raises:
+            CheckpointCorruptError: the data is damaged in whatever way.
+            CheckpointError: the data is of a later format.
+        """
+        content = unseal(path, _MAGIC, FORMAT_VERSION, data)
+        try:
+            return _from_content(content)
+        except (TypeError, AttributeError, KeyError) as error:
+            raise CheckpointCorruptError(path, f"a field is wrong or missing ({error})") from error
+
+
+def _from_content(content: dict[str, Any]) -> Manifest:
+    refs = tuple(LayerFileRef(*row) for row in content["layer_files"])
+    return Manifest(**{**content, "layer_files": refs})
+
+
+def read_manifest(job_dir: StrPath, number: int) -> Manifest:
+    """The manifest of a checkpoint.
+
+    Raises:
+        CheckpointCorruptError: it is missing or damaged.
+        CheckpointError: it is of a later format, or cannot be read.
+    """
+    path = metadata_path(job_dir, number)
+    with reading(path):
+        data = Path(path).read_bytes()
+    return Manifest.decode(data, path)

@@ -1,0 +1,84 @@
+"""One value per key: the table of value, reducing and aggregating state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
+from millrace.state.table import Delta, KeyFilter, Table, differs, restore
+
+
+class FlatTable(Table):
+    """One value per key: value, reducing and aggregating state."""
+
+    def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
+        self._key_of = key_of
+        self.data: dict[Any, Any] = {}
+        self.undo: dict[Any, Any] = {}
+
+    def get(self, key: Any) -> Any:
+        """The value or None; a mutable one is kept track of, for it may be changed in place."""
+        value = self.data.get(key)
+        if type(value) not in IMMUTABLE and not is_immutable(value):
+            self.touch(key)
+        return value
+
+    def touch(self, key: Any) -> None:
+        """Note what the entry is before it changes."""
+        if key not in self.undo:
+            self.undo[key] = freeze(self.data.get(key, MISSING))
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set an entry."""
+        if key not in self.undo:
+            self.undo[key] = freeze(self.data.get(key, MISSING))
+        self.data[key] = value
+
+    def remove(self, key: Any) -> None:
+        """Remove an entry if it is there."""
+        if key in self.data:
+            self.touch(key)
+            del self.data[key]
+
+    def change_count(self) -> int:
+        return len(self.undo)
+
+    def changes(self) -> Delta | None:
+        if not self.undo:
+            return None
+        data = self.data
+        dirty = [key for key, old in self.undo.items() if differs(old, data.get(key, MISSING))]
+        put = {key: data[key] for key in dirty if key in data}
+        removed = [key for key in dirty if key not in data] if len(put) < len(dirty) else []
+        return {"put": put, "del": removed} if dirty else None
+
+    def seal(self) -> None:
+        self.undo.clear()
+
+    def roll_back(self) -> None:
+        restore(self.data, self.undo)
+        self.undo.clear()
+
+    def clear(self) -> None:
+        self.data.clear()
+        self.undo.clear()
+
+    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
+        put = delta["put"]
+        if keep is not None:
+            put = {key: value for key, value in put.items() if keep(self._key_of(key))}
+        self.data.update(put)
+        for key in delta["del"]:
+            self.data.pop(key, None)
+
+    def entry_count(self) -> int:
+        return len(self.data)
+
+    def dump_units(self) -> list[Any]:
+        return list(self.data)
+
+    def dump(self, units: Iterable[Any]) -> tuple[Delta, int]:
+        data = self.data
+        put = {key: data[key] for key in units if key in data}
+        return {"put": put, "del": []}, len(put)

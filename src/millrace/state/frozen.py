@@ -1,0 +1,68 @@
+"""Keeps what a mutable value was, so that an aborted epoch can be taken back.
+
+A value handed out of state may be changed in place by the user. Plain immutable values are kept
+as they are; of everything else a pickled copy is made at the first touch in an epoch.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import pickle
+import uuid
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from millrace.common.payload import dump_pickle
+
+
+class _Missing(enum.Enum):
+    MISSING = "MISSING"
+
+
+MISSING: Final = _Missing.MISSING
+"""Stands for "there was no entry"."""
+
+IMMUTABLE: frozenset[type] = frozenset(
+    {
+        int, float, str, bytes, bool, type(None), complex, Decimal, Fraction,
+        dt.datetime, dt.date, dt.time, dt.timedelta, uuid.UUID, _Missing,
+    }
+)  # fmt: skip
+
+
+class Frozen:
+    """The pickled copy of a mutable value."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def thaw(self) -> Any:
+        """A fresh copy of the value."""
+        return pickle.loads(self.data)
+
+    def differs_from(self, value: Any) -> bool:
+        """Whether ``value`` is no longer what was frozen."""
+        return value is MISSING or dump_pickle(value) != self.data
+
+
+def is_immutable(value: Any) -> bool:
+    """Whether nobody can change ``value`` in place."""
+    if type(value) in IMMUTABLE:
+        return True
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(is_immutable, value))
+    return isinstance(value, enum.Enum)
+
+
+def freeze(value: Any) -> Any:
+    """The value itself when immutable, else a `Frozen` copy."""
+    return value if is_immutable(value) else Frozen(dump_pickle(value))
+
+
+def thaw(kept: Any) -> Any:
+    """The value that `freeze` was given."""
+    return kept.thaw() if type(kept) is Frozen else kept

@@ -1,0 +1,217 @@
+"""Key groups: the unit in which keyed state is spread over subtasks and redistributed.
+
+As in Flink, a key belongs to one of ``max_parallelism`` key groups by a stable hash, and a key
+group to one subtask by its range (Flink docs, "Scaling and max parallelism"). The hash is taken
+over a canonical encoding, never over `hash()`, which changes from process to process. Keys that are
+equal in Python (``1``, ``1.0``, ``True``, ``Decimal(1)``) encode equally.
+
+Key types: None, bool, int, float (not NaN), str, bytes, Decimal, Fraction, complex, tuple, frozenset,
+date, time, datetime, timedelta, UUID, Enum, named tuples, frozen dataclasses, Row, numpy scalars.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import enum
+import math
+import struct
+import uuid
+import zlib
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Number
+from typing import Any
+
+from millrace.common.errors import KeyTypeError
+from millrace.common.types import Row
+
+MEMO_LIMIT = 1 << 20
+"""Distinct keys whose key group a memo remembers before it starts afresh."""
+
+
+def canonical(key: Any) -> bytes:
+    """The stable encoding of a key; equal keys encode equally.
+
+    Raises KeyTypeError, naming the type, for a key without one.
+    """
+    encoder = _ENCODERS.get(type(key))
+    if encoder is not None:
+        return encoder(key)
+    return _canonical_other(key)
+
+
+def key_hash(key: Any) -> int:
+    """A stable 32-bit hash of a key."""
+    mixed = zlib.crc32(canonical(key))
+    mixed = ((mixed ^ (mixed >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
+    mixed = ((mixed ^ (mixed >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
+    return mixed ^ (mixed >> 16)
+
+
+def key_group_of(key: Any, max_parallelism: int) -> int:
+    """The key group of a key, in ``range(max_parallelism)``."""
+    return key_hash(key) % max_parallelism
+
+
+def subtask_of(key_group: int, parallelism: int, max_parallelism: int) -> int:
+    """The subtask that owns a key group; the same formula as Flink's."""
+    return key_group * parallelism // max_parallelism
+
+
+def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> range:
+    """The key groups that a subtask owns."""
+    start = (subtask * max_parallelism + parallelism - 1) // parallelism
+    end = ((subtask + 1) * max_parallelism + parallelism - 1) // parallelism
+    return range(start, end)
+
+
+class KeyMemo(dict[Any, Any]):
+    """Maps each distinct key to ``resolve(key group)``, computed once; bounded."""
+
+    __slots__ = ("_limit", "_max_parallelism", "_resolve")
+
+    def __init__(
+        self, max_parallelism: int, resolve: Callable[[int], Any], limit: int = MEMO_LIMIT
+    ) -> None:
+        self._max_parallelism = max_parallelism
+        self._resolve = resolve
+        self._limit = limit
+
+    def __missing__(self, key: Any) -> Any:
+        if len(self) >= self._limit:
+            self.clear()
+        value = self[key] = self._resolve(key_group_of(key, self._max_parallelism))
+        return value
+
+
+def _int(key: int) -> bytes:
+    return b"i%d" % int(key)
+
+
+def _float(key: float) -> bytes:
+    if math.isnan(key):
+        raise KeyTypeError("NaN cannot be a key: it is not equal to itself")
+    if math.isinf(key) or not key.is_integer():
+        return b"f" + struct.pack(">d", key)
+    return _int(int(key))
+
+
+def _str(key: str) -> bytes:
+    return b"s" + key.encode("utf-8", "surrogatepass")
+
+
+def _tuple(key: tuple[Any, ...]) -> bytes:
+    return b"t" + b"".join(_sized(part) for part in key)
+
+
+def _frozenset(key: frozenset[Any]) -> bytes:
+    return b"S" + b"".join(sorted(_sized(part) for part in key))
+
+
+def _sized(part: Any) -> bytes:
+    encoded = canonical(part)
+    return struct.pack(">I", len(encoded)) + encoded
+
+
+def _rational(key: Decimal | Fraction) -> bytes:
+    if isinstance(key, Decimal) and not key.is_finite():
+        return _float(float(key))
+    ratio = Fraction(key)
+    if ratio.denominator == 1:
+        return _int(ratio.numerator)
+    as_float = float(ratio)
+    if Fraction(as_float) == ratio:
+        return _float(as_float)
+    return b"q%d/%d" % (ratio.numerator, ratio.denominator)
+
+
+def _complex(key: complex) -> bytes:
+    if key.imag == 0:
+        return _float(key.real)
+    return b"c" + _sized(key.real) + _sized(key.imag)
+
+
+def _datetime(key: dt.datetime) -> bytes:
+    if key.utcoffset() is not None:
+        return b"z" + key.astimezone(dt.UTC).replace(tzinfo=None).isoformat().encode()
+    return b"n" + key.replace(fold=0).isoformat().encode()
+
+
+def _time(key: dt.time) -> bytes:
+    offset = key.utcoffset()
+    if offset is None:
+        return b"h" + key.replace(fold=0, tzinfo=None).isoformat().encode()
+    since_midnight = dt.timedelta(
+        hours=key.hour, minutes=key.minute, seconds=key.second, microseconds=key.microsecond
+    )
+    return b"H" + _timedelta(since_midnight - offset)
+
+
+def _timedelta(key: dt.timedelta) -> bytes:
+    return b"d%d,%d,%d" % (key.days, key.seconds, key.microseconds)
+
+
+def _named(tag: bytes, key: Any, parts: tuple[Any, ...]) -> bytes:
+    return tag + _sized(type(key).__qualname__) + _tuple(parts)
+
+
+def _row(key: Row) -> bytes:
+    return b"R" + _tuple(tuple(key))
+
+
+_ENCODERS: dict[type, Callable[[Any], bytes]] = {
+    int: _int,
+    bool: _int,
+    str: _str,
+    float: _float,
+    bytes: lambda key: b"b" + key,
+    type(None): lambda key: b"N",
+    tuple: _tuple,
+    frozenset: _frozenset,
+    Decimal: _rational,
+    Fraction: _rational,
+    complex: _complex,
+    dt.datetime: _datetime,
+    dt.date: lambda key: b"D" + key.isoformat().encode(),
+    dt.time: _time,
+    dt.timedelta: _timedelta,
+    uuid.UUID: lambda key: b"U" + key.bytes,
+    Row: _row,
+}
+
+_BASES: tuple[type, ...] = (
+    int, float, str, bytes, complex, tuple, frozenset, Decimal, Fraction,
+    dt.datetime, dt.date, dt.time, dt.timedelta, uuid.UUID,
+)  # fmt: skip
+
+
+def _canonical_other(key: Any) -> bytes:
+    for base in _BASES:
+        if isinstance(key, base):
+            return _ENCODERS[base](key)
+    if isinstance(key, enum.Enum):
+        return _named(b"E", key, (key.name,))
+    if _is_frozen_dataclass(key):
+        values = tuple(getattr(key, f.name) for f in dataclasses.fields(key) if f.compare)
+        return _named(b"C", key, values)
+    if isinstance(key, Number) and hasattr(key, "item"):
+        return canonical(key.item())  # numpy scalars are equal to, and hash like, Python's
+    raise KeyTypeError(refusal(key))
+
+
+def _is_frozen_dataclass(key: Any) -> bool:
+    params = getattr(type(key), "__dataclass_params__", None)
+    return params is not None and params.frozen and params.eq
+
+
+def refusal(key: Any) -> str:
+    """One sentence that says why a key is refused, and what to use instead."""
+    kind = f"{type(key).__module__}.{type(key).__qualname__}".removeprefix("builtins.")
+    shown = repr(key)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return (
+        f"a key of type {kind} ({shown}) has no stable encoding; use a str, int, bytes, tuple, "
+        "frozen dataclass or another of the key types listed in the documentation of key_by"
+    )

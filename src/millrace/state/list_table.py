@@ -1,0 +1,119 @@
+"""A list per key: the table of list state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from millrace.common.payload import dump_pickle
+from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, is_immutable
+from millrace.state.table import Delta, KeyFilter, Table
+
+
+class ListTable(Table):
+    """A list per key; a key that was only appended to gives a delta of the new elements."""
+
+    def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
+        self._key_of = key_of
+        self.data: dict[Any, list[Any]] = {}
+        self.undo: dict[Any, Any] = {}
+        """Per key: its former length (appended to since), or the frozen former list."""
+
+    def get(self, key: Any) -> list[Any] | None:
+        """A copy of the list, or None; lists with mutable elements are kept track of."""
+        found = self.data.get(key)
+        if found is None:
+            return None
+        if not IMMUTABLE.issuperset(map(type, found)) and not all(map(is_immutable, found)):
+            self.touch(key)
+        return found.copy()
+
+    def append(self, key: Any, value: Any) -> None:
+        """Add one element."""
+        found = self.data.get(key)
+        if found is None:
+            if key not in self.undo:
+                self.undo[key] = MISSING
+            self.data[key] = [value]
+            return
+        if key not in self.undo:
+            self.undo[key] = len(found)
+        found.append(value)
+
+    def touch(self, key: Any) -> None:
+        """Note the whole list before it is replaced or its elements may change."""
+        old = self.undo.get(key)
+        if old is None:
+            found = self.data.get(key, MISSING)
+            self.undo[key] = found if found is MISSING else Frozen(dump_pickle(found))
+        elif type(old) is int:
+            self.undo[key] = Frozen(dump_pickle(self.data[key][:old]))
+
+    def put(self, key: Any, values: list[Any]) -> None:
+        """Replace the list."""
+        self.touch(key)
+        self.data[key] = values
+
+    def remove(self, key: Any) -> None:
+        """Remove the list if it is there."""
+        if key in self.data:
+            self.touch(key)
+            del self.data[key]
+
+    def change_count(self) -> int:
+        return len(self.undo)
+
+    def changes(self) -> Delta | None:
+        put: dict[Any, Any] = {}
+        appended: dict[Any, Any] = {}
+        removed = []
+        for key, old in self.undo.items():
+            now = self.data.get(key, MISSING)
+            if type(old) is int:
+                appended[key] = self.data[key][old:]
+            elif now is MISSING:
+                if old is not MISSING:
+                    removed.append(key)
+            elif old is MISSING or old.data != dump_pickle(now):
+                put[key] = now
+        if not (put or appended or removed):
+            return None
+        return {"put": put, "add": appended, "del": removed}
+
+    def seal(self) -> None:
+        self.undo.clear()
+
+    def roll_back(self) -> None:
+        for key, old in self.undo.items():
+            if type(old) is int:
+                del self.data[key][old:]
+            elif old is MISSING:
+                self.data.pop(key, None)
+            else:
+                self.data[key] = old.thaw()
+        self.undo.clear()
+
+    def clear(self) -> None:
+        self.data.clear()
+        self.undo.clear()
+
+    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
+        for key, values in delta["put"].items():
+            if keep is None or keep(self._key_of(key)):
+                self.data[key] = values
+        for key, values in delta["add"].items():
+            if keep is None or keep(self._key_of(key)):
+                self.data.setdefault(key, []).extend(values)
+        for key in delta["del"]:
+            self.data.pop(key, None)
+
+    def entry_count(self) -> int:
+        return len(self.data)
+
+    def dump_units(self) -> list[Any]:
+        return list(self.data)
+
+    def dump(self, units: Iterable[Any]) -> tuple[Delta, int]:
+        data = self.data
+        put = {key: data[key] for key in units if key in data}
+        return {"put": put, "add": {}, "del": []}, len(put)

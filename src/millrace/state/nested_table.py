@@ -1,0 +1,190 @@
+"""A dict per outer key: the table of map state, window panes and timers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from millrace.common.payload import dump_pickle
+from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
+from millrace.state.table import Delta, KeyFilter, Table, differs, restore
+
+
+SPLIT_BELOW = 10_000
+"""With fewer outer keys than this, big inner dicts are dumped in chunks."""
+CHUNK_ENTRIES = 512
+
+
+class Chunk(NamedTuple):
+    """Some of the entries below one outer key, as a unit to dump."""
+
+    outer: Any
+    inners: list[Any]
+
+
+class NestedTable(Table):
+    """A dict per outer key: map state (key, then map key), window panes (window, then key) and
+    timers (timestamp, then key). A whole inner dict can be dropped at the cost of one entry.
+    """
+
+    entries_per_unit = CHUNK_ENTRIES
+
+    def __init__(self, inner_key: Callable[[Any, Any], Any]) -> None:
+        self.data: dict[Any, dict[Any, Any]] = {}
+        self.undo: dict[Any, dict[Any, Any]] = {}
+        self.dropped: dict[Any, tuple[dict[Any, Any], dict[Any, Any]]] = {}
+        """Per dropped outer key: its inner dict as it was then, and the undo log up to there."""
+        self._key_of = inner_key
+        """From (outer, inner) to the key whose key group the entry belongs to."""
+
+    def touch(self, outer: Any, inner: Any) -> None:
+        """Note what the entry is before it changes."""
+        undo = self.undo.get(outer)
+        if undo is None:
+            undo = self.undo[outer] = {}
+        if inner not in undo:
+            entries = self.data.get(outer)
+            undo[inner] = MISSING if entries is None else freeze(entries.get(inner, MISSING))
+
+    def pane(self, outer: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """The inner dict of ``outer`` and its undo log, made if missing: for a batch of writes."""
+        entries = self.data.get(outer)
+        if entries is None:
+            entries = self.data[outer] = {}
+        undo = self.undo.get(outer)
+        if undo is None:
+            undo = self.undo[outer] = {}
+        return entries, undo
+
+    def put(self, outer: Any, inner: Any, value: Any) -> None:
+        """Set an entry."""
+        entries, undo = self.pane(outer)
+        if inner not in undo:
+            undo[inner] = freeze(entries.get(inner, MISSING))
+        entries[inner] = value
+
+    def remove(self, outer: Any, inner: Any) -> None:
+        """Remove an entry if it is there."""
+        entries = self.data.get(outer)
+        if entries is None or inner not in entries:
+            return
+        self.touch(outer, inner)
+        del entries[inner]
+        if not entries:
+            del self.data[outer]
+
+    def drop(self, outer: Any) -> dict[Any, Any]:
+        """Remove everything below ``outer`` and return it (to be read only)."""
+        entries = self.data.pop(outer, None)
+        undo = self.undo.pop(outer, {})
+        if entries is None and not undo:
+            return {}
+        entries = entries or {}
+        if outer not in self.dropped:
+            _freeze_mutable(entries, undo)
+            self.dropped[outer] = (entries, undo)
+        return entries
+
+    def change_count(self) -> int:
+        return len(self.dropped) + sum(map(len, self.undo.values()))
+
+    def changes(self) -> Delta | None:
+        put: dict[Any, dict[Any, Any]] = {}
+        removed: dict[Any, list[Any]] = {}
+        for outer, undo in self.undo.items():
+            entries = self.data.get(outer, {})
+            dirty = [i for i, old in undo.items() if differs(old, entries.get(i, MISSING))]
+            there = {inner: entries[inner] for inner in dirty if inner in entries}
+            if there:
+                put[outer] = there
+            if len(there) < len(dirty):
+                removed[outer] = [inner for inner in dirty if inner not in entries]
+        if not (put or removed or self.dropped):
+            return None
+        return {"drop": list(self.dropped), "put": put, "del": removed}
+
+    def seal(self) -> None:
+        self.undo.clear()
+        self.dropped.clear()
+
+    def roll_back(self) -> None:
+        for outer, undo in self.undo.items():
+            if outer not in self.dropped:
+                self._restore_inner(outer, self.data.get(outer, {}), undo)
+        for outer, (entries, undo) in self.dropped.items():
+            self._restore_inner(outer, entries, undo)
+        self.seal()
+
+    def _restore_inner(self, outer: Any, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
+        restore(entries, undo)
+        if entries:
+            self.data[outer] = entries
+        else:
+            self.data.pop(outer, None)
+
+    def clear(self) -> None:
+        self.data.clear()
+        self.undo.clear()
+        self.dropped.clear()
+
+    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
+        for outer in delta["drop"]:
+            self.data.pop(outer, None)
+        for outer, entries in delta["put"].items():
+            self._apply_put(outer, entries, keep)
+        for outer, inners in delta["del"].items():
+            self._apply_del(outer, inners)
+
+    def _apply_put(self, outer: Any, entries: dict[Any, Any], keep: KeyFilter | None) -> None:
+        if keep is not None:
+            key_of = self._key_of
+            entries = {i: value for i, value in entries.items() if keep(key_of(outer, i))}
+        if entries:
+            self.data.setdefault(outer, {}).update(entries)
+
+    def _apply_del(self, outer: Any, inners: Iterable[Any]) -> None:
+        entries = self.data.get(outer)
+        if entries is None:
+            return
+        for inner in inners:
+            entries.pop(inner, None)
+        if not entries:
+            del self.data[outer]
+
+    def entry_count(self) -> int:
+        return sum(map(len, self.data.values()))
+
+    def dump_units(self) -> list[Any]:
+        if len(self.data) > SPLIT_BELOW:
+            return list(self.data)
+        units: list[Any] = []
+        for outer, entries in self.data.items():
+            inners = list(entries)
+            units += [
+                Chunk(outer, inners[start : start + CHUNK_ENTRIES])
+                for start in range(0, len(inners), CHUNK_ENTRIES)
+            ]
+        return units
+
+    def dump(self, units: Iterable[Any]) -> tuple[Delta, int]:
+        put: dict[Any, dict[Any, Any]] = {}
+        count = 0
+        for unit in units:
+            outer = unit.outer if type(unit) is Chunk else unit
+            entries = self.data.get(outer)
+            if entries is None:
+                continue
+            if type(unit) is Chunk:
+                entries = {inner: entries[inner] for inner in unit.inners if inner in entries}
+            put.setdefault(outer, {}).update(entries)
+            count += len(entries)
+        return {"drop": [], "put": put, "del": {}}, count
+
+
+def _freeze_mutable(entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
+    """What is handed out for good may still be changed in place by its receiver."""
+    if IMMUTABLE.issuperset(map(type, entries.values())):
+        return
+    for inner, value in entries.items():
+        if inner not in undo and not is_immutable(value):
+            undo[inner] = Frozen(dump_pickle(value))

@@ -1,0 +1,1 @@
+"""Tools to test functions and whole pipelines in this process, with a clock held by hand."""

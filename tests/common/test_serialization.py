@@ -1,0 +1,57 @@
+"""Values to bytes and back."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from millrace.common.serialization import (
+    BulkWriterFactory,
+    ByteArraySchema,
+    DeserializationSchema,
+    Encoder,
+    SerializationSchema,
+    SimpleStringSchema,
+)
+
+
+@pytest.mark.parametrize("charset", ["UTF-8", "latin-1", "utf-16"])
+def test_simple_string_schema(charset: str) -> None:
+    """There and back in any character set."""
+    schema = pickle.loads(pickle.dumps(SimpleStringSchema(charset)))
+    assert schema.deserialize(schema.serialize("café")) == "café"
+    assert schema.serialize("é") == "é".encode(charset)
+
+
+def test_byte_array_schema() -> None:
+    """Bytes as they are."""
+    assert ByteArraySchema().serialize(b"\x00\xff") == b"\x00\xff"
+    assert ByteArraySchema().deserialize(b"\x00\xff") == b"\x00\xff"
+
+
+def test_simple_string_encoder() -> None:
+    """One line per record, alike one by one and as a batch."""
+    encoder = pickle.loads(pickle.dumps(Encoder.simple_string_encoder()))
+    assert encoder.encode(("é", 1)) == "('é', 1)\n".encode()
+    assert encoder.encode_all(["a", 2]) == b"a\n2\n"
+    assert encoder.encode_all([]) == b""
+
+
+def test_batches_of_an_encoder_of_your_own() -> None:
+    """`encode` is enough."""
+
+    class Length(Encoder[str]):
+        def encode(self, element: str) -> bytes:
+            return bytes([len(element)])
+
+    assert Length().encode_all(["a", "bcd"]) == b"\x01\x03"
+
+
+@pytest.mark.parametrize(
+    "interface", [SerializationSchema, DeserializationSchema, Encoder, BulkWriterFactory]
+)
+def test_interfaces_are_abstract(interface: type) -> None:
+    """Forgetting the method is found when the object is made."""
+    with pytest.raises(TypeError, match="abstract"):
+        interface()
