@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 
 from millrace.common.errors import SerializationError
 

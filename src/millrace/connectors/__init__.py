@@ -18,7 +18,6 @@ from millrace.connectors.orphans import sweep_orphans, work_files_in_use
 from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.rate_limiter import RateLimiterStrategy
 from millrace.connectors.rolling_policy import PartFileInfo, RollingPolicy
-from millrace.connectors.sink_function import SinkFunctionSink
 from millrace.connectors.socket import SocketTextSource
 
 __all__ = [
@@ -36,7 +35,6 @@ __all__ = [
     "PartFileInfo",
     "RateLimiterStrategy",
     "RollingPolicy",
-    "SinkFunctionSink",
     "SocketSourceError",
     "SocketTextSource",
     "SourceFileError",

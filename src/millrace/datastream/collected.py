@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -77,10 +78,8 @@ class CloseableIterator(Generic[T]):
             return
         self._ended = True
         self._client.cancel()
-        try:
+        with suppress(JobCancelledError):
             self._client.result()
-        except JobCancelledError:
-            pass
 
     def __enter__(self) -> CloseableIterator[T]:
         return self

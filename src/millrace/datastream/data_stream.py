@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import (
@@ -34,6 +34,7 @@ from millrace.runtime.operators.flat_map import FlatMapOperator
 from millrace.runtime.operators.map import MapOperator
 from millrace.runtime.operators.process import ProcessOperator
 from millrace.runtime.operators.sink import SinkOperator
+from millrace.runtime.operators.sink_function import SinkFunctionOperator
 from millrace.runtime.operators.timestamps import TimestampsOperator
 from millrace.runtime.program import Exchange
 
@@ -62,7 +63,7 @@ class DataStream(Generic[T]):
         self._env = env
         self._inputs = tuple(inputs)
 
-    # -- about the stream ------------------------------------------------------------------------
+    # -- about the stream --------------------------------------------------------------
 
     def get_name(self) -> str:
         """The name of the operator that makes this stream."""
@@ -101,7 +102,7 @@ class DataStream(Generic[T]):
     def _transformation(self) -> Transformation:
         return self._inputs[0].transformation
 
-    # -- one record at a time ---------------------------------------------------------------------
+    # -- one record at a time ----------------------------------------------------------
 
     def map(
         self,
@@ -130,7 +131,8 @@ class DataStream(Generic[T]):
         self, func: ProcessFunction[T, U], output_type: TypeInformation | None = None
     ) -> DataStream[U]:
         """Run a `ProcessFunction`: event times and side outputs (``yield tag, value``)."""
-        if isinstance(func, KeyedProcessFunction):
+        keyed: Any = func
+        if isinstance(keyed, KeyedProcessFunction):
             raise JobDefinitionError(
                 f"process() got a {type(func).__name__}, which is a KeyedProcessFunction, on a "
                 "stream without keys; call key_by before it"
@@ -150,7 +152,7 @@ class DataStream(Generic[T]):
         operator = partial(TimestampsOperator, watermark_strategy)
         return self._then("Timestamps/Watermarks", operator, watermark_strategy)
 
-    # -- several streams ---------------------------------------------------------------------------
+    # -- several streams ---------------------------------------------------------------
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
         """This stream and others of the same type as one."""
@@ -167,7 +169,7 @@ class DataStream(Generic[T]):
             raise JobDefinitionError(f"get_side_output() takes an OutputTag, got {output_tag!r}")
         return DataStream(self._env, [Input(self._transformation, output_tag)])
 
-    # -- how records are spread ---------------------------------------------------------------------
+    # -- how records are spread --------------------------------------------------------
 
     def key_by(
         self,
@@ -207,7 +209,7 @@ class DataStream(Generic[T]):
     def _partitioned(self, partitioning: Partitioning) -> list[Input]:
         return [Input(i.transformation, i.tag, partitioning) for i in self._inputs]
 
-    # -- the end of a stream -------------------------------------------------------------------------
+    # -- the end of a stream -----------------------------------------------------------
 
     def sink_to(self, sink: Sink[T]) -> DataStreamSink:
         """Write the stream to a sink."""
@@ -220,12 +222,12 @@ class DataStream(Generic[T]):
 
     def add_sink(self, sink_func: SinkFunction[T] | Callable[[T], Any] | Sink[T]) -> DataStreamSink:
         """Call a function for every record (at least once), or write to a sink."""
-        from millrace.connectors.sink_function import SinkFunctionSink
-
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
         checked_function(sink_func, SinkFunction, "add_sink")
-        return self.sink_to(SinkFunctionSink(sink_func))
+        factory = partial(SinkFunctionOperator, sink_func)
+        transformation = self._transform("Sink", Role.SINK, factory, (sink_func,))
+        return self._env.add_sink_transformation(transformation)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every record in the client, once its epoch has been committed.
@@ -257,7 +259,7 @@ class DataStream(Generic[T]):
     def _collecting(self, name: str) -> Transformation:
         return self._transform(name, Role.COLLECT, CollectOperator, ())
 
-    # -- building ---------------------------------------------------------------------------------------
+    # -- building ----------------------------------------------------------------------
 
     def _then(self, name: str, factory: Callable[[], Operator], function: Any) -> DataStream[Any]:
         transformation = self._transform(name, Role.OPERATOR, factory, (function,))
@@ -274,7 +276,7 @@ class DataStream(Generic[T]):
         return Transformation(
             name=name,
             role=role,
-            factory=cast("Callable[[], Operator]", factory),
+            factory=factory,
             inputs=self._inputs,
             parallelism=self._env.get_parallelism(),
             functions=functions,

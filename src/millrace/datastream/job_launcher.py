@@ -1,4 +1,4 @@
-"""From sinks and settings to a running job: the one place that puts plan, engine and Spark together.
+"""From sinks and settings to a running job: the place where plan, engine and Spark come together.
 
 A launcher is the seam for everything that runs jobs: programs run on Spark; tests replace it to run
 them in this process; ``millrace run`` adds its settings and its progress line.
@@ -48,7 +48,7 @@ class JobLauncher:
     clock: Clock = field(default_factory=SystemClock)
     executor: Callable[[Configuration, str, int], Executor] | None = None
     """(configuration, job name, highest parallelism) -> executor; None: Spark."""
-    run: Callable[[JobClient], JobExecutionResult] = field(default=lambda client: _run(client))
+    run: Callable[[JobClient], JobExecutionResult] = field(default_factory=lambda: run_to_end)
 
     _current: ClassVar[JobLauncher | None] = None
 
@@ -118,9 +118,7 @@ class JobLauncher:
             checkpoint_dir=configuration.get(options.CHECKPOINTING_DIR),
             checkpoint_interval=DEFAULT_INTERVAL if interval is None else interval.to_millis(),
             retained_checkpoints=configuration.get(options.CHECKPOINTING_NUM_RETAINED),
-            tolerable_failed_checkpoints=configuration.get(
-                options.TOLERABLE_FAILED_CHECKPOINTS
-            ),
+            tolerable_failed_checkpoints=configuration.get(options.TOLERABLE_FAILED_CHECKPOINTS),
             resume=self.resume,
             restart_strategy=restart,
             target_epoch=configuration.get(options.EPOCH_TARGET_DURATION).to_millis(),
@@ -132,7 +130,8 @@ class JobLauncher:
         )
 
 
-def _run(client: JobClient) -> JobExecutionResult:
+def run_to_end(client: JobClient) -> JobExecutionResult:
+    """Run a job in this thread; raises what made it fail."""
     client.run()
     return client.result()
 

@@ -45,7 +45,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         assert keys.key_batch is not None
         self._key_batch = keys.key_batch
 
-    def process(  # type: ignore[override]
+    def process(
         self,
         func: KeyedProcessFunction[Any, T, U] | ProcessFunction[T, U],
         output_type: TypeInformation | None = None,

@@ -67,7 +67,7 @@ class StreamExecutionEnvironment:
         merged.add_all(JobLauncher.current().settings)
         return StreamExecutionEnvironment(merged)
 
-    # -- settings ---------------------------------------------------------------------------------
+    # -- settings ----------------------------------------------------------------------
 
     def get_config(self) -> ExecutionConfig:
         """Settings of execution."""
@@ -135,7 +135,7 @@ class StreamExecutionEnvironment:
             return self._restart_strategy
         return RestartStrategies.from_configuration(self._configuration)
 
-    # -- sources -------------------------------------------------------------------------------------
+    # -- sources -----------------------------------------------------------------------
 
     def from_collection(
         self, collection: Collection[T], type_info: TypeInformation | None = None
@@ -178,10 +178,10 @@ class StreamExecutionEnvironment:
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """The lines of a text file, or of all files below a directory."""
         from millrace.connectors.file_source import FileSource
-        from millrace.formats.text import StreamFormat
+        from millrace.formats.stream_format import StreamFormat
 
         text = StreamFormat.text_line_format(charset_name)
-        source: FileSource = FileSource.for_record_stream_format(text, file_path).build()
+        source: FileSource[str] = FileSource.for_record_stream_format(text, file_path).build()
         return self.from_source(source, WatermarkStrategy.no_watermarks(), "Text File")
 
     def from_dataframe(
@@ -197,14 +197,14 @@ class StreamExecutionEnvironment:
         The DataFrame is written to files once, so that a retry reads the same; with
         ``deterministic`` the files are not kept for a later run, which makes them again.
         """
-        from millrace.spark.dataframe_source import DataFrameSource
+        from millrace.connectors.dataframe_source import DataFrameSource
 
         directory = self._configuration.get(options.CHECKPOINTING_DIR)
         source = DataFrameSource(dataframe, None if deterministic else directory)
         strategy = watermark_strategy or WatermarkStrategy.no_watermarks()
         return self.from_source(source, strategy, source_name)
 
-    # -- running -----------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the job to its end.
@@ -244,7 +244,7 @@ class StreamExecutionEnvironment:
     def close(self) -> None:
         """Nothing to close: the Spark session outlives the environment."""
 
-    # -- what streams add ----------------------------------------------------------------------------------
+    # -- what streams add --------------------------------------------------------------
 
     def add_sink_transformation(self, transformation: Transformation) -> DataStreamSink:
         """Make a transformation an end of the job."""

@@ -72,9 +72,7 @@ class WindowedStream(Generic[T]):
     ) -> DataStream[Any]:
         """Aggregate each window's records, one by one as they come."""
         checked_function(aggregate_function, AggregateFunction, "aggregate", plain=False)
-        logic = WindowLogic(
-            aggregate=aggregate_function, window_function=_checked(window_function)
-        )
+        logic = WindowLogic(aggregate=aggregate_function, window_function=_checked(window_function))
         return self._apply("Window Aggregate", logic)
 
     def apply(
@@ -105,7 +103,6 @@ class WindowedStream(Generic[T]):
 def _checked(function: Any) -> Any:
     if function is not None and not isinstance(function, (WindowFunction, ProcessWindowFunction)):
         raise JobDefinitionError(
-            "window_function is a WindowFunction or a ProcessWindowFunction, got "
-            f"{function!r}"
+            f"window_function is a WindowFunction or a ProcessWindowFunction, got {function!r}"
         )
     return function

@@ -118,7 +118,8 @@ class CheckpointCoordinator:
 
         Raises CheckpointError; the checkpoint before is then still the newest.
         """
-        assert self._storage is not None and self._graph is not None
+        assert self._storage is not None
+        assert self._graph is not None
         program = self._graph.program
         uid_of = {stage.id: stage.uid for stage in program.stages}
         self._last = now

@@ -83,7 +83,7 @@ class JobManager:
         self._undelivered: list[Ack] = []
         self.progress = Progress(job_name=self._program.job_name)
 
-    # -- control, from any thread ------------------------------------------------------------
+    # -- control, from any thread ------------------------------------------------------
 
     def stop(self) -> None:
         """End cleanly after the running epoch, with a checkpoint to go on from."""
@@ -96,7 +96,7 @@ class JobManager:
         self._interrupted.set()
         self._executor.cancel()
 
-    # -- the loop ------------------------------------------------------------------------------
+    # -- the loop ----------------------------------------------------------------------
 
     def run(self) -> Progress:
         """Run the job to its end.
@@ -200,7 +200,7 @@ class JobManager:
             no_more_splits=source.no_more_splits if source else True,
         )
 
-    # -- failures ------------------------------------------------------------------------------
+    # -- failures ----------------------------------------------------------------------
 
     def _lost(self, error: ExecutorError) -> None:
         """The infrastructure lost an epoch: run it again, within reason."""
@@ -225,7 +225,7 @@ class JobManager:
         self._interrupted.clear()
         self._clock.wait_until(self._clock.now() + delay, self._interrupted)
 
-    # -- what an accepted epoch changes -----------------------------------------------------------
+    # -- what an accepted epoch changes ------------------------------------------------
 
     def _accept(self, acks: list[Ack], epoch_ms: float) -> None:
         for ack in acks:
@@ -298,7 +298,7 @@ class JobManager:
             for uid, values in ack.results.items():
                 self._results(uid, values, ack.subtask, width[ack.stage])
 
-    # -- beginning and end -----------------------------------------------------------------------
+    # -- beginning and end -------------------------------------------------------------
 
     def _resume(self) -> None:
         restored = self._checkpoints.open(self._graph, self._config.resume)

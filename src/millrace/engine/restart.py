@@ -81,9 +81,7 @@ def create_decider(strategy: RestartStrategyConfiguration) -> RestartDecider:
     if isinstance(strategy, FixedDelayRestartStrategy):
         return FixedDelayDecider(strategy.restart_attempts, strategy.delay_ms)
     if isinstance(strategy, FailureRateRestartStrategy):
-        return FailureRateDecider(
-            strategy.max_failures, strategy.interval_ms, strategy.delay_ms
-        )
+        return FailureRateDecider(strategy.max_failures, strategy.interval_ms, strategy.delay_ms)
     if isinstance(strategy, ExponentialDelayRestartStrategy):
         return ExponentialDelayDecider(strategy)
     return RestartDecider()

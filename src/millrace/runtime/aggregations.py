@@ -43,7 +43,7 @@ def _row_with(row: Row, position: Position, new: Any) -> Row:
     names = getattr(row, "_fields", None)
     index = list(names).index(position) if isinstance(position, str) and names else position
     values = list(row)
-    values[index] = new  # type: ignore[call-overload]
+    values[int(index)] = new
     copy = Row(*values)
     if names:
         copy.set_field_names(list(names))
@@ -55,7 +55,7 @@ def _tuple_with(value: tuple[Any, ...], position: Position, new: Any) -> tuple[A
     if isinstance(position, str):
         return value._replace(**{position: new})  # type: ignore[attr-defined, no-any-return]
     values = (*value[:position], new, *value[position + 1 :])
-    return type(value)._make(values) if hasattr(value, "_make") else values  # type: ignore[attr-defined]
+    return type(value)._make(values) if hasattr(value, "_make") else values
 
 
 @dataclass(frozen=True)

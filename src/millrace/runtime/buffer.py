@@ -16,7 +16,7 @@ class BufferKind(IntEnum):
 
     RECORDS = 0
     END = 1
-    """The last one of a producer in an epoch: `count` tells how many buffers came before it."""
+    """The last one of a producer in an epoch: `size` tells how many buffers came before it."""
     ACK = 2
 
 
@@ -34,8 +34,8 @@ class Buffer(NamedTuple):
     kind: int
     watermark: int
     """The producer's watermark after this buffer (ms since the epoch)."""
-    count: int
-    """RECORDS: records in it. END: buffers before it, and idle in the lowest bit of the payload."""
+    size: int
+    """RECORDS: records in it. END: buffers before it."""
     payload: bytes
 
     def pack(self) -> bytes:
@@ -45,7 +45,7 @@ class Buffer(NamedTuple):
     @staticmethod
     def unpack(data: bytes) -> Buffer:
         """The buffer that `pack` wrote."""
-        return Buffer(*_HEADER.unpack_from(data), data[_HEADER.size :])
+        return Buffer._make((*_HEADER.unpack_from(data), data[_HEADER.size :]))
 
 
 IDLE = b"\x01"

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 
+from millrace.common.errors import MillraceError
 from millrace.runtime.epoch import Failure
 from millrace.runtime.operator import Operator
 
@@ -59,6 +60,8 @@ def _user_traceback(error: BaseException) -> str:
     """The traceback without our own frames, unless nothing else is in it."""
     report = traceback.TracebackException.from_exception(error)
     users = [line for line in report.stack if not line.filename.startswith(_PACKAGE)]
+    if not users and isinstance(error, MillraceError):
+        return str(error)
     if users:
         report.stack = traceback.StackSummary.from_list(users)
     return "".join(report.format())

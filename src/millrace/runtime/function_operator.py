@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import Function
 from millrace.common.output_tag import OutputTag
 from millrace.runtime.keyed_state import KeyedStates
@@ -16,8 +17,10 @@ from millrace.runtime.runtime_context import StreamRuntimeContext
 def as_callable(function: Any, method: str) -> Callable[..., Any]:
     """The method of a Flink function object, or the callable itself."""
     found = getattr(function, method, None) if isinstance(function, Function) else function
-    assert callable(found)
-    return found
+    if not callable(found):
+        raise JobDefinitionError(f"{function!r} is neither callable nor has it a method {method}()")
+    called: Callable[..., Any] = found
+    return called
 
 
 class FunctionOperator(Operator):

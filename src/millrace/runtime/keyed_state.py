@@ -209,9 +209,7 @@ class _AggregatingState(AggregatingState[Any, Any]):
 class KeyedStates(KeyedStateStore):
     """Hands out the keyed states of one operator, bound to its current key."""
 
-    def __init__(
-        self, state: SubtaskState, uid: str, current: CurrentKey, scope: str = ""
-    ) -> None:
+    def __init__(self, state: SubtaskState, uid: str, current: CurrentKey, scope: str = "") -> None:
         self._state = state
         self._uid = uid
         self._current = current

@@ -79,16 +79,19 @@ class RegisteredGroup(MetricGroup):
         return RegisteredGroup(self._registry, path)
 
     def counter(self, name: str) -> Counter:
-        return self._register(name, _Counter())
+        metric: Counter = self._register(name, _Counter())
+        return metric
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
         self._register(name, obj)
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        return self._register(name, _Meter())
+        metric: Meter = self._register(name, _Meter())
+        return metric
 
     def distribution(self, name: str) -> Distribution:
-        return self._register(name, _Distribution())
+        metric: Distribution = self._register(name, _Distribution())
+        return metric
 
     def _register(self, name: str, metric: Any) -> Any:
         return self._registry.metrics.setdefault(self._prefix + name, metric)

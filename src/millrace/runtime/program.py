@@ -38,7 +38,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Route:
-    """Where (one of) the results of a chained operator go: to an operator of the chain or an edge."""
+    """Where results of a chained operator go: to an operator of the chain or along an edge."""
 
     tag: OutputTag[Any] | None
     node: int | None = None

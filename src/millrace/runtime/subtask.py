@@ -178,9 +178,7 @@ class Subtask:
             for channel in range(stages[edges[edge].source_stage].parallelism)
         ]
 
-    def _read_source(
-        self, chain: OperatorChain, plan: SubtaskPlan, ack: Ack
-    ) -> Iterator[Buffer]:
+    def _read_source(self, chain: OperatorChain, plan: SubtaskPlan, ack: Ack) -> Iterator[Buffer]:
         source = chain.head
         assert isinstance(source, SourceOperator)
         if not self._ended:

@@ -45,11 +45,11 @@ class Worker:
         inbox: dict[int, list[Buffer]] = {stage.id: [] for stage in stages}
         for element in elements:
             buffer = Buffer.unpack(element)
-            stage = router.stage_of(buffer)
-            if stage is None or stage.level > level:
+            wanted = router.stage_of(buffer)
+            if wanted is None or wanted.level > level:
                 yield router.next_partition(buffer), element
             else:
-                inbox[stage.id].append(buffer)
+                inbox[wanted.id].append(buffer)
         for stage in stages:
             subtask = self._subtask(program, stage, partition)
             buffers = inbox.pop(stage.id)

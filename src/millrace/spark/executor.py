@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import struct
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
-from pyspark.serializers import NoOpSerializer, pack_long
+from pyspark.serializers import NoOpSerializer
 from pyspark.util import _load_from_socket
 
 from millrace.common.errors import SerializationError
@@ -45,7 +46,7 @@ class SparkExecutor:
         self._context = context
         self._jvm: Any = context._jvm
         self._slots = slots
-        self._anchored = not context.master.startswith("local[")
+        self._anchored = not str(context.master).startswith("local[")
         self._anchors: dict[int, JavaObject] = {}
         self._stages: list[SlottedStage] = []
         self._partitions: list[int] = []
@@ -90,7 +91,7 @@ class SparkExecutor:
         if anchor is None:
             elements = self._jvm.java.util.ArrayList()
             for index in range(partitions):
-                elements.add(bytearray(pack_long(index)))
+                elements.add(bytearray(struct.pack(">q", index)))
                 elements.add(bytearray(ANCHOR))
             pairs = self._context._jsc.parallelize(elements, partitions)
             anchor = self._shuffled(self._pairs(pairs), partitions)

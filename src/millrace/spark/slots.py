@@ -1,9 +1,10 @@
 """Slots: how a subtask gets the same Python worker process in every epoch.
 
 PySpark keeps its idle workers in one queue per (interpreter, environment) and hands them out in
-turn, so a subtask changes its process in half of the epochs. But workers with different environment
-variables never share a queue. So a level is cut into slots, each a Python RDD with an environment of
-its own over its part of the partitions: one worker per slot and host, the same one every time.
+turn, so a subtask changes its process in half of the epochs. But workers with different
+environment variables never share a queue. So a level is cut into slots, each a Python RDD with an
+environment of its own over its part of the partitions: one worker per slot and host, the same one
+every time.
 See docs/decisions for the measurements.
 """
 
@@ -33,7 +34,7 @@ class SlottedStage:
         function: Callable[[int, int], Callable[..., Any]],
     ) -> None:
         self._context = context
-        self._jvm = context._jvm
+        self._jvm: Any = context._jvm
         self._slots = min(slots, partitions)
         self._filters = [
             self._index_set(range(slot, partitions, self._slots)) for slot in range(self._slots)
@@ -54,7 +55,7 @@ class SlottedStage:
         return self._union(parts)
 
     def _union(self, parts: list[JavaObject]) -> JavaObject:
-        gateway = self._context._gateway
+        gateway: Any = self._context._gateway
         array = gateway.new_array(self._jvm.org.apache.spark.api.java.JavaRDD, len(parts))
         for index, part in enumerate(parts):
             array[index] = part.asJavaRDD()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gc
 import pickle
+import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
-from pyspark.serializers import pack_long
 
 from millrace.common.crash import crash_point
 from millrace.runtime.epoch import EpochPlan
@@ -29,6 +29,7 @@ PLAN_PROPERTY = "millrace.plan"
 ANCHOR = b"\x00anchor"
 """The one element of each partition of an anchor; no buffer."""
 
+_TARGET = struct.Struct(">q")
 _INLINE_PLAN = 256 * 1024
 
 _programs: dict[str, Program] = {}
@@ -68,7 +69,7 @@ class LevelTask:
         )
         for target, element in made:
             if not self._last:
-                yield pack_long(target)
+                yield _TARGET.pack(target)
             yield element
         crash_point("task-end")
         _tidy()

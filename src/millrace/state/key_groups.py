@@ -5,8 +5,9 @@ group to one subtask by its range (Flink docs, "Scaling and max parallelism"). T
 over a canonical encoding, never over `hash()`, which changes from process to process. Keys that are
 equal in Python (``1``, ``1.0``, ``True``, ``Decimal(1)``) encode equally.
 
-Key types: None, bool, int, float (not NaN), str, bytes, Decimal, Fraction, complex, tuple, frozenset,
-date, time, datetime, timedelta, UUID, Enum, named tuples, frozen dataclasses, Row, numpy scalars.
+Key types: None, bool, int, float (not NaN), str, bytes, Decimal, Fraction, complex, tuple,
+frozenset, date, time, datetime, timedelta, UUID, Enum, named tuples, frozen dataclasses, Row and
+numpy scalars.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from millrace.common.types import Row
 
 MEMO_LIMIT = 1 << 20
 """Distinct keys whose key group a memo remembers before it starts afresh."""
+
+_UNIX = dt.datetime(1970, 1, 1)
 
 
 def canonical(key: Any) -> bytes:
@@ -87,7 +90,7 @@ class KeyMemo(dict[Any, Any]):
 
 
 def _int(key: int) -> bytes:
-    return b"i%d" % int(key)
+    return b"i%x" % int(key)  # not decimal: Python refuses to write more than 4,300 digits
 
 
 def _float(key: float) -> bytes:
@@ -117,14 +120,20 @@ def _sized(part: Any) -> bytes:
 
 def _rational(key: Decimal | Fraction) -> bytes:
     if isinstance(key, Decimal) and not key.is_finite():
-        return _float(float(key))
+        return _float(math.nan if key.is_nan() else float(key))
     ratio = Fraction(key)
     if ratio.denominator == 1:
         return _int(ratio.numerator)
-    as_float = float(ratio)
-    if Fraction(as_float) == ratio:
-        return _float(as_float)
-    return b"q%d/%d" % (ratio.numerator, ratio.denominator)
+    if _is_float(ratio):
+        return _float(float(ratio))
+    return b"q%x/%x" % (ratio.numerator, ratio.denominator)
+
+
+def _is_float(ratio: Fraction) -> bool:
+    try:
+        return Fraction(float(ratio)) == ratio
+    except OverflowError:
+        return False
 
 
 def _complex(key: complex) -> bytes:
@@ -134,9 +143,11 @@ def _complex(key: complex) -> bytes:
 
 
 def _datetime(key: dt.datetime) -> bytes:
-    if key.utcoffset() is not None:
-        return b"z" + key.astimezone(dt.UTC).replace(tzinfo=None).isoformat().encode()
-    return b"n" + key.replace(fold=0).isoformat().encode()
+    key = key.replace(fold=0)  # equality and hash() ignore it
+    offset = key.utcoffset()
+    if offset is not None:
+        return b"z" + _timedelta(key.replace(tzinfo=None) - _UNIX - offset)
+    return b"n" + key.isoformat().encode()
 
 
 def _time(key: dt.time) -> bytes:
@@ -196,9 +207,19 @@ def _canonical_other(key: Any) -> bytes:
     if _is_frozen_dataclass(key):
         values = tuple(getattr(key, f.name) for f in dataclasses.fields(key) if f.compare)
         return _named(b"C", key, values)
-    if isinstance(key, Number) and hasattr(key, "item"):
-        return canonical(key.item())  # numpy scalars are equal to, and hash like, Python's
+    plain = _plain_number(key)
+    if plain is not None:
+        return canonical(plain)
     raise KeyTypeError(refusal(key))
+
+
+def _plain_number(key: Any) -> Any:
+    """What a numpy scalar is equal to, and hashes like, in plain Python."""
+    is_numpy_bool = type(key).__module__ == "numpy" and type(key).__name__ in ("bool", "bool_")
+    if not (isinstance(key, Number) or is_numpy_bool) or not hasattr(key, "item"):
+        return None
+    plain = key.item()
+    return plain if type(plain) in (bool, int, float, complex) else None
 
 
 def _is_frozen_dataclass(key: Any) -> bool:

@@ -9,7 +9,6 @@ from millrace.common.payload import dump_pickle
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
 from millrace.state.table import Delta, KeyFilter, Table, differs, restore
 
-
 SPLIT_BELOW = 10_000
 """With fewer outer keys than this, big inner dicts are dumped in chunks."""
 CHUNK_ENTRIES = 512
@@ -26,8 +25,6 @@ class NestedTable(Table):
     """A dict per outer key: map state (key, then map key), window panes (window, then key) and
     timers (timestamp, then key). A whole inner dict can be dropped at the cost of one entry.
     """
-
-    entries_per_unit = CHUNK_ENTRIES
 
     def __init__(self, inner_key: Callable[[Any, Any], Any]) -> None:
         self.data: dict[Any, dict[Any, Any]] = {}
@@ -155,6 +152,12 @@ class NestedTable(Table):
         return sum(map(len, self.data.values()))
 
     def dump_units(self) -> list[Any]:
+        units = self._units()
+        # a pass asks for as many units as it may copy entries: most may be far below a full chunk
+        self.entries_per_unit = max(1, self.entry_count() // max(1, len(units)))
+        return units
+
+    def _units(self) -> list[Any]:
         if len(self.data) > SPLIT_BELOW:
             return list(self.data)
         units: list[Any] = []

@@ -34,7 +34,6 @@ TABLE_KINDS: dict[str, Callable[[], Table]] = {
 }
 
 
-
 def _last(key: Any) -> Any:
     """The key of an entry of per-window state, whose own key is (start, end, key)."""
     return key[-1]
@@ -67,7 +66,7 @@ class SubtaskState:
         """Grows whenever the tables changed other than by the epochs run here."""
 
     def table(self, name: str, kind: str) -> Any:
-        """The table called ``name``, made if missing; refuses another kind than it was made with."""
+        """The table called ``name``, made if missing; refuses another kind than before."""
         known = self._kinds.get(name)
         if known is None:
             self.tables[name] = TABLE_KINDS[kind]()

@@ -2,7 +2,8 @@
 
 A table is a dict plus an undo log. While an epoch is open, the first touch of an entry notes what
 it was; `changes` makes the epoch's delta from that, `seal` forgets the log once the epoch has been
-accepted and `roll_back` takes the epoch back. A delta `apply`-ed in another worker gives the same table.
+accepted and `roll_back` takes the epoch back. A delta that is applied in another worker gives the
+same table there.
 
 The dicts are public to the operators of this package on purpose: their loops work on them directly
 and follow the one rule that a touch is noted in ``undo`` first.
@@ -24,7 +25,7 @@ class Table(ABC):
     """One named state of one operator in one subtask."""
 
     entries_per_unit = 1
-    """About how many entries one of `dump_units` stands for, at the most."""
+    """About how many entries one of the last `dump_units` stands for."""
 
     @abstractmethod
     def changes(self) -> Delta | None:
@@ -77,5 +78,3 @@ def restore(data: dict[Any, Any], undo: dict[Any, Any]) -> None:
             data.pop(key, None)
         else:
             data[key] = thaw(old)
-
-

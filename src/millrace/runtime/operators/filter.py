@@ -24,6 +24,4 @@ class FilterOperator(FunctionOperator):
             return
         admitted = [bool(function(value)) for value in values]
         if any(admitted):
-            self.output.emit(
-                list(compress(values, admitted)), list(compress(timestamps, admitted))
-            )
+            self.output.emit(list(compress(values, admitted)), list(compress(timestamps, admitted)))

@@ -27,9 +27,7 @@ class FlatMapOperator(FunctionOperator):
         else:
             self._process_timed(values, timestamps, results)
 
-    def _process_timed(
-        self, values: list[Any], timestamps: list[int], results: list[Any]
-    ) -> None:
+    def _process_timed(self, values: list[Any], timestamps: list[int], results: list[Any]) -> None:
         times: list[int] = []
         function = self._flat_map
         for value, timestamp in zip(values, timestamps, strict=True):

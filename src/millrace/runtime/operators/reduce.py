@@ -36,7 +36,7 @@ class ReduceOperator(FunctionOperator):
                 old = data[key]
                 if key not in undo:
                     undo[key] = freeze(old)
-                value = reduce(old, value)  # noqa: PLW2901
+                value = reduce(old, value)
             elif key not in undo:
                 undo[key] = MISSING
             data[key] = value

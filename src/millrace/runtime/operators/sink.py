@@ -24,6 +24,7 @@ class SinkOperator(Operator):
         self._shared: dict[str, Any] = {}
         self._committables: list[bytes] = []
         self._wakeup: int | None = None
+        self._asked = False
         self.attempt = ""
         self._epoch = self._now = 0
 
@@ -53,20 +54,24 @@ class SinkOperator(Operator):
             return
         writer = self._writer or self._create_writer()
         self._committables = [encode(item) for item in writer.prepare_commit(ended)]
-        state = writer.snapshot_state()
-        if state is None:
-            self._kept.remove(self._key)
-        else:
-            self._kept.put(self._key, state)
+        self._keep(writer.snapshot_state())
         self._wakeup = writer.next_wakeup()
         self._writer = None
         writer.close()
 
+    def _keep(self, state: Any) -> None:
+        self._asked = True
+        if state is None:
+            self._kept.remove(self._key)
+        elif state != self._kept.data.get(self._key):
+            self._kept.put(self._key, state)
+
     def _wanted(self, ended: bool) -> bool:
-        """Whether a writer has something to do although no record came."""
+        """Whether a writer has something to do although no record came: it is due, the stream
+        ends, or its state was restored and when it is due is not known yet."""
         due = self._wakeup is not None and self._wakeup <= self._now
-        restored = self._wakeup is None and self._key in self._kept.data
-        return due or restored or (ended and self._key in self._kept.data)
+        has_state = self._key in self._kept.data
+        return due or (has_state and (ended or not self._asked))
 
     def contribute(self, ack: Ack) -> None:
         if self._committables:

@@ -52,7 +52,7 @@ class SourceOperator(Operator):
         self._active: dict[str, _ActiveSplit] = {}
         self._kept = self.context.state.operator_table()
         self._reader_context = ReaderContext(
-            self.context.subtask_index, self.context.parallelism, lambda: self.source_clock()
+            self.context.subtask_index, self.context.parallelism, self.source_clock
         )
         self._now = 0
         self.idle = False

@@ -8,6 +8,7 @@ passed the end of its window).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -20,11 +21,13 @@ from millrace.common.functions import (
     WindowFunction,
 )
 from millrace.common.output_tag import OutputTag
+from millrace.common.runtime_context import RuntimeContext
 from millrace.common.window import TimeWindow, TumblingEventTimeWindows, WindowAssigner
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.keyed_state import CurrentKey, KeyedStates
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.output import Output
+from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.nested_table import NestedTable
 
@@ -83,12 +86,23 @@ class _Context(ProcessWindowFunction.Context):
         return self._global_state
 
 
+class _AssignerContext(WindowAssigner.WindowAssignerContext):
+    def __init__(self, operator: WindowOperator) -> None:
+        self._operator = operator
+
+    def get_current_processing_time(self) -> int:
+        return self._operator.context.clock()
+
+    def get_runtime_context(self) -> RuntimeContext:
+        return self._operator.runtime_context
+
+
 class WindowOperator(FunctionOperator):
     """Assigns records to windows, keeps their panes, fires them with the watermark."""
 
     def __init__(
         self,
-        assigner: WindowAssigner[Any],
+        assigner: WindowAssigner[Any, TimeWindow],
         logic: WindowLogic,
         key_batch: Callable[[list[Any]], list[Any]],
         late_tag: OutputTag[Any] | None = None,
@@ -109,9 +123,10 @@ class WindowOperator(FunctionOperator):
     def open(self) -> None:
         self.current = CurrentKey()
         states = KeyedStates(self.context.state, self.context.uid, self.current)
+        self.runtime_context = StreamRuntimeContext(self.context, states)
         for function in self._logic.functions():
-            self.function = function
-            self.open_function(states)
+            if isinstance(function, Function):
+                function.open(self.runtime_context)
         self._context = _Context(self, self.current)
         self._ends: list[tuple[int, Pane]] = []
         self._generation = -1
@@ -121,8 +136,10 @@ class WindowOperator(FunctionOperator):
         self.context.metrics.metrics["numLateRecordsDropped"] = lambda: self.late_dropped
 
     def close(self) -> None:
-        for self.function in self._logic.functions():
-            super().close()
+        for function in self._logic.functions():
+            if isinstance(function, Function):
+                with suppress(Exception):
+                    function.close()
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._epoch = epoch
@@ -157,11 +174,11 @@ class WindowOperator(FunctionOperator):
         self, add: Any, keys: list[Any], values: list[Any], timestamps: list[int]
     ) -> list[int]:
         """Several windows per record: each (record, window) is added; late if all of them are."""
-        assign = self._assigner.assign_windows
+        assign, context = self._assigner.assign_windows, _AssignerContext(self)
         places: list[int] = []
         panes: list[Pane] = []
         for index, value in enumerate(values):
-            for window in assign(value, timestamps[index], self._context):
+            for window in assign(value, timestamps[index], context):
                 places.append(index)
                 panes.append((window.start, window.end))
         late = add(
@@ -240,7 +257,7 @@ class WindowOperator(FunctionOperator):
     def process_watermark(self, timestamp: int) -> None:
         self.watermark = timestamp
         while self._ends and self._ends[0][0] <= timestamp:
-            end, pane = heappop(self._ends)
+            _, pane = heappop(self._ends)
             entries = self._table.drop(pane)
             if entries:
                 self._fire(TimeWindow(*pane), entries)

@@ -19,9 +19,9 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.common.errors import CheckpointCorruptError
 from millrace.state.checkpoint.directory import SHARED
-from millrace.state.checkpoint.envelope import dump_plain, load_plain, refuse_version
+from millrace.state.checkpoint.envelope import dump_plain, load_plain
 from millrace.state.checkpoint.files import StrPath, check, read_range, reading, write_file
 from millrace.state.layer import FileRef, Layer
 
@@ -186,7 +186,7 @@ def read_index(job_dir: StrPath, ref: LayerFileRef) -> list[LayerEntry]:
     Raises:
         CheckpointCorruptError: the file is missing, truncated or damaged outside of the payloads
             (those are checked when they are loaded).
-        CheckpointError: it is of another format version, or cannot be read.
+        CheckpointError: it cannot be read.
     """
     path = os.path.join(job_dir, ref.path)
     index = _read_checked(path, ref)
@@ -210,22 +210,13 @@ def _read_checked(path: str, ref: LayerFileRef) -> bytes:
         tail = os.pread(descriptor, ref.length - ref.index_offset, ref.index_offset)
     if length != ref.length:
         raise CheckpointCorruptError(path, f"it has {length} bytes instead of {ref.length}")
-    _check_header(path, header)
+    if header != _HEADER.pack(_MAGIC, FORMAT_VERSION):
+        raise CheckpointCorruptError(path, "its header is not that of a layer file")
     index, footer = tail[: ref.index_length], tail[ref.index_length :]
     check(path, index, ref.index_offset, ref.index_length, ref.index_crc)
     if footer != _FOOTER.pack(_MAGIC, ref.index_offset, ref.index_length, ref.index_crc):
         raise CheckpointCorruptError(path, "its footer differs from what the checkpoint says")
     return index
-
-
-def _check_header(path: str, header: bytes) -> None:
-    magic, version = _HEADER.unpack(header)
-    if magic != _MAGIC:
-        raise CheckpointCorruptError(path, "it does not begin as a layer file does")
-    try:
-        refuse_version(path, version, FORMAT_VERSION)
-    except CheckpointError as error:
-        raise CheckpointCorruptError(path, str(error)) from error
 
 
 def _entry(row: _Row, own_path: str) -> LayerEntry:

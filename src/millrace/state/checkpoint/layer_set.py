@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.common.errors import CheckpointCorruptError
 from millrace.state.checkpoint.directory import metadata_path
-from millrace.state.checkpoint.files import StrPath
+from millrace.state.checkpoint.files import StrPath, reading
 from millrace.state.checkpoint.layer_file import (
     LayerEntry,
     LayerFile,
@@ -16,9 +17,9 @@ from millrace.state.checkpoint.layer_file import (
     read_index,
 )
 from millrace.state.checkpoint.manifest import Manifest
-from millrace.state.layer import Layer
+from millrace.state.layer import FileRef, Layer
 
-__all__ = ["LayerSet", "read_layer_set"]
+__all__ = ["LayerSet", "check_segments", "raised", "read_layer_set"]
 
 _NO_TIP = (-1, "")
 
@@ -64,16 +65,28 @@ class LayerSet:
 
     def without_dead_files(self) -> LayerSet:
         """Without the files that hold no live layer."""
+        # the newest layers come last in a file, so the search ends soon
         files = {
-            path: file for path, file in self.files.items() if any(map(self.is_live, file.entries))
+            path: file
+            for path, file in self.files.items()
+            if any(map(self.is_live, reversed(file.entries)))
         }
         return LayerSet(files, self.floors, self.tips)
+
+    def has(self, entry: LayerEntry) -> bool:
+        """Whether the layer, or a later one of its subtask, is in already."""
+        return entry[2].epoch <= self.tips.get(entry[:2], _NO_TIP)[0]
 
     def is_live(self, entry: LayerEntry) -> bool:
         """Whether a restore needs the layer."""
         stage, subtask, layer = entry
         floor = self.floors.get((stage, subtask))
         return floor is not None and layer.epoch >= floor
+
+    def live(self) -> list[LayerEntry]:
+        """All live layers, those of a subtask in epoch order."""
+        found = self.by_subtask()
+        return [(*key, layer) for key in found for layer in found[key]]
 
     def by_subtask(self) -> dict[SubtaskKey, list[Layer]]:
         """The live layers of every subtask in epoch order."""
@@ -85,15 +98,16 @@ class LayerSet:
             layers.sort(key=lambda layer: layer.epoch)
         return found
 
-    def check_versions(self, versions: Mapping[SubtaskKey, str], what: str) -> None:
-        """Raises CheckpointError unless the newest layers are the ones that make ``versions``."""
+    def misfit(self, versions: Mapping[SubtaskKey, str]) -> str | None:
+        """What is wrong when the newest layers are not the ones that make ``versions``."""
         for key, version in versions.items():
             newest = self.tips.get(key, _NO_TIP)[1]
             if version != newest:
-                raise CheckpointError(
-                    f"{what} has subtask {key[1]} of stage {key[0]} at version "
-                    f"{version or '(none)'}, but its newest layer makes {newest or '(none)'}"
+                return (
+                    f"subtask {key[1]} of stage {key[0]} is at version {version or '(none)'}, "
+                    f"but its newest layer makes {newest or '(none)'}"
                 )
+        return None
 
 
 def raised(
@@ -107,22 +121,32 @@ def raised(
     return result
 
 
+def check_segments(job_dir: StrPath, entries: Iterable[LayerEntry]) -> None:
+    """Raises CheckpointCorruptError unless the files of these layers are as long as they must be.
+
+    Their content is checked when it is loaded.
+    """
+    for _, _, layer in entries:
+        if isinstance(layer.data, FileRef):
+            path = os.path.join(job_dir, layer.data.path)
+            with reading(path):
+                length = os.stat(path).st_size
+            if length < layer.data.offset + layer.data.length:
+                raise CheckpointCorruptError(path, f"it ends at byte {length}")
+
+
 def read_layer_set(job_dir: StrPath, manifest: Manifest) -> LayerSet:
     """The layers of a checkpoint, from the indexes of its files.
 
     Raises:
-        CheckpointCorruptError: a file is missing or damaged.
-        CheckpointError: the files do not add up to the versions in the manifest.
+        CheckpointCorruptError: a file is missing or damaged, or the layers are not those of the
+            versions in the manifest.
     """
     files = [_read_file(job_dir, ref) for ref in manifest.layer_files]
     layers = _assemble(files).for_stages(manifest.stages)
-    path = metadata_path(job_dir, manifest.checkpoint)
-    try:
-        layers.check_versions(manifest.versions, "it")
-    except CheckpointCorruptError:
-        raise
-    except CheckpointError as error:
-        raise CheckpointCorruptError(path, str(error)) from error
+    misfit = layers.misfit(manifest.versions)
+    if misfit is not None:
+        raise CheckpointCorruptError(metadata_path(job_dir, manifest.checkpoint), misfit)
     return layers
 
 

@@ -8,7 +8,6 @@ the sinks have yet to commit.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,18 +50,18 @@ class Manifest:
     timestamp: int
     """When it was made, in milliseconds since the epoch of Unix."""
     parent: int | None
-    """The checkpoint that its run went on from last."""
+    """The checkpoint before it in its history; None: it is the first."""
     max_parallelism: int
-    stages: Mapping[str, int]
+    stages: dict[str, int]
     """Stage uid -> parallelism."""
-    operators: Mapping[str, str]
+    operators: dict[str, str]
     """Operator uid -> name."""
-    versions: Mapping[SubtaskKey, str]
+    versions: dict[SubtaskKey, str]
     """The state version of every subtask that has state."""
     layer_files: tuple[LayerFileRef, ...]
-    sources: Mapping[str, bytes]
+    sources: dict[str, bytes]
     """Source uid -> what its enumerator and its splits are at; opaque here."""
-    pending: Mapping[str, list[bytes]]
+    pending: dict[str, list[bytes]]
     """Sink uid -> committables to be committed, by the next run if this one cannot; opaque here."""
     kind: str = "checkpoint"
     """Or "savepoint"."""

@@ -1,0 +1,370 @@
+"""Writes, finds and reads the checkpoints of one job; deletes those that are no longer wanted."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.common.crash import crash_point
+from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.engine.lease import Lease
+from millrace.state.checkpoint.directory import (
+    METADATA,
+    SHARED,
+    checkpoint_dir,
+    checkpoint_numbers,
+    complete_checkpoints,
+    metadata_path,
+    remove_checkpoint,
+)
+from millrace.state.checkpoint.files import (
+    StrPath,
+    delete_quietly,
+    make_directory,
+    reason_of,
+    sync_directory,
+    write_file,
+)
+from millrace.state.checkpoint.layer_file import (
+    SUFFIX,
+    LayerEntry,
+    LayerFile,
+    SubtaskKey,
+    write_layer_file,
+)
+from millrace.state.checkpoint.layer_set import LayerSet, check_segments, raised, read_layer_set
+from millrace.state.checkpoint.manifest import Manifest, read_manifest
+from millrace.state.checkpoint.packer import Packer
+from millrace.state.checkpoint.packing import Packed
+from millrace.state.checkpoint.retention import ORPHAN_AGE, Retention
+from millrace.state.checkpoint.segment_ledger import SegmentLedger
+from millrace.state.layer import Layer
+
+__all__ = ["CheckpointStorage"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """The layers of a checkpoint that is being written."""
+
+    layers: LayerSet
+    arrived: list[LayerEntry]
+    """The new layers as they were handed over, dead ones included."""
+    new: LayerFile | None
+    packed: Packed | None
+
+    def moved(self) -> list[LayerEntry]:
+        """The layers whose bytes are elsewhere than before."""
+        files = [self.packed.file if self.packed else None, self.new]
+        return [entry for file in files if file is not None for entry in file.entries]
+
+
+class CheckpointStorage:
+    """The checkpoints of one job, written by the run that holds its lease.
+
+    Args:
+        job_dir: ``<checkpoint directory>/<job id>``; made if it is missing.
+        run_id: becomes part of the names of files, so that those of two runs never collide.
+        lease: every checkpoint is published under its guard.
+        durable: whether to flush to the disk; a temporary job can do without.
+        retained: how many complete checkpoints to keep (Flink: ``state.checkpoints.num-retained``).
+        job_id: the job that the checkpoints must be of; the directory's name unless given.
+        orphan_age: seconds after which a file that nothing refers to is deleted.
+        clock: seconds since the epoch of Unix, to tell the age of files.
+
+    Not for several threads at once. Packing of layer files goes on in a thread of its own.
+
+    Example:
+        >>> import tempfile
+        >>> job_dir = tempfile.mkdtemp() + "/count"
+        >>> lease = Lease.acquire(job_dir, "run-1")
+        >>> storage = CheckpointStorage(job_dir, "run-1", lease)
+        >>> manifest, saved = storage.publish(
+        ...     job_name="count", epoch=1, timestamp=0, max_parallelism=128, stages={"s": 1},
+        ...     operators={"s": "count"}, versions={("s", 0): "run-1-1"}, sources={}, pending={},
+        ...     new_layers=[("s", 0, Layer(1, "run-1-1", 1, b"state"))],
+        ... )
+        >>> storage.load_latest() == manifest
+        True
+        >>> storage.close(); lease.release()
+    """
+
+    def __init__(
+        self,
+        job_dir: StrPath,
+        run_id: str,
+        lease: Lease,
+        durable: bool = True,
+        retained: int = 2,
+        *,
+        job_id: str | None = None,
+        orphan_age: float = ORPHAN_AGE,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._job_dir = Path(job_dir)
+        self._run_id = run_id
+        self._lease = lease
+        self._durable = durable
+        self._job_id = job_id or self._job_dir.name
+        self._base: Manifest | None = None
+        self._layers = LayerSet()
+        self._segments = SegmentLedger()
+        self._packer = Packer(job_dir, run_id, durable)
+        self._retention = Retention(job_dir, retained, orphan_age, clock)
+        self._surveyed = False
+        make_directory(self._job_dir / SHARED, durable)
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def next_number(self) -> int:
+        """A checkpoint number above every one present, complete or not."""
+        return max(checkpoint_numbers(self._job_dir), default=0) + 1
+
+    def publish(
+        self,
+        *,
+        job_name: str,
+        epoch: int,
+        timestamp: int,
+        max_parallelism: int,
+        stages: dict[str, int],
+        operators: dict[str, str],
+        versions: dict[SubtaskKey, str],
+        sources: dict[str, bytes],
+        pending: dict[str, list[bytes]],
+        new_layers: Iterable[LayerEntry],
+        job_id: str | None = None,
+        finished: bool = False,
+        kind: str = "checkpoint",
+    ) -> tuple[Manifest, list[LayerEntry]]:
+        """Write a checkpoint on top of the one before; it counts once this returns.
+
+        Args:
+            new_layers: the layers that have come since the checkpoint before.
+
+        Returns:
+            The manifest, and every layer whose bytes have moved: the new ones, and those of files
+            that were packed together. Use these from now on: their former files go away.
+
+        Raises:
+            CheckpointError: the file system refused. The checkpoint before is still the newest,
+                and publishing can be tried again with the same layers.
+            LeaseLostError: another run has taken over.
+        """
+        number = self.next_number()
+        new = self._new_file(number)
+        try:
+            draft = self._write_layers(new, stages, list(new_layers))
+            manifest = Manifest(
+                job_id=job_id or self._job_id,
+                job_name=job_name,
+                run_id=self._run_id,
+                checkpoint=number,
+                epoch=epoch,
+                timestamp=timestamp,
+                parent=self._base.checkpoint if self._base else None,
+                max_parallelism=max_parallelism,
+                stages=stages,
+                operators=operators,
+                versions=versions,
+                layer_files=tuple(file.ref for file in draft.layers.files.values()),
+                sources=sources,
+                pending=pending,
+                kind=kind,
+                finished=finished,
+            )
+            self._complete(manifest, draft)
+        except BaseException as error:
+            self._take_back(number, new)
+            if isinstance(error, OSError):
+                raise CheckpointError(
+                    f"cannot write checkpoint {number} in {self._job_dir}: {reason_of(error)}"
+                ) from error
+            raise
+        return manifest, draft.moved()
+
+    def _new_file(self, number: int) -> str:
+        return f"{self._run_id}-{number}{SUFFIX}"
+
+    def _write_layers(self, name: str, stages: dict[str, int], new: list[LayerEntry]) -> _Draft:
+        layers = self._layers.for_stages(stages)
+        packed = self._packer.result()
+        if packed is not None:
+            layers = packed.applied_to(layers)
+        new = [entry for entry in new if not layers.has(entry)]
+        floors = raised(layers.floors, new)
+        live = [entry for entry in new if entry[2].epoch >= floors[entry[:2]]]
+        if not live:
+            return _Draft(layers, new, None, packed)
+        file = write_layer_file(
+            self._job_dir, name, live, run_id=self._run_id, durable=self._durable
+        )
+        crash_point("after-layers")
+        return _Draft(layers.with_file(file), new, file, packed)
+
+    def _complete(self, manifest: Manifest, draft: _Draft) -> None:
+        misfit = draft.layers.misfit(manifest.versions)
+        if misfit is not None:
+            raise CheckpointError(
+                f"checkpoint {manifest.checkpoint} could not be restored: {misfit}"
+            )
+        with self._lease.guard():
+            self._write_metadata(manifest)
+            self._accept(manifest, draft)
+            self._clean_up(manifest.checkpoint)
+        self._packer.offer(self._layers)
+
+    def _write_metadata(self, manifest: Manifest) -> None:
+        if not self._surveyed:
+            self._survey()
+        directory = checkpoint_dir(self._job_dir, manifest.checkpoint)
+        directory.mkdir()
+        try:
+            write_file(
+                directory / METADATA,
+                (manifest.encode(),),
+                run_id=self._run_id,
+                durable=self._durable,
+                before_replace=lambda: crash_point("during-metadata"),
+            )
+            if self._durable:
+                sync_directory(self._job_dir)
+            crash_point("after-metadata")
+        except BaseException:
+            # only here it is certain that the directory is ours and not another owner's
+            remove_checkpoint(self._job_dir, manifest.checkpoint)
+            raise
+
+    def _accept(self, manifest: Manifest, draft: _Draft) -> None:
+        """From here on the checkpoint is the one that the next builds on."""
+        gone = [path for path in self._layers.files if path not in draft.layers.files]
+        if draft.packed is not None:
+            self._packer.taken()
+            if draft.packed.file.ref.path not in draft.layers.files:
+                gone.append(draft.packed.file.ref.path)
+        self._segments.add(draft.arrived)
+        gone += self._segments.expire(draft.layers.floors)
+        self._retention.condemn(gone, manifest.checkpoint)
+        self._base, self._layers = manifest, draft.layers
+
+    def _clean_up(self, number: int) -> None:
+        try:
+            self._retention.published(number, self._in_use)
+        except OSError as error:
+            log.warning("deleting old checkpoints in %s failed: %s", self._job_dir, error)
+
+    def _take_back(self, number: int, new: str) -> None:
+        """Remove the layers of a failed checkpoint, unless it is complete after all."""
+        if not metadata_path(self._job_dir, number).exists():
+            delete_quietly(self._job_dir / SHARED / new)
+
+    def _in_use(self) -> set[str]:
+        return {*self._layers.files, *self._segments}
+
+    def _survey(self) -> None:
+        """Find out what the checkpoints of earlier runs refer to, so that it can go with them."""
+        usable: list[int] = []
+        damaged: list[int] = []
+        last_use: dict[str, int] = {}
+        for number in complete_checkpoints(self._job_dir):
+            try:
+                layers = read_layer_set(self._job_dir, read_manifest(self._job_dir, number))
+            except CheckpointError:
+                damaged.append(number)
+                continue
+            usable.append(number)
+            last_use.update(dict.fromkeys(_paths(layers), number))
+        self._retention.begin(usable, damaged)
+        in_use = self._in_use()
+        for path, number in last_use.items():
+            if path not in in_use:
+                self._retention.condemn([path], number + 1)
+        self._surveyed = True
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def load_latest(self) -> Manifest | None:
+        """The newest complete checkpoint, which the next one will build on; None: there is none.
+
+        Raises:
+            CheckpointCorruptError: it is damaged; names the file and which earlier checkpoint
+                could be used instead. That one is only used when asked for (`load`), since what
+                came after it would be lost or done again.
+            CheckpointError: it is another job's.
+        """
+        numbers = complete_checkpoints(self._job_dir)
+        return self.load(numbers[-1]) if numbers else None
+
+    def load(self, number: int) -> Manifest:
+        """That checkpoint, which the next one will build on.
+
+        Raises:
+            CheckpointCorruptError: it is damaged.
+            CheckpointError: it does not exist, or is another job's.
+        """
+        numbers = complete_checkpoints(self._job_dir)
+        if number not in numbers:
+            present = ", ".join(map(str, numbers)) or "none"
+            raise CheckpointError(
+                f"{self._job_dir} has no complete checkpoint {number}; there are: {present}"
+            )
+        try:
+            manifest, layers = self._read(number)
+        except CheckpointCorruptError as error:
+            advice = self._advice([n for n in numbers if n < number])
+            raise CheckpointCorruptError(error.path, f"{error.reason}; {advice}") from error
+        self._go_on_from(manifest, layers)
+        return manifest
+
+    def layers(self, manifest: Manifest) -> dict[SubtaskKey, list[Layer]]:
+        """The live layers of every subtask that has any, in epoch order.
+
+        Raises:
+            CheckpointCorruptError: a layer file is damaged.
+        """
+        if manifest is self._base:
+            return self._layers.by_subtask()
+        return read_layer_set(self._job_dir, manifest).by_subtask()
+
+    def close(self) -> None:
+        """Stop packing. The checkpoints stay."""
+        self._packer.discard()
+
+    def _read(self, number: int) -> tuple[Manifest, LayerSet]:
+        manifest = read_manifest(self._job_dir, number)
+        if manifest.job_id != self._job_id:
+            raise CheckpointError(
+                f"the directory {self._job_dir} belongs to job '{manifest.job_name}' "
+                f"({manifest.job_id}), not to {self._job_id}; use another checkpoint directory"
+            )
+        layers = read_layer_set(self._job_dir, manifest)
+        check_segments(self._job_dir, layers.live())
+        return manifest, layers
+
+    def _advice(self, earlier: list[int]) -> str:
+        for number in reversed(earlier):
+            try:
+                self._read(number)
+            except CheckpointError:
+                continue
+            return f"checkpoint {number} before it is whole and can be used instead"
+        return "there is no earlier checkpoint that could be used instead"
+
+    def _go_on_from(self, manifest: Manifest, layers: LayerSet) -> None:
+        self._packer.discard()
+        self._base, self._layers = manifest, layers
+        self._segments = SegmentLedger()
+        self._segments.add(layers.live())
+        self._surveyed = False
+
+
+def _paths(layers: LayerSet) -> set[str]:
+    """All files that the live layers refer to."""
+    ledger = SegmentLedger()
+    ledger.add(layers.live())
+    return {*layers.files, *ledger}

@@ -1,0 +1,111 @@
+"""The committer after crashes at each of its steps."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from millrace.connectors import durable_files, file_committer
+from millrace.connectors.errors import PartFileError
+from millrace.connectors.file_committer import FileCommitter
+from millrace.connectors.part_file import ObsoleteChunks, PartCommittable
+
+
+class Crash(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> list[PartCommittable]:
+    """Two pending parts, each joined from two chunks."""
+    made = []
+    for i in range(2):
+        chunks = [tmp_path / f".part-0-{i}.inprogress.{n}" for n in range(2)]
+        pending = tmp_path / f".part-0-{i}.pending.2"
+        for file in (*chunks, pending):
+            file.write_text(f"part {i}\n")
+        final = tmp_path / f"part-run-0-{i}"
+        made.append(PartCommittable(str(pending), str(final), 7, tuple(map(str, chunks))))
+    return made
+
+
+def assert_committed(directory: Path) -> None:
+    assert sorted(os.listdir(directory)) == ["part-run-0-0", "part-run-0-1"]
+    for i in range(2):
+        assert (directory / f"part-run-0-{i}").read_text() == f"part {i}\n"
+
+
+def test_committing_again_changes_nothing(parts, tmp_path: Path) -> None:
+    for _ in range(3):
+        FileCommitter().commit(parts)
+        assert_committed(tmp_path)
+
+
+@pytest.mark.parametrize("step", range(7))
+def test_a_crash_at_any_step_is_mended_by_the_next_commit(
+    parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Steps: two renames, the flush of the directory, four deletions."""
+    left = step
+
+    def crash_when_due() -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Crash
+
+    def crashing(function):
+        def call(*arguments):
+            crash_when_due()
+            return function(*arguments)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", crashing(os.replace))
+        patch.setattr(file_committer, "sync_directories", crashing(durable_files.sync_directories))
+        patch.setattr(file_committer, "delete_if_there", crashing(durable_files.delete_if_there))
+        with pytest.raises(Crash):
+            FileCommitter().commit(parts)
+    FileCommitter().commit(parts)
+    assert_committed(tmp_path)
+
+
+def test_chunks_are_deleted_only_after_the_names_are_durable(
+    parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = []
+    monkeypatch.setattr(file_committer, "sync_directories", lambda _: steps.append("flush"))
+    monkeypatch.setattr(file_committer, "delete_if_there", lambda _: steps.append("delete"))
+    FileCommitter().commit(parts)
+    assert steps == ["flush"] + ["delete"] * 4
+
+
+def test_merged_chunks_are_deleted(tmp_path: Path) -> None:
+    chunk = tmp_path / ".part-0-0.inprogress.1"
+    chunk.touch()
+    for _ in range(2):
+        FileCommitter().commit([ObsoleteChunks((str(chunk),))])
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_part_that_is_gone_is_named_with_both_names(parts) -> None:
+    os.unlink(parts[0].pending)
+    with pytest.raises(PartFileError) as error:
+        FileCommitter().commit(parts)
+    assert parts[0].final in str(error.value)
+    assert parts[0].pending in str(error.value)
+
+
+def test_a_visible_part_is_never_overwritten(parts) -> None:
+    Path(parts[0].final).write_text("another")
+    with pytest.raises(PartFileError, match="exists already"):
+        FileCommitter().commit(parts)
+    assert Path(parts[0].final).read_text() == "another"
+
+
+def test_a_truncated_part_is_not_made_visible(parts) -> None:
+    os.truncate(parts[0].pending, 3)
+    with pytest.raises(PartFileError, match="has 3 bytes, but 7 were written"):
+        FileCommitter().commit(parts)
+    assert not os.path.exists(parts[0].final)

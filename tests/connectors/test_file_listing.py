@@ -1,0 +1,41 @@
+"""Which files a path stands for."""
+
+from pathlib import Path
+
+import pytest
+
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.errors import SourceFileError
+from millrace.connectors.file_listing import list_files, local_path
+
+
+def test_directories_are_listed_below_sorted_without_hidden(tmp_path: Path) -> None:
+    for name in ("b/2", "b/1", "a", ".hidden", "_SUCCESS", "_tmp/x", "b/.part"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    expected = [str(tmp_path / name) for name in ("a", "b/1", "b/2")]
+    assert list_files(str(tmp_path)) == expected
+
+
+def test_a_file_named_outright_is_read_even_if_hidden(tmp_path: Path) -> None:
+    path = tmp_path / "_log"
+    path.touch()
+    assert list_files(str(path)) == [str(path)]
+
+
+def test_a_link_to_a_file_counts_as_one(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    assert list_files(str(tmp_path)) == [str(tmp_path / "data"), str(tmp_path / "link")]
+
+
+def test_nothing_there_is_an_error_naming_the_path(tmp_path: Path) -> None:
+    with pytest.raises(SourceFileError, match="missing: there is no such file"):
+        list_files(str(tmp_path / "missing"))
+
+
+def test_file_uris_are_local_and_others_point_to_spark() -> None:
+    assert local_path("file:///data/a%20b") == "/data/a b"
+    with pytest.raises(JobDefinitionError, match=r"not s3://.*from_dataframe"):
+        local_path("s3://bucket/key")

@@ -1,0 +1,43 @@
+"""Sweeping what failed attempts left behind."""
+
+from pathlib import Path
+
+from millrace.common.serialization import Encoder
+from millrace.connectors import FileSink, sweep_orphans, work_files_in_use
+
+HOUR = 3_600_000
+
+
+def test_only_old_unused_work_files_go(sink_harness, output) -> None:
+    harness = sink_harness(
+        FileSink.for_row_format(output.path, Encoder.simple_string_encoder()).build()
+    )
+    harness.run_epoch(["kept"])
+    harness.fail_epoch(["orphan"])
+    foreign = output.path / ".bashrc"
+    foreign.touch()
+    keep = work_files_in_use(harness.states.values(), harness.committables)
+    newest = max(path.stat().st_mtime_ns for path in Path(output.path).rglob(".*")) // 1_000_000
+    assert len(keep) == 1
+    assert sweep_orphans(output.path, HOUR, keep, now=newest) == []
+    swept = sweep_orphans(output.path, HOUR, keep, now=newest + HOUR)
+    assert len(swept) == 1
+    assert foreign.exists()
+    harness.run_epoch(["more"], end_of_input=True)
+    assert output.lines() == ["kept", "more"]
+
+
+def test_pending_parts_of_a_checkpoint_are_in_use(sink_harness, output) -> None:
+    harness = sink_harness(
+        FileSink.for_row_format(output.path, Encoder.simple_string_encoder()).build()
+    )
+    harness.write_epoch(["a"])
+    harness.write_epoch(["b"], end_of_input=True)
+    keep = work_files_in_use([], harness.committables)
+    assert len(sweep_orphans(output.path, 0, keep)) == 1
+    harness.commit()
+    assert output.lines() == ["a", "b"]
+
+
+def test_a_path_that_does_not_exist_has_no_orphans(tmp_path: Path) -> None:
+    assert sweep_orphans(tmp_path / "none", 0, set()) == []

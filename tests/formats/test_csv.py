@@ -1,0 +1,147 @@
+"""Reading CSV."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.typeinfo import Types
+from millrace.common.types import Row
+from millrace.formats import CsvReaderFormat, CsvSchema, CsvSchemaBuilder, FileRange
+
+
+def flights() -> CsvSchemaBuilder:
+    return CsvSchema.builder().add_string_column("origin").add_number_column("delay")
+
+
+def read(csv_format: CsvReaderFormat, tmp_path: Path, content: str) -> list[Any]:
+    path = tmp_path / "data.csv"
+    path.write_text(content, newline="")
+    [file_range] = csv_format.ranges(str(path), len(content), 1)
+    reader = csv_format.open(str(path), file_range, None)
+    records = []
+    while not reader.finished():
+        records += reader.read(2)
+    reader.close()
+    return records
+
+
+def test_records_are_rows_with_names_or_dicts(tmp_path: Path) -> None:
+    schema = flights().build()
+    content = "JFK,3\r\n\r\nEWR,-2"
+    rows = read(CsvReaderFormat.for_schema(schema), tmp_path, content)
+    assert rows == [Row(origin="JFK", delay=3), Row(origin="EWR", delay=-2)]
+    dicts = read(CsvReaderFormat.for_schema(schema, record_type=dict), tmp_path, content)
+    assert dicts == [row.as_dict() for row in rows]
+
+
+def test_types_of_columns(tmp_path: Path) -> None:
+    schema = (
+        CsvSchema.builder()
+        .add_number_column("i", Types.INT())
+        .add_number_column("f", Types.DOUBLE())
+        .add_number_column("d", Types.BIG_DEC())
+        .add_boolean_column("b")
+        .add_array_column("a", "|", Types.INT())
+        .add_array_column("s")
+        .build()
+    )
+    rows = read(CsvReaderFormat.for_schema(schema), tmp_path, "1,2.5,3.10,TRUE,4|5,x;y\n,,,,,\n")
+    assert list(rows[0]) == [1, 2.5, Decimal("3.10"), True, [4, 5], ["x", "y"]]
+    assert list(rows[1]) == [None] * 6
+
+
+def test_a_null_value_counts_in_every_column(tmp_path: Path) -> None:
+    schema = (
+        CsvSchema.builder()
+        .add_string_column("s")
+        .add_number_column("f", Types.DOUBLE())
+        .set_null_value("NaN")
+        .build()
+    )
+    rows = read(CsvReaderFormat.for_schema(schema), tmp_path, "NaN,NaN\n,1\n")
+    assert [list(row) for row in rows] == [[None, None], ["", 1.0]]
+
+
+def test_a_header_finds_the_columns_wherever_they_are(tmp_path: Path) -> None:
+    csv_format = CsvReaderFormat.for_schema(flights().set_use_header().build(), record_type=dict)
+    content = "\ufeffdelay,carrier,origin\n3,AA,JFK\n"
+    assert read(csv_format, tmp_path, content) == [{"origin": "JFK", "delay": 3}]
+    with pytest.raises(SerializationError, match="the header has the columns a, b"):
+        read(csv_format, tmp_path, "a,b\n1,2\n")
+
+
+def test_strict_headers_name_exactly_the_columns(tmp_path: Path) -> None:
+    builder = CsvSchema.builder().add_string_column("a").set_use_header().set_strict_headers()
+    with pytest.raises(SerializationError, match="columns a, b, the schema a"):
+        read(CsvReaderFormat.for_schema(builder.build()), tmp_path, "a,b\n1,2\n")
+
+
+def test_columns_from_the_header_alone(tmp_path: Path) -> None:
+    csv_format = CsvReaderFormat.for_header(column_separator=";")
+    assert read(csv_format, tmp_path, "a;b\n1;2\n") == [{"a": "1", "b": "2"}]
+    assert read(csv_format, tmp_path, "") == []
+
+
+def test_first_row_and_comments_can_be_skipped(tmp_path: Path) -> None:
+    schema = (
+        CsvSchema.builder()
+        .add_string_column("a")
+        .set_skip_first_data_row()
+        .set_allow_comments()
+        .build()
+    )
+    rows = read(CsvReaderFormat.for_schema(schema), tmp_path, "# c\nfirst\nsecond\n#\nthird\n")
+    assert [row.a for row in rows] == ["second", "third"]
+
+
+def test_quotes_and_escapes(tmp_path: Path) -> None:
+    builder = CsvSchema.builder().add_string_column("a").add_string_column("b")
+    quoted = CsvReaderFormat.for_schema(builder.build())
+    assert list(read(quoted, tmp_path, '"x\n,""y""",z\n')[0]) == ['x\n,"y"', "z"]
+    plain = CsvReaderFormat.for_schema(builder.disable_quote_char().set_escape_char("\\").build())
+    assert list(read(plain, tmp_path, '"x,y\\,z\n')[0]) == ['"x', "y,z"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("JFK\n", r"a record has 1 fields, not 2: \['JFK'\]"),
+        ("JFK,3\nEWR,1,2\n", "a record has 3 fields, not 2"),
+        ("JFK,NA\n", r"column 'delay': 'NA' is not a number.*set_null_value\('NA'\)"),
+        ('JFK,"3', "broken CSV"),
+        ('"JFK"x,3\n', "broken CSV"),
+    ],
+)
+def test_broken_records_are_explained(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(SerializationError, match=message):
+        read(CsvReaderFormat.for_schema(flights().build()), tmp_path, content)
+
+
+def test_wrong_schemas_are_refused() -> None:
+    with pytest.raises(JobDefinitionError, match="needs a column"):
+        CsvSchema.builder().build()
+    with pytest.raises(JobDefinitionError, match="each column once"):
+        CsvSchema.builder().add_string_column("a").add_string_column("a").build()
+    with pytest.raises(JobDefinitionError, match="one character"):
+        CsvSchema.builder().set_column_separator("||")
+    with pytest.raises(JobDefinitionError, match="cannot end lines"):
+        CsvSchema.builder().set_line_separator("|")
+    with pytest.raises(JobDefinitionError, match="Row or dict"):
+        CsvReaderFormat.for_schema(flights().build(), record_type=list)
+
+
+def test_a_schema_can_be_extended() -> None:
+    base = CsvSchema.builder().add_string_column("a").build()
+    builder = CsvSchema.builder().add_columns_from(base).add_boolean_column("b")
+    assert builder.build().names == ("a", "b")
+    assert base.size() == 1
+    assert builder.clear_columns().size() == 0
+
+
+def test_csv_files_are_not_cut(tmp_path: Path) -> None:
+    csv_format = CsvReaderFormat.for_header()
+    [file_range] = csv_format.ranges("a.csv", 1 << 40, 1)
+    assert isinstance(file_range, FileRange)

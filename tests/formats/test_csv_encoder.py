@@ -1,0 +1,103 @@
+"""Writing CSV."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from millrace.common.errors import SerializationError
+from millrace.common.typeinfo import Types
+from millrace.common.types import Row
+from millrace.formats import CsvBulkWriters, CsvEncoder, CsvReaderFormat, CsvSchema
+
+SCHEMA = (
+    CsvSchema.builder()
+    .add_string_column("text")
+    .add_number_column("i")
+    .add_number_column("f", Types.DOUBLE())
+    .add_boolean_column("b")
+    .add_array_column("a", "|", Types.INT())
+    .set_use_header()
+    .set_null_value("NULL")
+    .build()
+)
+records = st.fixed_dictionaries(
+    {
+        "text": st.none()
+        | st.text(st.characters(codec="utf-8", exclude_characters="\x00")).filter(
+            lambda text: text != "NULL"
+        ),
+        "i": st.none() | st.integers(),
+        "f": st.none() | st.floats(allow_nan=False),
+        "b": st.none() | st.booleans(),
+        "a": st.none() | st.lists(st.integers(), min_size=1),
+    }
+)
+
+
+@dataclass
+class Word:
+    """A record of a user's own type."""
+
+    word: str
+    n: int
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50
+)
+@given(st.lists(records, max_size=6))
+def test_what_is_written_is_read(tmp_path: Path, written: list[dict[str, Any]]) -> None:
+    encoder = CsvEncoder(SCHEMA)
+    path = tmp_path / "data.csv"
+    path.write_bytes(encoder.header() + encoder.encode_all(written))
+    csv_format = CsvReaderFormat.for_schema(SCHEMA, record_type=dict)
+    [file_range] = csv_format.ranges(str(path), 1, 1)
+    assert csv_format.open(str(path), file_range, None).read(100) == written
+
+
+@pytest.mark.parametrize(
+    "record",
+    [("x", 1), ["x", 1], Row("x", 1), Row(n=1, word="x"), {"n": 1, "word": "x"}, Word("x", 1)],
+)
+def test_records_of_many_kinds(record: Any) -> None:
+    assert CsvEncoder.for_columns("word", "n").encode(record) == b"x,1\n"
+
+
+@pytest.mark.parametrize("record", [("x",), {"word": "x", "m": 1}, "x", Row(a=1, b=2)])
+def test_records_with_other_fields_are_refused(record: Any) -> None:
+    with pytest.raises(SerializationError):
+        CsvEncoder.for_columns("word", "n").encode(record)
+
+
+def test_carriage_returns_are_quoted() -> None:
+    encoded = CsvEncoder.for_columns("a").encode_all([("x\ry",), ("z",)])
+    assert encoded == b'"x\ry"\nz\n'
+
+
+def test_a_missing_key_is_no_value() -> None:
+    assert CsvEncoder.for_columns("word", "n").encode({"word": "x"}) == b"x,\n"
+
+
+def test_a_separator_without_quotes_or_escape_is_refused() -> None:
+    schema = CsvSchema.builder().add_string_column("a").disable_quote_char().build()
+    with pytest.raises(SerializationError, match="set a quote or escape character"):
+        CsvEncoder(schema).encode(("x,y",))
+
+
+def test_header_only_where_it_is_wanted() -> None:
+    assert CsvEncoder.for_columns("a", header=False).header() == b""
+
+
+def test_the_bulk_writer_writes_a_whole_file() -> None:
+    stream = io.BytesIO()
+    schema = CsvSchema.builder().add_string_column("a").set_use_header().build()
+    writer = CsvBulkWriters.for_schema(schema).create(stream)
+    writer.add_elements([("x",), ("y",)])
+    writer.flush()
+    writer.finish()
+    assert stream.getvalue() == b"a\nx\ny\n"

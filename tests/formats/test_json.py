@@ -1,0 +1,66 @@
+"""JSON lines."""
+
+import json
+from datetime import date, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millrace.common.errors import SerializationError
+from millrace.common.types import Row
+from millrace.formats import JsonLinesEncoder, JsonLinesFormat
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(codec="utf-8")),
+    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(values, max_size=5))
+def test_what_is_written_is_read(written: list) -> None:
+    encoded = JsonLinesEncoder().encode_all(written)
+    assert JsonLinesFormat().decode(encoded.splitlines(keepends=True)) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        (Row(a=1, b=Row(c=2)), '{"a": 1, "b": {"c": 2}}'),
+        (Row(1, 2), "[1, 2]"),
+        (datetime(2013, 1, 2, 3), '"2013-01-02T03:00:00"'),
+        (date(2013, 1, 2), '"2013-01-02"'),
+        (Decimal("1.50"), '"1.50"'),
+        ("é\n", '"é\\n"'),
+    ],
+)
+def test_forms_of_other_types(value: object, line: str) -> None:
+    assert JsonLinesEncoder().encode(value).decode() == line + "\n"
+
+
+def test_a_value_without_a_form_is_named() -> None:
+    with pytest.raises(SerializationError, match="a set has no form in JSON"):
+        JsonLinesEncoder().encode({"a": {1}})
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    value: list = []
+    value.append(value)
+    with pytest.raises(SerializationError, match="contains itself"):
+        JsonLinesEncoder().encode(value)
+
+
+@pytest.mark.parametrize("line", ["{", "1,2", "{} {}", "nul", "[1"])
+def test_a_broken_line_is_shown_and_never_glued_to_others(line: str) -> None:
+    with pytest.raises(SerializationError) as error:
+        JsonLinesFormat().decode([b"{}\n", f"{line}\n".encode(), b"2]\n"])
+    assert line in str(error.value)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(line)

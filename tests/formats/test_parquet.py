@@ -1,0 +1,148 @@
+"""Parquet, written and read."""
+
+import builtins
+import io
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.typeinfo import Types
+from millrace.common.types import Row
+from millrace.formats import FileRange, ParquetBulkWriters, ParquetColumnarRowInputFormat
+from millrace.formats.parquet import _first_group, _group_ranges
+
+
+def write(factory: Any, *batches: list[Any]) -> pa.Table:
+    stream = io.BytesIO()
+    writer = factory.create(stream)
+    for batch in batches:
+        writer.add_elements(batch)
+    writer.finish()
+    return pq.read_table(io.BytesIO(stream.getvalue()))
+
+
+def test_declared_columns_of_all_types() -> None:
+    row_type = Types.ROW_NAMED(
+        ["s", "b", "i", "l", "d", "n", "day", "at", "raw", "list", "map", "row"],
+        [
+            Types.STRING(),
+            Types.BOOLEAN(),
+            Types.INT(),
+            Types.LONG(),
+            Types.DOUBLE(),
+            Types.BIG_DEC(),
+            Types.SQL_DATE(),
+            Types.SQL_TIMESTAMP(),
+            Types.PRIMITIVE_ARRAY(Types.BYTE()),
+            Types.LIST(Types.LONG()),
+            Types.MAP(Types.STRING(), Types.INT()),
+            Types.ROW_NAMED(["x"], [Types.INT()]),
+        ],
+    )
+    values = [
+        "é",
+        True,
+        1,
+        1 << 40,
+        0.5,
+        Decimal("1.5"),
+        date(2013, 1, 2),
+        datetime(2013, 1, 2, 3, 4, 5, 6),
+        b"\x00\xff",
+        [1, None],
+        {"k": 1},
+        Row(x=7),
+    ]
+    table = write(ParquetBulkWriters.for_row_type(row_type), [Row(*values)], [[None] * 12])
+    assert table.num_rows == 2
+    read = [column.to_pylist()[0] for column in table.columns]
+    assert read == [*values[:10], [("k", 1)], {"x": 7}]
+    assert table.slice(1).to_pylist() == [dict.fromkeys(row_type.get_field_names())]
+
+
+def test_columns_from_a_pyarrow_schema() -> None:
+    schema = pa.schema([("a", pa.int8()), ("b", pa.string())])
+    table = write(ParquetBulkWriters.for_arrow_schema(schema), [{"b": "x"}, (1, None)])
+    assert table.schema.equals(schema)
+    assert table.to_pylist() == [{"a": None, "b": "x"}, {"a": 1, "b": None}]
+
+
+def test_columns_from_the_first_records() -> None:
+    table = write(ParquetBulkWriters.for_row_type(), [{"a": 1}, Row(a=2, b="x")])
+    assert table.to_pylist() == [{"a": 1, "b": None}, {"a": 2, "b": "x"}]
+
+
+def test_records_without_names_need_declared_columns() -> None:
+    with pytest.raises(SerializationError, match="no field names"):
+        write(ParquetBulkWriters.for_row_type(), [(1, 2)])
+
+
+@pytest.mark.parametrize("record", [{"a": "x"}, {"a": 1 << 70}, {"a": 1.5}])
+def test_a_value_that_does_not_fit_is_an_error(record: dict) -> None:
+    factory = ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.LONG()]))
+    with pytest.raises(SerializationError, match="do not fit the Parquet columns"):
+        write(factory, [record])
+
+
+def test_types_without_a_counterpart_are_refused() -> None:
+    with pytest.raises(JobDefinitionError, match="no counterpart"):
+        ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.PICKLED_BYTE_ARRAY()]))
+    with pytest.raises(JobDefinitionError, match="for_arrow_schema"):
+        ParquetBulkWriters.for_row_type(pa.schema([]))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    rows = [{"a": i, "b": str(i)} for i in range(10)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet", row_group_size=3)
+    return str(tmp_path / "x.parquet")
+
+
+def test_columns_are_chosen_by_name(path: str) -> None:
+    parquet = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["b"], [Types.STRING()]))
+    reader = parquet.open(path, FileRange(1, 3), None)
+    assert reader.read(2) == [Row(b="3"), Row(b="4")]
+    assert reader.position() == 2
+    reader.close()
+
+
+def test_an_unknown_column_is_named(path: str) -> None:
+    parquet = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["z"], [Types.STRING()]))
+    with pytest.raises(SerializationError, match="no column 'z'; it has a, b"):
+        parquet.open(path, FileRange(0, 1), None)
+
+
+def test_row_groups_are_put_together_up_to_the_split_size() -> None:
+    assert _group_ranges([40, 40, 40, 200, 10], 100) == [
+        FileRange(0, 2),
+        FileRange(2, 3),
+        FileRange(3, 4),
+        FileRange(4, 5),
+    ]
+    assert _group_ranges([], 100) == []
+
+
+@pytest.mark.parametrize(
+    ("position", "found"), [(0, (0, 0)), (2, (0, 0)), (3, (1, 3)), (4, (3, 4)), (9, (4, 9))]
+)
+def test_whole_row_groups_are_skipped(position: int, found: tuple[int, int]) -> None:
+    assert _first_group([3, 1, 0, 5], position) == found
+
+
+def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_import = builtins.__import__
+
+    def without_pyarrow(name: str, *arguments: Any, **options: Any) -> Any:
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return real_import(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_pyarrow)
+    with pytest.raises(JobDefinitionError, match=r"millrace\[parquet\]"):
+        ParquetColumnarRowInputFormat()
