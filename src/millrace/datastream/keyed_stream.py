@@ -91,6 +91,25 @@ class KeyedStream(DataStream[T], Generic[T, K]):
             )
         return WindowedStream(self, window_assigner)
 
+    def name(self, name: str) -> KeyedStream[T, K]:
+        """Not on a keyed stream: it is no operator."""
+        raise self._no_operator("name")
+
+    def uid(self, uid: str) -> KeyedStream[T, K]:
+        """Not on a keyed stream: it is no operator."""
+        raise self._no_operator("uid")
+
+    def set_parallelism(self, parallelism: int) -> KeyedStream[T, K]:
+        """Not on a keyed stream: it is no operator."""
+        raise self._no_operator("set_parallelism")
+
+    @staticmethod
+    def _no_operator(method: str) -> JobDefinitionError:
+        return JobDefinitionError(
+            f"{method}() on a keyed stream names no operator; call it before key_by, or on the "
+            "result of an operation on the keyed stream"
+        )
+
     def rebalance(self) -> DataStream[T]:
         """Not on a keyed stream: its records are where their keys' state is."""
         raise self._repartitioned("rebalance")

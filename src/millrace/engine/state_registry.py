@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice, takewhile
 
 from millrace.runtime.epoch import Ack
 from millrace.state.layer import Layer, live
@@ -20,7 +21,9 @@ class StateRegistry:
 
     def __init__(self) -> None:
         self._versions: dict[SubtaskId, str] = {}
-        self._layers: dict[SubtaskId, list[Layer]] = {}
+        self._layers: dict[SubtaskId, dict[str, Layer]] = {}
+        """Live layers by version, oldest first."""
+        self._floors: dict[SubtaskId, int] = {}
         self._unsaved: list[tuple[SubtaskId, Layer]] = []
 
     def version(self, subtask: SubtaskId) -> str:
@@ -34,7 +37,7 @@ class StateRegistry:
     def restore(self, subtask: SubtaskId, version: str, layers: Iterable[Layer]) -> None:
         """Take over what a checkpoint knows of a subtask."""
         self._versions[subtask] = version
-        self._layers[subtask] = list(layers)
+        self._layers[subtask] = {layer.version: layer for layer in live(list(layers))}
 
     def accept(self, ack: Ack) -> None:
         """An epoch has been accepted."""
@@ -42,16 +45,18 @@ class StateRegistry:
             return
         subtask = (ack.stage, ack.subtask)
         self._versions[subtask] = ack.version
-        kept = self._layers.get(subtask, [])
-        kept.append(ack.layer)
-        self._layers[subtask] = live(kept) if ack.layer.floor > kept[0].epoch else kept
+        kept = self._layers.setdefault(subtask, {})
+        kept[ack.version] = ack.layer
+        if ack.layer.floor > self._floors.get(subtask, 0):
+            self._floors[subtask] = ack.layer.floor
+            _drop_dead(kept, ack.layer.floor)
         self._unsaved.append((subtask, ack.layer))
 
     def recent(self, subtask: SubtaskId) -> tuple[Layer, ...]:
         """The last layers, as far as they are small enough to travel with a plan."""
         chosen: list[Layer] = []
         size = 0
-        for layer in reversed(self._layers.get(subtask, [])[-RECENT_LAYERS:]):
+        for layer in islice(reversed(self._layers.get(subtask, {}).values()), RECENT_LAYERS):
             if isinstance(layer.data, bytes):
                 size += len(layer.data)
                 if size > RECENT_BYTES:
@@ -61,20 +66,22 @@ class StateRegistry:
 
     def all_layers(self, subtask: SubtaskId) -> tuple[Layer, ...]:
         """Everything a worker without anything needs."""
-        return tuple(live(self._layers.get(subtask, [])))
+        return tuple(self._layers.get(subtask, {}).values())
 
     def unsaved(self) -> list[tuple[SubtaskId, Layer]]:
         """Live layers that no checkpoint has yet."""
-        floors = {
-            subtask: max((layer.floor for layer in layers), default=0)
-            for subtask, layers in self._layers.items()
-        }
-        return [(s, layer) for s, layer in self._unsaved if layer.epoch >= floors[s]]
+        return [(s, la) for s, la in self._unsaved if la.epoch >= self._floors.get(s, 0)]
 
     def saved(self, layers: Iterable[tuple[SubtaskId, Layer]]) -> None:
         """A checkpoint has them now: keep only where their bytes are."""
-        moved = {(subtask, layer.version): layer for subtask, layer in layers}
         self._unsaved.clear()
-        for subtask in {subtask for subtask, _ in moved}:
-            kept = self._layers.get(subtask, [])
-            self._layers[subtask] = [moved.get((subtask, old.version), old) for old in kept]
+        for subtask, layer in layers:
+            kept = self._layers.get(subtask, {})
+            if layer.version in kept:
+                kept[layer.version] = layer
+
+
+def _drop_dead(kept: dict[str, Layer], floor: int) -> None:
+    dead = takewhile(lambda version: kept[version].epoch < floor, list(kept))
+    for version in dead:
+        del kept[version]

@@ -50,6 +50,7 @@ class Subtask:
         self._valve = WatermarkValve([])
         self._valve_generation = -1
         self._ended = False
+        self._last_epoch = -1
 
     def run(
         self,
@@ -85,6 +86,10 @@ class Subtask:
         ack: Ack,
     ) -> Iterator[Buffer]:
         plan = epoch.subtasks[self.stage.id, self.index]
+        if epoch.epoch <= self._last_epoch:
+            # it ran here before and did not count: what user functions hold themselves is stale
+            self._discard_operators()
+        self._last_epoch = epoch.epoch
         self._now = epoch.now
         ack.cached = self._align(plan, load)
         chain = self._opened()
@@ -116,7 +121,6 @@ class Subtask:
             self._restore(plan, load)
             return "restored"
         if current and self.state.generation != before:
-            # an aborted epoch was taken back: what user functions hold themselves is stale
             self._discard_operators()
         if fresh and plan.version == EMPTY:
             return "new"
