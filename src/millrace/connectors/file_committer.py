@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from millrace.common.crash import crash_point
 from millrace.common.sink import Committer
 from millrace.connectors.durable_files import delete_if_there, sync_directories
 from millrace.connectors.errors import PartFileError
@@ -20,6 +21,7 @@ class FileCommitter(Committer):
         parts = [item for item in committables if isinstance(item, PartCommittable)]
         for part in parts:
             publish(part)
+            crash_point("during-sink-commit")
         sync_directories(os.path.dirname(part.final) for part in parts)
         for item in committables:
             for path in item.obsolete if isinstance(item, PartCommittable) else item.paths:

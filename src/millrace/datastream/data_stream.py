@@ -71,27 +71,28 @@ class DataStream(Generic[T]):
 
     def name(self, name: str) -> DataStream[T]:
         """Name the operator, for logs and error messages."""
-        self._transformation.name = name
+        self._operator("name").name = name
         return self
 
     def uid(self, uid: str) -> DataStream[T]:
         """Give the operator a fixed id, under which its state is found again."""
-        self._transformation.uid = uid
+        self._operator("uid").uid = uid
         return self
 
     def set_description(self, description: str) -> DataStream[T]:
         """Describe the operator, for the plan."""
-        self._transformation.description = description
+        self._operator("set_description").description = description
         return self
 
     def set_parallelism(self, parallelism: int) -> DataStream[T]:
         """How many subtasks run the operator."""
-        self._transformation.parallelism = checked_parallelism(parallelism)
+        checked = checked_parallelism(parallelism)
+        self._operator("set_parallelism").parallelism = checked
         return self
 
     def disable_chaining(self) -> DataStream[T]:
         """Run the operator in a stage of its own, before and behind an exchange."""
-        self._transformation.chaining = False
+        self._operator("disable_chaining").chaining = False
         return self
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
@@ -101,6 +102,17 @@ class DataStream(Generic[T]):
     @property
     def _transformation(self) -> Transformation:
         return self._inputs[0].transformation
+
+    def _operator(self, method: str) -> Transformation:
+        """The operator whose result this stream is, to be changed by ``method``."""
+        first = self._inputs[0]
+        if len(self._inputs) == 1 and first.tag is None and first.partitioning is None:
+            return first.transformation
+        raise JobDefinitionError(
+            f"{method}() changes one operator, but this stream is a union, a side output or a "
+            f"repartitioned stream; call it on the result of an operator, such as "
+            f"'{first.transformation.name}'"
+        )
 
     # -- one record at a time ----------------------------------------------------------
 
@@ -160,6 +172,11 @@ class DataStream(Generic[T]):
         for stream in streams:
             if not isinstance(stream, DataStream):
                 raise JobDefinitionError(f"union() takes streams, got {stream!r}")
+            if stream._env is not self._env:
+                raise JobDefinitionError(
+                    "union() takes streams of one job, but these are of two environments; build "
+                    "both with the same StreamExecutionEnvironment"
+                )
             inputs.extend(stream._inputs)
         return DataStream(self._env, inputs)
 
@@ -167,7 +184,7 @@ class DataStream(Generic[T]):
         """What the operator yielded with this tag."""
         if not isinstance(output_tag, OutputTag):
             raise JobDefinitionError(f"get_side_output() takes an OutputTag, got {output_tag!r}")
-        return DataStream(self._env, [Input(self._transformation, output_tag)])
+        return DataStream(self._env, [Input(self._operator("get_side_output"), output_tag)])
 
     # -- how records are spread --------------------------------------------------------
 

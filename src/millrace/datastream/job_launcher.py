@@ -43,6 +43,8 @@ class JobLauncher:
 
     settings: Configuration = field(default_factory=Configuration)
     """Settings that go over those of the program."""
+    defaults: Configuration = field(default_factory=Configuration)
+    """Settings that those of the program go over."""
     resume: bool = False
     listeners: list[Listener] = field(default_factory=list)
     clock: Clock = field(default_factory=SystemClock)
@@ -137,14 +139,14 @@ def run_to_end(client: JobClient) -> JobExecutionResult:
 
 
 def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
-    """Epochs on the Spark session of this process, made if there is none."""
+    """Epochs on the Spark application of this process, made if there is none."""
     from millrace.spark.executor import SparkExecutor
-    from millrace.spark.session import create_session
+    from millrace.spark.session import create_context
 
     settings = configuration.to_dict()
     extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
-    session = create_session(name, parallelism, extra=extra)
-    return SparkExecutor(session.sparkContext, configuration.get(options.SPARK_SLOTS))
+    context = create_context(name, parallelism, extra=extra)
+    return SparkExecutor(context, configuration.get(options.SPARK_SLOTS))
 
 
 def _is_batch(configuration: Configuration, sinks: Sequence[Transformation]) -> bool:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import KeyedProcessFunction, ProcessFunction, ReduceFunction
+from millrace.common.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessFunction,
+    ReduceFunction,
+)
 from millrace.common.typeinfo import TypeInformation
-from millrace.common.window import WindowAssigner
+from millrace.common.window import EventTimeTrigger, WindowAssigner
 from millrace.datastream.checks import checked_function
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.windowed_stream import WindowedStream
 from millrace.plan.transformation import Input, Partitioning
 from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum
+from millrace.runtime.operators.keyed_function import with_keyed_state
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator
 from millrace.runtime.operators.reduce import ReduceOperator
 
@@ -44,6 +53,37 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         super().__init__(env, inputs)
         assert keys.key_batch is not None
         self._key_batch = keys.key_batch
+
+    def map(
+        self,
+        func: MapFunction[T, U] | Callable[[T], U],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]:
+        """One record out for each one in; a `MapFunction` may use keyed state."""
+        if not isinstance(func, MapFunction):
+            return super().map(func, output_type)
+        return self._with_state("Map", func)
+
+    def flat_map(
+        self,
+        func: FlatMapFunction[T, U] | Callable[[T], Iterable[U] | None],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]:
+        """Any number of records out; a `FlatMapFunction` may use keyed state."""
+        if not isinstance(func, FlatMapFunction):
+            return super().flat_map(func, output_type)
+        return self._with_state("Flat Map", func)
+
+    def filter(self, func: FilterFunction[T] | Callable[[T], bool]) -> DataStream[T]:
+        """Keep the records for which the function is true; a `FilterFunction` may use keyed
+        state."""
+        if not isinstance(func, FilterFunction):
+            return super().filter(func)
+        return self._with_state("Filter", func)
+
+    def _with_state(self, name: str, func: Function) -> DataStream[Any]:
+        factory = partial(KeyedProcessOperator, with_keyed_state(func), self._key_batch)
+        return self._then(name, factory, func)
 
     def process(
         self,
@@ -88,6 +128,12 @@ class KeyedStream(DataStream[T], Generic[T, K]):
             raise JobDefinitionError(
                 "window() takes a window assigner such as "
                 f"TumblingEventTimeWindows.of(Time.seconds(10)), got {window_assigner!r}"
+            )
+        default = window_assigner.get_default_trigger(self._env)
+        if not window_assigner.is_event_time() or not isinstance(default, EventTimeTrigger):
+            raise JobDefinitionError(
+                f"window() got {window_assigner!r}: only event-time windows with the "
+                "EventTimeTrigger can be run so far"
             )
         return WindowedStream(self, window_assigner)
 

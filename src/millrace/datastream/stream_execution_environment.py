@@ -63,8 +63,9 @@ class StreamExecutionEnvironment:
         Raises:
             ConfigurationError: an unknown key, or a value of the wrong type.
         """
-        merged = Configuration(configuration)
-        merged.add_all(JobLauncher.current().settings)
+        launcher = JobLauncher.current()
+        merged = Configuration(launcher.defaults)
+        merged.add_all(Configuration(configuration)).add_all(launcher.settings)
         return StreamExecutionEnvironment(merged)
 
     # -- settings ----------------------------------------------------------------------

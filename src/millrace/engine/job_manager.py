@@ -78,6 +78,7 @@ class JobManager:
         self._epoch = 0
         self._try = 0
         self._lost_in_a_row = 0
+        self._started = 0
         self._wakeup: int | None = 0
         self._ended = False
         self._undelivered: list[Ack] = []
@@ -144,7 +145,7 @@ class JobManager:
 
     def _attempt(self) -> list[Ack] | None:
         """Run the next epoch once; None when it has to be run again."""
-        now = self._clock.now()
+        now = self._started = self._clock.now()
         for source in self._sources:
             source.discover(now)
         plan = self._plan(now)
@@ -222,7 +223,6 @@ class JobManager:
         self.progress.restarts += 1
         self._try += 1
         log.warning("restarting in %d ms after: %s", delay, error)
-        self._interrupted.clear()
         self._clock.wait_until(self._clock.now() + delay, self._interrupted)
 
     # -- what an accepted epoch changes ------------------------------------------------
@@ -259,7 +259,7 @@ class JobManager:
         times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
         if not times:
             return None
-        return max(min(times), self._clock.now() + self._config.min_interval)
+        return max(min(times), self._started + self._config.min_interval)
 
     def _checkpoint(self) -> None:
         """Make everything accepted durable, then visible."""

@@ -47,8 +47,15 @@ class Progress:
             self.watermark = min(marks)
         for ack in acks:
             self.cached[ack.cached] = self.cached.get(ack.cached, 0) + 1
-            for uid, values in ack.metrics.items():
-                self.metrics.setdefault(uid, {})[ack.subtask] = values
+            self._observe_metrics(ack)
+
+    def _observe_metrics(self, ack: Ack) -> None:
+        for uid, values in ack.metrics.items():
+            self.metrics.setdefault(uid, {}).setdefault(ack.subtask, {}).update(values)
+        for uid, counts in ack.counts.items():
+            known = self.metrics.setdefault(uid, {}).setdefault(ack.subtask, {})
+            for name, count in counts.items():
+                known[name] = known.get(name, 0) + count
 
 
 Listener = Callable[[Progress], None]

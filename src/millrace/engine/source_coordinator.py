@@ -17,7 +17,6 @@ class _Assigned:
     subtask: int
     position: Any = None
     started: bool = False
-    finished: bool = False
 
 
 class SourceCoordinator:
@@ -47,17 +46,18 @@ class SourceCoordinator:
 
     def _hand_out(self) -> None:
         """Give waiting splits to the subtasks with the fewest active ones."""
+        while self._waiting and (subtask := self._least_loaded()) is not None:
+            split = self._waiting.popleft()
+            self._assigned[split.split_id] = _Assigned(split, subtask)
+
+    def _least_loaded(self) -> int | None:
+        """The subtask that gets the next split; None while all have as many as they may."""
         limit = self._enumerator.max_active_splits()
         loads = [0] * self.node.parallelism
         for assigned in self._assigned.values():
-            loads[assigned.subtask] += not assigned.finished
-        while self._waiting:
-            subtask = loads.index(min(loads))
-            if limit is not None and loads[subtask] >= limit:
-                break
-            split = self._waiting.popleft()
-            self._assigned[split.split_id] = _Assigned(split, subtask)
-            loads[subtask] += 1
+            loads[assigned.subtask] += 1
+        subtask = loads.index(min(loads))
+        return None if limit is not None and loads[subtask] >= limit else subtask
 
     def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:
         """What a subtask is to read in the next epoch."""
@@ -65,7 +65,7 @@ class SourceCoordinator:
         return tuple(
             SplitPlan(self.node.uid, a.split, a.position, max_records)
             for a in self._assigned.values()
-            if a.subtask == subtask and not a.finished
+            if a.subtask == subtask
         )
 
     @property
@@ -75,10 +75,12 @@ class SourceCoordinator:
 
     def accept(self, progress: SplitProgress) -> None:
         """An epoch has been accepted in which a split was read this far."""
+        if progress.finished:
+            del self._assigned[progress.split_id]
+            return
         assigned = self._assigned[progress.split_id]
         assigned.position = progress.position
         assigned.started = True
-        assigned.finished = progress.finished
 
     def next_wakeup(self) -> int | None:
         """When there may be new splits (ms since the epoch)."""
@@ -87,16 +89,16 @@ class SourceCoordinator:
     @property
     def has_news(self) -> bool:
         """Whether the subtasks must hear something: a split to begin, or that there are no more."""
-        if self._waiting or (self.no_more_splits and not self._told_end):
+        if self.no_more_splits and not self._told_end:
             return True
-        return any(not a.started and not a.finished for a in self._assigned.values())
+        if self._waiting and self._least_loaded() is not None:
+            return True
+        return any(not assigned.started for assigned in self._assigned.values())
 
     def snapshot(self) -> bytes:
         """The coordinator's state as part of a checkpoint. Finished splits are not kept: the
         enumerator's own state knows what it has handed out."""
-        assigned = [
-            (a.split, a.subtask, a.position) for a in self._assigned.values() if not a.finished
-        ]
+        assigned = [(a.split, a.subtask, a.position) for a in self._assigned.values()]
         state = {
             "enumerator": self._enumerator.snapshot_state(),
             "assigned": assigned,

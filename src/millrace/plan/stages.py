@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.payload import dump_code
 from millrace.plan.job_graph import JobGraph, SinkNode, SourceNode
 from millrace.plan.transformation import Input, Role, Transformation
 from millrace.plan.uids import assign_uids
@@ -92,9 +93,10 @@ class _Builder:
     @staticmethod
     def _can_chain(source: Input, transformation: Transformation) -> bool:
         upstream = source.transformation
+        chaining = upstream.chaining and transformation.chaining
         forward = source.partitioning is None or source.partitioning.exchange is Exchange.FORWARD
         same = upstream.parallelism == transformation.parallelism
-        return forward and same and transformation.chaining
+        return forward and same and chaining
 
     def _connect(self, source: Input, chain: _Chain, transformation: Transformation) -> None:
         upstream = source.transformation
@@ -113,7 +115,9 @@ class _Builder:
             exchange=exchange,
             key_selector=partitioning.key_selector if partitioning else None,
             key_batch=partitioning.key_batch if partitioning else None,
+            name=f"key_by after {upstream.name}" if partitioning else "",
         )
+        dump_code(edge.key_batch, lambda: f"the key selector of '{edge.name}'")
         self._edges.append(edge)
         chain.inputs.append(edge.id)
         chain.level = max(chain.level, self._chain_of[upstream].level + 1)
@@ -127,7 +131,7 @@ class _Builder:
     def _stage(self, chain: _Chain) -> Stage:
         head = chain.members[0]
         nodes = tuple(
-            Node(self._uids[t], t.name, t.factory, tuple(self._routes[t])) for t in chain.members
+            Node(self._uids[t], t.name, _pickled(t), tuple(self._routes[t])) for t in chain.members
         )
         return Stage(
             id=chain.id,
@@ -164,3 +168,8 @@ class _Builder:
             for t in self._ordered
             if t.role is Role.SINK and t.sink is not None
         ]
+
+
+def _pickled(transformation: Transformation) -> bytes:
+    """The factory by value; raises SerializationError naming the operator and what it captured."""
+    return dump_code(transformation.factory, lambda: f"operator '{transformation.name}'")

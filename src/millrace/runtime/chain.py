@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,7 @@ class OperatorChain:
         self._stage = stage
         self._subtask = subtask
         self.exchanges: dict[int, ExchangeOutput] = {}
-        self.operators: list[Operator] = [node.factory() for node in stage.nodes]
+        self.operators: list[Operator] = [_made(node) for node in stage.nodes]
         for index in reversed(range(len(self.operators))):
             self._setup(index, state, clock)
 
@@ -32,6 +33,30 @@ class OperatorChain:
     def head(self) -> Operator:
         """The operator that takes the subtask's input."""
         return self.operators[0]
+
+    def restore(self, watermark: int) -> None:
+        """The tables changed other than by this chain: let all operators take over what they hold.
+
+        ``watermark`` (ms since the epoch) is the one of the subtask's input.
+        """
+        self.head.watermark = watermark
+        for operator, node in zip(self.operators, self._stage.nodes, strict=True):
+            operator.restore()
+            for route in node.routes:
+                if route.node is not None:
+                    self.operators[route.node].watermark = operator.watermark
+
+    def idle_exchanges(self, idle: bool) -> dict[int, bool]:
+        """Per edge, whether it is idle, given whether the subtask's input is."""
+        edges: dict[int, bool] = {}
+        inputs = {0: idle}
+        for index, (operator, node) in enumerate(
+            zip(self.operators, self._stage.nodes, strict=True)
+        ):
+            status = operator.idle_after(inputs[index])
+            inputs.update((r.node, status) for r in node.routes if r.node is not None)
+            edges.update((r.edge, status) for r in node.routes if r.edge is not None)
+        return edges
 
     def _setup(self, index: int, state: SubtaskState, clock: Callable[[], int]) -> None:
         node = self._stage.nodes[index]
@@ -72,3 +97,9 @@ class OperatorChain:
         )
         self.exchanges[edge_id] = exchange
         return exchange
+
+
+def _made(node: Node) -> Operator:
+    operator = pickle.loads(node.factory)()
+    assert isinstance(operator, Operator)
+    return operator

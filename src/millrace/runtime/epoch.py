@@ -107,6 +107,9 @@ class Ack:
     records_in: int = 0
     records_out: int = 0
     metrics: dict[str, Any] = field(default_factory=dict)
+    """Per operator uid: gauges and distributions by name."""
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Per operator uid: what its counters counted in this epoch."""
     seconds: float = 0.0
     worker: str = ""
     """host:pid, to see where a subtask lives."""

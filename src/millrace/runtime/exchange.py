@@ -38,6 +38,8 @@ class ExchangeOutput:
         """Start counting for a new epoch, run by this task attempt."""
         self._attempt = attempt
         self._timed = False
+        # receivers know what they were told in accepted epochs; an aborted one must not leak in
+        self.watermark = MIN_WATERMARK
         self._sent = [0] * self._targets
         for waiting in (*self._values, *self._timestamps):
             waiting.clear()
@@ -105,6 +107,7 @@ class KeyedExchange(ExchangeOutput):
         super().__init__(edge, channel, targets, buffer_records)
         assert edge.key_batch is not None
         self._keys_of = edge.key_batch
+        self.name = edge.name
         appends = [values.append for values in self._values]
         pairs = list(zip(appends, (t.append for t in self._timestamps), strict=True))
 
@@ -117,7 +120,7 @@ class KeyedExchange(ExchangeOutput):
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spread a batch by key."""
         self._expect(timestamps)
-        keys = self._keys_of(values)
+        keys = self._keys(values)
         try:
             if timestamps is None:
                 memo = self._append_value
@@ -134,6 +137,15 @@ class KeyedExchange(ExchangeOutput):
                 raise
             raise KeyTypeError(refusal(key)) from None
         self._flush_full()
+
+    def _keys(self, values: list[Any]) -> list[Any]:
+        try:
+            return self._keys_of(values)
+        except Exception:
+            # once more, one by one: the loop's variable tells which record it was
+            for value in values:
+                self._keys_of([value])
+            raise
 
 
 def _hashable(key: Any) -> bool:

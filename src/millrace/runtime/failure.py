@@ -7,11 +7,11 @@ import traceback
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 
-from millrace.common.errors import MillraceError
 from millrace.runtime.epoch import Failure
+from millrace.runtime.exchange import KeyedExchange
 from millrace.runtime.operator import Operator
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _RECORD_LIMIT = 500
 
 
@@ -19,16 +19,19 @@ def describe_failure(error: BaseException, stage_name: str) -> Failure:
     """The failure of a subtask.
 
     Operators run over whole batches, so which record it was is read from the frames of the
-    traceback: the loops of all operators call their record ``value``.
+    traceback: the loops of all operators call their record ``value``. What an operator further up
+    the chain had in hand does not count, nor does anything below the user's first own frame.
     """
-    frames = list(_frames(error.__traceback__))
-    operator = stage_name
-    record = None
-    for frame in frames:
-        owner = _owner(frame)
-        if owner is not None:
-            operator = owner.context.name
-        if _ours(frame) and "value" in frame.f_locals:
+    operator, record = stage_name, None
+    owner: object = None
+    in_user_code = False
+    for frame in _frames(error.__traceback__):
+        found = _owner(frame)
+        if found is not None and found is not owner:
+            owner, record, in_user_code = found, None, False
+            operator = _name(found)
+        in_user_code = in_user_code or not _ours(frame)
+        if not in_user_code and "value" in frame.f_locals:
             record = _shown(frame.f_locals["value"])
     return Failure(operator, record, _user_traceback(error))
 
@@ -39,9 +42,17 @@ def _frames(trace: TracebackType | None) -> Iterator[FrameType]:
         trace = trace.tb_next
 
 
-def _owner(frame: FrameType) -> Operator | None:
+def _owner(frame: FrameType) -> Operator | KeyedExchange | None:
     owner = frame.f_locals.get("self")
-    return owner if isinstance(owner, Operator) and hasattr(owner, "context") else None
+    if isinstance(owner, KeyedExchange) or (
+        isinstance(owner, Operator) and hasattr(owner, "context")
+    ):
+        return owner
+    return None
+
+
+def _name(owner: Operator | KeyedExchange) -> str:
+    return owner.context.name if isinstance(owner, Operator) else owner.name
 
 
 def _ours(frame: FrameType) -> bool:
@@ -59,9 +70,17 @@ def _shown(value: object) -> str:
 def _user_traceback(error: BaseException) -> str:
     """The traceback without our own frames, unless nothing else is in it."""
     report = traceback.TracebackException.from_exception(error)
-    users = [line for line in report.stack if not line.filename.startswith(_PACKAGE)]
-    if not users and isinstance(error, MillraceError):
-        return str(error)
-    if users:
-        report.stack = traceback.StackSummary.from_list(users)
+    for part in _causes(report):
+        users = [line for line in part.stack if not line.filename.startswith(_PACKAGE)]
+        if users:
+            part.stack = traceback.StackSummary.from_list(users)
     return "".join(report.format())
+
+
+def _causes(
+    report: traceback.TracebackException | None,
+) -> Iterator[traceback.TracebackException]:
+    if report is not None:
+        yield report
+        yield from _causes(report.__cause__)
+        yield from _causes(report.__context__)

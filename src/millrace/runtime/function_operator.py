@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from operator import length_hint
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
@@ -69,6 +70,12 @@ class FunctionOperator(Operator):
             self.side_output(tag).emit(values, times if timestamps is not None else None)
 
 
+def last_read(values: list[Any], reading: Iterator[Any]) -> Any:
+    """The record that a comprehension over ``reading`` (an iterator of ``values``) stopped at; its
+    own loop variable is gone by then in newer Pythons."""
+    return values[len(values) - length_hint(reading) - 1]
+
+
 def is_tagged(result: Any) -> bool:
     """Whether a result is meant for a side output."""
     return type(result) is tuple and len(result) == 2 and type(result[0]) is OutputTag
@@ -80,7 +87,7 @@ def has_tagged(results: list[Any]) -> bool:
         return False
     try:
         return OutputTag in set(map(_type_of_first, results))
-    except (TypeError, IndexError, KeyError):
+    except Exception:  # not everything has a first element, nor fails alike for it
         return any(map(is_tagged, results))
 
 

@@ -21,6 +21,7 @@ from millrace.common.state import (
     ValueState,
     ValueStateDescriptor,
 )
+from millrace.runtime.detached import are_immutable
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
 from millrace.state.list_table import ListTable
@@ -31,10 +32,17 @@ from millrace.state.store import SubtaskState
 class CurrentKey:
     """The key whose record or timer is being processed."""
 
-    __slots__ = ("key",)
+    __slots__ = ("key", "shared")
 
     def __init__(self) -> None:
         self.key: Any = None
+        self.shared = False
+        """Whether user code and state hold the same objects, which either may change in place."""
+
+    def note(self, value: Any) -> None:
+        """A value went into state or came out of it."""
+        if not self.shared and not is_immutable(value):
+            self.shared = True
 
 
 class _ValueState(ValueState[Any]):
@@ -50,6 +58,7 @@ class _ValueState(ValueState[Any]):
         value = self._data.get(self._current.key)
         if type(value) in IMMUTABLE or is_immutable(value):
             return value
+        self._current.shared = True
         self._table.touch(self._current.key)
         return value
 
@@ -58,6 +67,8 @@ class _ValueState(ValueState[Any]):
         if value is None:
             self._table.remove(key)
             return
+        if type(value) not in IMMUTABLE:
+            self._current.note(value)
         if key not in self._undo:
             self._undo[key] = freeze(self._data.get(key, MISSING))
         self._data[key] = value
@@ -90,17 +101,22 @@ class _ListState(ListState[Any]):
         self._current = current
 
     def get(self) -> list[Any]:
-        return self._table.get(self._current.key) or []
+        found = self._table.get(self._current.key) or []
+        if not self._current.shared and not are_immutable(found):
+            self._current.shared = True
+        return found
 
     def add(self, value: Any) -> None:
+        self._current.note(value)
         self._table.append(self._current.key, value)
 
     def add_all(self, values: Iterable[Any]) -> None:
         for value in values:
-            self._table.append(self._current.key, value)
+            self.add(value)
 
     def update(self, values: Iterable[Any]) -> None:
         replacement = list(values)
+        self._current.note(tuple(replacement))
         if replacement:
             self._table.put(self._current.key, replacement)
         else:
@@ -121,15 +137,18 @@ class _MapState(MapState[Any, Any]):
     def get(self, key: Any) -> Any:
         value = self._entries().get(key)
         if type(value) not in IMMUTABLE and not is_immutable(value):
+            self._current.shared = True
             self._table.touch(self._current.key, key)
         return value
 
     def put(self, key: Any, value: Any) -> None:
+        if type(value) not in IMMUTABLE:
+            self._current.note(value)
         self._table.put(self._current.key, key, value)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         for key, value in dict_value.items():
-            self._table.put(self._current.key, key, value)
+            self.put(key, value)
 
     def remove(self, key: Any) -> None:
         self._table.remove(self._current.key, key)
@@ -159,6 +178,7 @@ class _MapState(MapState[Any, Any]):
         if not IMMUTABLE.issuperset(map(type, entries.values())):
             for key, value in entries.items():
                 if not is_immutable(value):
+                    self._current.shared = True
                     self._table.touch(self._current.key, key)
 
 
@@ -171,7 +191,9 @@ class _ReducingState(ReducingState[Any]):
         self._reduce = reduce
 
     def get(self) -> Any:
-        return self._table.get(self._current.key)
+        value = self._table.get(self._current.key)
+        self._current.note(value)
+        return value
 
     def add(self, value: Any) -> None:
         key = self._current.key
@@ -193,7 +215,9 @@ class _AggregatingState(AggregatingState[Any, Any]):
 
     def get(self) -> Any:
         accumulator = self._table.get(self._current.key)
-        return None if accumulator is None else self._aggregate.get_result(accumulator)
+        result = None if accumulator is None else self._aggregate.get_result(accumulator)
+        self._current.note(result)
+        return result
 
     def add(self, value: Any) -> None:
         key = self._current.key

@@ -51,15 +51,26 @@ class MetricRegistry:
 
     def __init__(self) -> None:
         self.metrics: dict[str, Any] = {}
+        self._told: dict[str, int] = {}
+
+    def counts(self) -> dict[str, int]:
+        """What counters and meters have counted since this was last asked. The engine adds it up,
+        so that it does not matter which worker counted."""
+        now = {n: m.count for n, m in self.metrics.items() if isinstance(m, (_Counter, _Meter))}
+        counted = {name: count - self._told.get(name, 0) for name, count in now.items()}
+        self._told = now
+        return counted
 
     def values(self) -> dict[str, Any]:
-        """The present values as plain data."""
-        return {name: _value(metric) for name, metric in self.metrics.items()}
+        """The present values of gauges and distributions as plain data."""
+        return {
+            name: _value(metric)
+            for name, metric in self.metrics.items()
+            if not isinstance(metric, (_Counter, _Meter))
+        }
 
 
 def _value(metric: Any) -> Any:
-    if isinstance(metric, (_Counter, _Meter)):
-        return metric.count
     if isinstance(metric, _Distribution):
         return {
             "count": metric.count, "sum": metric.total, "min": metric.low, "max": metric.high,

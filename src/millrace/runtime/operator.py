@@ -35,9 +35,9 @@ class OperatorContext:
 class Operator:
     """Works on batches: takes lists, hands lists on.
 
-    The life of an operator: `setup`, `open`, then epochs of `begin_epoch`, any number of `process`
-    and `process_watermark`, perhaps `finish`, and `end_epoch`; last `close`. An instance serves
-    many epochs in one worker, and is thrown away when an epoch is aborted.
+    The life of an operator: `setup`, `open`, `restore`, then epochs of `begin_epoch`, any number of
+    `process` and `process_watermark`, and `end_epoch`; last `close`. An instance serves many epochs
+    in one worker, and is thrown away when an epoch is aborted.
     """
 
     output: Output
@@ -54,6 +54,15 @@ class Operator:
 
     def open(self) -> None:
         """Create what lives as long as the instance."""
+
+    def restore(self) -> None:
+        """The tables hold another version than this operator left: take over what is in them.
+        Called before the first epoch too."""
+
+    def idle_after(self, idle: bool) -> bool:
+        """Whether what comes out is idle (see Flink docs, "Generating Watermarks"), given
+        whether the input is."""
+        return idle
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         """An epoch begins; ``now`` in ms since the epoch. Processing-time timers fire here."""

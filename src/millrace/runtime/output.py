@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from millrace.runtime.detached import detached_batch
+
 
 class Output(Protocol):
     """Takes batches of records (with event times, or None) and watermarks, in order.
@@ -29,15 +31,17 @@ class Discard:
 
 
 class FanOut:
-    """Gives the same batches to several outputs."""
+    """Gives the same batches to several outputs; what one does to a record, the others do not see.
+    """
 
     def __init__(self, outputs: list[Output]) -> None:
         self._outputs = outputs
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Hand the batch to each of the outputs."""
-        for output in self._outputs:
-            output.emit(values, timestamps)
+        for output in self._outputs[:-1]:
+            output.emit(detached_batch(values), timestamps)
+        self._outputs[-1].emit(values, timestamps)
 
     def emit_watermark(self, timestamp: int) -> None:
         """Hand the watermark to each of the outputs."""

@@ -34,6 +34,8 @@ class Edge:
     key_selector: Callable[[Any], Any] | None = None
     key_batch: Callable[[list[Any]], list[Any]] | None = None
     """Extracts the keys of a whole batch (KEYED)."""
+    name: str = ""
+    """What errors call it (KEYED)."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class Node:
 
     uid: str
     name: str
-    factory: Callable[[], Any]
-    """Makes the `Operator`."""
+    factory: bytes
+    """Makes the `Operator`; pickled, for every subtask needs user functions of its own."""
     routes: tuple[Route, ...] = ()
 
 

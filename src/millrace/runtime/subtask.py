@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import groupby
 
 from millrace.common.payload import decode, encode
-from millrace.runtime.buffer import IDLE, MAX_WATERMARK, Buffer, BufferKind, in_order
+from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind, in_order
 from millrace.runtime.chain import OperatorChain
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
 from millrace.runtime.failure import describe_failure
@@ -31,6 +31,10 @@ SegmentWriter = Callable[[str, Layer], Layer]
 """Moves a big layer's bytes to a file of their own, under a name that no other attempt uses."""
 
 
+Clock = Callable[[], int]
+"""Tells the time, ms since the epoch."""
+
+
 class IncompleteInputError(Exception):
     """Buffers of an epoch are missing or mixed from several attempts: a producer failed, or Spark
     ran it twice. The epoch must run again."""
@@ -39,18 +43,27 @@ class IncompleteInputError(Exception):
 class Subtask:
     """One parallel instance of a stage."""
 
-    def __init__(self, program: Program, stage: Stage, index: int, worker: str = "") -> None:
+    def __init__(
+        self,
+        program: Program,
+        stage: Stage,
+        index: int,
+        worker: str = "",
+        source_clock: Clock | None = None,
+    ) -> None:
         self.program = program
         self.stage = stage
         self.index = index
         self.state = SubtaskState()
         self._worker = worker
+        self._source_clock = source_clock
         self._chain: OperatorChain | None = None
         self._now = 0
         self._valve = WatermarkValve([])
         self._valve_generation = -1
         self._ended = False
         self._last_epoch = -1
+        self._last_version = EMPTY
 
     def run(
         self,
@@ -70,7 +83,7 @@ class Subtask:
             self._discard()
         except StateMissError as miss:
             ack.failure = Failure(self.stage.name, None, str(miss), FailureKind.STATE_MISS)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a user's sys.exit() must not end the worker
             ack.failure = describe_failure(error, self.stage.name)
             self._discard()
         ack.seconds = time.perf_counter() - started
@@ -86,8 +99,8 @@ class Subtask:
         ack: Ack,
     ) -> Iterator[Buffer]:
         plan = epoch.subtasks[self.stage.id, self.index]
-        if epoch.epoch <= self._last_epoch:
-            # it ran here before and did not count: what user functions hold themselves is stale
+        if self._was_taken_back(epoch, plan):
+            # what user functions hold themselves is stale
             self._discard_operators()
         self._last_epoch = epoch.epoch
         self._now = epoch.now
@@ -101,12 +114,19 @@ class Subtask:
             yield from self._read_source(chain, plan, ack)
         for operator in chain.operators:
             operator.end_epoch(self._ended)
-        for exchange in chain.exchanges.values():
-            exchange.end_epoch(self._idle(chain))
-            ack.records_out += exchange.records
+        for edge, idle in chain.idle_exchanges(self._valve.idle).items():
+            chain.exchanges[edge].end_epoch(idle)
+            ack.records_out += chain.exchanges[edge].records
         yield from self._drain(chain)
         self._snapshot(epoch, version, ack, write_segment)
         self._contribute(chain, ack)
+
+    def _was_taken_back(self, epoch: EpochPlan, plan: SubtaskPlan) -> bool:
+        """Whether the last epoch that ran here did not count."""
+        if epoch.epoch <= self._last_epoch:
+            return True
+        known = {plan.version, *(layer.version for layer in plan.recent)}
+        return self._last_version not in known
 
     def _align(self, plan: SubtaskPlan, load: Loader) -> str:
         """Bring the state to the plan's version; tells how it was found."""
@@ -121,7 +141,7 @@ class Subtask:
             self._restore(plan, load)
             return "restored"
         if current and self.state.generation != before:
-            self._discard_operators()
+            self._discard_operators()  # an attempt failed here before it handed anything over
         if fresh and plan.version == EMPTY:
             return "new"
         return "current" if current else "replayed"
@@ -147,31 +167,34 @@ class Subtask:
             )
             self._chain = chain
             self._valve_generation = -1
-            self._ended = False
             for operator in reversed(chain.operators):
                 operator.open()
+            if self._source_clock is not None and isinstance(chain.head, SourceOperator):
+                chain.head.source_clock = self._source_clock
         return self._chain
 
     def _begin(self, chain: OperatorChain, epoch: EpochPlan, attempt: int, version: str) -> None:
-        self._refresh_valve(chain)
+        self._refresh(chain)
         for exchange in chain.exchanges.values():
             exchange.begin_epoch(epoch.epoch, attempt)
-        for operator in chain.operators:
+        # Last first: timers fire as an operator begins, and what follows must be ready for them.
+        for operator in reversed(chain.operators):
             if isinstance(operator, SinkOperator):
                 operator.attempt = f"{version}-{self.stage.id}-{self.index}"
             operator.begin_epoch(epoch.epoch, epoch.now)
 
-    def _refresh_valve(self, chain: OperatorChain) -> None:
-        """The valve is state: take it from the tables when they changed under it."""
+    def _refresh(self, chain: OperatorChain) -> None:
+        """Watermarks are state: take them from the tables when those changed under the chain."""
         if self._valve_generation == self.state.generation:
             return
         self._valve_generation = self.state.generation
         self._valve = WatermarkValve(self._channels())
+        self._ended = False
         kept = self.state.operator_table().data.get("@valve")
         if kept is not None:
             snapshot, self._ended = kept
             self._valve.restore(snapshot)
-        chain.head.watermark = max(chain.head.watermark, self._valve.watermark)
+        chain.restore(self._valve.watermark)
 
     def _channels(self) -> list[Channel]:
         stages = {stage.id: stage for stage in self.program.stages}
@@ -199,7 +222,9 @@ class Subtask:
     ) -> Iterator[Buffer]:
         head, valve = chain.head, self._valve
         complete = 0
-        for channel, arrived in groupby(sorted(buffers, key=in_order), key=_channel):
+        ordered = sorted(buffers, key=in_order)
+        self._activate(ordered)
+        for channel, arrived in groupby(ordered, key=_channel):
             ended_channel = False
             for expected, buffer in enumerate(arrived):
                 if buffer.sequence != expected or ended_channel:
@@ -219,17 +244,19 @@ class Subtask:
             complete += ended_channel
         if complete != len(self._channels()):
             raise IncompleteInputError(f"{complete} of {len(self._channels())} channels ended")
-        self._ended = valve.watermark == MAX_WATERMARK
+        self._ended = valve.ended
         ack.watermark = valve.watermark
+
+    def _activate(self, buffers: list[Buffer]) -> None:
+        """A channel that is active at the end of this epoch counts from its beginning, so that
+        its records are not late only because other channels are taken before it."""
+        for buffer in buffers:
+            if buffer.kind == BufferKind.END and buffer.payload == ACTIVE:
+                self._valve.set_idle(_channel(buffer), False)
 
     def _set_idle(self, head: Operator, channel: Channel, idle: bool) -> None:
         if self._valve.set_idle(channel, idle):
             head.process_watermark(self._valve.watermark)
-
-    def _idle(self, chain: OperatorChain) -> bool:
-        if isinstance(chain.head, SourceOperator):
-            return chain.head.idle
-        return self._valve.idle
 
     def _drain(self, chain: OperatorChain) -> Iterator[Buffer]:
         for exchange in chain.exchanges.values():
@@ -242,10 +269,9 @@ class Subtask:
     ) -> None:
         self._keep_valve()
         layer = self.state.snapshot(epoch.epoch, version)
+        self._last_version = ack.version = self.state.version if layer is None else version
         if layer is None:
-            ack.version = self.state.version
             return
-        ack.version = version
         if write_segment is not None and layer.size() > self.program.inline_limit:
             layer = write_segment(f"{version}-{self.stage.id}-{self.index}", layer)
         ack.layer = layer
@@ -262,9 +288,10 @@ class Subtask:
         ack.next_wakeup = min((at for at in wakeups if at is not None), default=None)
         for operator in chain.operators:
             operator.contribute(ack)
-            values = operator.context.metrics.values()
-            if values:
-                ack.metrics[operator.context.uid] = values
+            uid, registry = operator.context.uid, operator.context.metrics
+            if registry.metrics:
+                ack.metrics[uid] = registry.values()
+                ack.counts[uid] = registry.counts()
 
     def _acknowledgement(self, ack: Ack) -> Buffer:
         payload = encode(ack)

@@ -21,10 +21,8 @@ class TimerQueue:
     """The timers of one operator in one time domain."""
 
     def __init__(self, state: SubtaskState, name: str) -> None:
-        self._state = state
         self._table: NestedTable = state.table(name, "timers")
         self._heap: list[int] = []
-        self._generation = -1
 
     def register(self, timestamp: int, key: Any, namespace: Any = None) -> None:
         """Set a timer; setting the same one again does nothing."""
@@ -53,8 +51,6 @@ class TimerQueue:
         return heap[0] if heap else None
 
     def refresh(self) -> None:
-        """Make the heap anew if the table was restored, replayed or taken back."""
-        if self._generation != self._state.generation:
-            self._generation = self._state.generation
-            self._heap = list(self._table.data)
-            heapify(self._heap)
+        """Make the heap anew: the table was restored, replayed or taken back."""
+        self._heap = list(self._table.data)
+        heapify(self._heap)

@@ -5,9 +5,11 @@ Semantics: Flink docs, "Generating Watermarks" (idle channels are left out).
 
 from __future__ import annotations
 
-from millrace.runtime.buffer import MIN_WATERMARK
+from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 
 Channel = tuple[int, int]
+ValveSnapshot = tuple[list[tuple[int, bool]], int]
+"""(watermark, idle) per channel, in order: edges are numbered anew when a program changes."""
 
 
 class WatermarkValve:
@@ -41,26 +43,31 @@ class WatermarkValve:
         """Whether all the channels are idle."""
         return len(self._idle) == len(self._watermarks)
 
+    @property
+    def ended(self) -> bool:
+        """Whether all the channels have ended: an idle one may still go on."""
+        return all(mark == MAX_WATERMARK for mark in self._watermarks.values())
+
     def _let_through(self) -> bool:
         idle = self._idle
         active = [mark for channel, mark in self._watermarks.items() if channel not in idle]
         lowest = min(active, default=MIN_WATERMARK)
-        if lowest <= self.watermark:
+        if lowest <= self.watermark or (lowest == MAX_WATERMARK and not self.ended):
             return False
         self.watermark = lowest
         return True
 
-    def snapshot(self) -> tuple[list[tuple[int, int, int, bool]], int]:
+    def snapshot(self) -> ValveSnapshot:
         """The valve as plain data, part of every checkpoint."""
-        rows = [(*c, mark, c in self._idle) for c, mark in self._watermarks.items()]
+        rows = [(mark, channel in self._idle) for channel, mark in self._watermarks.items()]
         return rows, self.watermark
 
-    def restore(self, snapshot: tuple[list[tuple[int, int, int, bool]], int]) -> None:
-        """Take over what `snapshot` gave, for the channels that still exist."""
+    def restore(self, snapshot: ValveSnapshot) -> None:
+        """Take over what `snapshot` gave; of the channels only if they are as many as then."""
         rows, self.watermark = snapshot
-        for edge, subtask, mark, idle in rows:
-            channel = (edge, subtask)
-            if channel in self._watermarks:
-                self._watermarks[channel] = mark
-                if idle:
-                    self._idle.add(channel)
+        if len(rows) != len(self._watermarks):
+            return
+        for channel, (mark, idle) in zip(list(self._watermarks), rows, strict=True):
+            self._watermarks[channel] = mark
+            if idle:
+                self._idle.add(channel)

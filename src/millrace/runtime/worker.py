@@ -15,17 +15,21 @@ from collections.abc import Iterable, Iterator
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program, Stage
-from millrace.runtime.subtask import Loader, SegmentWriter, Subtask
+from millrace.runtime.subtask import Clock, Loader, SegmentWriter, Subtask
 
 Element = tuple[int, bytes]
 """(partition of the next level, packed buffer)."""
 
 
 class Worker:
-    """The subtasks that live in this process, least recently used first."""
+    """The subtasks that live in this process, least recently used first.
 
-    def __init__(self, name: str = "") -> None:
+    ``source_clock`` is the time that source readers see; None: the machine's.
+    """
+
+    def __init__(self, name: str = "", source_clock: Clock | None = None) -> None:
         self._subtasks: OrderedDict[tuple[str, int, int], Subtask] = OrderedDict()
+        self._source_clock = source_clock
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
     def run_level(
@@ -61,7 +65,8 @@ class Worker:
         key = (program.run_id, stage.id, index)
         subtask = self._subtasks.get(key)
         if subtask is None:
-            subtask = self._subtasks[key] = Subtask(program, stage, index, self._name)
+            subtask = Subtask(program, stage, index, self._name, self._source_clock)
+            self._subtasks[key] = subtask
         self._subtasks.move_to_end(key)
         return subtask
 

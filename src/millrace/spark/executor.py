@@ -17,7 +17,6 @@ from pyspark.errors import PySparkException
 from pyspark.serializers import NoOpSerializer
 from pyspark.util import _load_from_socket
 
-from millrace.common.errors import SerializationError
 from millrace.common.payload import decode, dump_code
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
@@ -57,7 +56,7 @@ class SparkExecutor:
 
     def deploy(self, program: Program) -> None:
         """Ship the program and build what is the same in every epoch."""
-        data = _dump_program(program)
+        data = dump_code(program, lambda: f"job '{program.job_name}'")
         digest = hashlib.sha256(data).hexdigest()
         self._broadcast = self._context.broadcast(data)
         self._group = f"millrace-{program.run_id}"
@@ -195,17 +194,6 @@ class _ShuffleCleaner:
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(5)
-
-
-def _dump_program(program: Program) -> bytes:
-    """Pickle the program; on failure find the operator whose function is to blame."""
-    try:
-        return dump_code(program, lambda: f"job '{program.job_name}'")
-    except SerializationError:
-        for stage in program.stages:
-            for node in stage.nodes:
-                dump_code(node.factory, lambda node=node: f"operator '{node.name}'")  # type: ignore[misc]
-        raise
 
 
 def _ack(element: bytes) -> Ack:

@@ -1,16 +1,15 @@
-"""Making the Spark session that a job runs in, with the settings that matter here."""
+"""Making the Spark application that a job runs in, with the settings that matter here."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from millrace.common.errors import ConfigurationError
+from millrace.spark.gateway import LOG_VARIABLE, ensure_gateway
 
 SETTINGS: dict[str, str] = {
     # halves what a job costs on top of its tasks
@@ -28,70 +27,66 @@ SETTINGS: dict[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.ui.enabled": "false",
     "spark.driver.memory": "1g",
+}
+LOOPBACK: dict[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+"""Where executors are on this machine: independent of its name and networks."""
 TASK_FAILURES = 4
+_ON_THIS_MACHINE = ("local", "spark://127.0.0.1:", "spark://localhost:")
 
 
-def active_session() -> SparkSession | None:
-    """The session of this process, if there is one."""
-    return SparkSession.getActiveSession() or SparkSession._instantiatedSession
+def active_context() -> SparkContext | None:
+    """The application of this process, if there is one."""
+    return SparkContext._active_spark_context
+
+
+def create_context(
+    name: str, parallelism: int, master: str | None = None, extra: Mapping[str, str] | None = None
+) -> SparkContext:
+    """The running application, or a new one: local with ``parallelism`` cores unless told
+    otherwise. No SparkSession is made: that takes seconds, and jobs do not need one.
+
+    ``extra`` are Spark settings of the user; they win. Raises ConfigurationError without Java 17.
+    """
+    running = active_context()
+    if running is not None:
+        return running
+    extra = dict(extra or {})
+    extra["spark.master"] = master or extra.get("spark.master") or local_master(parallelism)
+    settings = spark_settings(extra)
+    ensure_gateway(settings)
+    conf = SparkConf().setAll(list(settings.items())).setAppName(name)
+    context = SparkContext(conf=conf)
+    context.setLogLevel(_log_level())
+    return context
 
 
 def create_session(
     name: str, parallelism: int, master: str | None = None, extra: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The running session, or a new one: local with ``parallelism`` cores unless told otherwise.
+    """The same as `create_context`, for those who also want DataFrames."""
+    return SparkSession(create_context(name, parallelism, master, extra))
 
-    ``extra`` are Spark settings of the user; they win. Raises ConfigurationError without Java 17.
+
+def local_master(parallelism: int | None = None) -> str:
+    """This machine, with so many cores (None: all). Tasks are retried, as on a cluster."""
+    return f"local[{parallelism or '*'},{TASK_FAILURES}]"
+
+
+def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:
+    """All settings of an application, for the JVM as well as for the context.
+
+    Workers get the interpreter of this process.
     """
-    running = active_session()
-    if running is not None:
-        return running
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    extra = dict(extra or {})
-    master = master or extra.pop("spark.master", None)
-    if master is None:
-        # the second number makes local mode retry tasks, as a cluster does
-        master = f"local[{max(1, parallelism)},{TASK_FAILURES}]"
-    _require_java()
-    builder = SparkSession.builder.master(master).appName(name)
-    for key, value in {**SETTINGS, **_log_settings(), **extra}.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel(os.environ.get("MILLRACE_SPARK_LOG_LEVEL", "ERROR"))
-    return session
+    master = extra.get("spark.master") or local_master()
+    here = LOOPBACK if master.startswith(_ON_THIS_MACHINE) else {}
+    return {**SETTINGS, **here, **extra, "spark.master": master}
 
 
-def _log_settings() -> dict[str, str]:
-    path = os.environ.get("MILLRACE_SPARK_LOG4J")
-    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={path}"} if path else {}
-
-
-def _require_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if java is None or not os.path.exists(java):
-        raise ConfigurationError(
-            "Spark needs Java 17 or newer and none was found; install it (Debian: "
-            "apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
-        )
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    version = _major(answer.stderr + answer.stdout)
-    if version is not None and version < 17:
-        raise ConfigurationError(
-            f"Spark needs Java 17 or newer; {java} is Java {version}. Set JAVA_HOME to a newer one"
-        )
-
-
-def _major(text: str) -> int | None:
-    """The major version in what `java -version` prints."""
-    _, quote, rest = text.partition('version "')
-    if not quote:
-        return None
-    first, _, more = rest.partition(".")
-    number = more.partition(".")[0] if first == "1" else first
-    digits = "".join(c for c in number if c.isdigit())
-    return int(digits) if digits else None
+def _log_level() -> str:
+    default = "WARN" if LOG_VARIABLE in os.environ else "ERROR"
+    return os.environ.get("MILLRACE_SPARK_LOG_LEVEL", default)

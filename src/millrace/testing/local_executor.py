@@ -1,21 +1,24 @@
 """An executor in this process: the same subtasks and buffers, no Spark.
 
-It can be told to mix things up as a cluster would: deliver buffers in another order, and let
-several workers take turns.
+It can be told to mix things up as a cluster would: deliver buffers in another order, let several
+workers take turns, and fail.
 """
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable
 
-from millrace.common.payload import decode
+from millrace.common.payload import decode, dump_code
+from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
-from millrace.runtime.worker import Worker
+from millrace.runtime.worker import Element, Worker
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.layer import Layer
+from millrace.testing.faults import Dice, Faults
 
 
 class LocalExecutor:
@@ -24,22 +27,42 @@ class LocalExecutor:
     Args:
         workers: how many workers take turns (each has its own cache of state).
         seed: shuffles who works and the order of buffers; None keeps both straight.
+        faults: what goes wrong, decided by the seed.
+        source_clock: the time that source readers see, ms since the epoch; None: the machine's.
     """
 
-    def __init__(self, workers: int = 1, seed: int | None = None) -> None:
-        self._workers = [Worker(f"local:{index}") for index in range(workers)]
+    def __init__(
+        self,
+        workers: int = 1,
+        seed: int | None = None,
+        faults: Faults | None = None,
+        source_clock: Callable[[], int] | None = None,
+    ) -> None:
+        self._source_clock = source_clock
+        self._workers = [self._worker(index) for index in range(workers)]
         self._random = random.Random(seed) if seed is not None else None
+        self._dice = Dice(faults or Faults(), seed or 0)
         self._program: Program | None = None
         self._attempts = 0
 
+    def _worker(self, index: int) -> Worker:
+        return Worker(f"local:{index}", self._source_clock)
+
     def deploy(self, program: Program) -> None:
-        """Take over the program."""
-        self._program = program
+        """Take over the program, by value as workers get it.
+
+        Raises SerializationError when it cannot be pickled.
+        """
+        self._program = pickle.loads(dump_code(program, lambda: f"job '{program.job_name}'"))
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
-        """Run one epoch."""
+        """Run one epoch. Raises ExecutorError when it is lost to an injected fault."""
         assert self._program is not None
         program = self._program
+        self._dice.begin_epoch(plan.attempt)
+        if self._dice.lose_worker():
+            index = self._dice.choose(len(self._workers))
+            self._workers[index] = self._worker(index)
         waiting: list[list[bytes]] = [[] for _ in range(program.partitions(0))]
         for level in range(program.levels):
             last = level + 1 == program.levels
@@ -47,18 +70,29 @@ class LocalExecutor:
                 [] for _ in range(1 if last else program.partitions(level + 1))
             ]
             for partition, elements in enumerate(waiting):
-                self._run_partition(plan, level, partition, elements, following)
+                for target, element in self._run_partition(plan, level, partition, elements):
+                    following[target].append(element)
             waiting = following
+        if self._dice.lose_epoch():
+            raise ExecutorError("an injected fault lost the epoch's answers")
         return [self._ack(element) for element in waiting[0]]
 
     def _run_partition(
-        self,
-        plan: EpochPlan,
-        level: int,
-        partition: int,
-        elements: list[bytes],
-        following: list[list[bytes]],
-    ) -> None:
+        self, plan: EpochPlan, level: int, partition: int, elements: list[bytes]
+    ) -> list[Element]:
+        made = self._run_task(plan, level, partition, elements)
+        if self._dice.repeat_task():
+            attempts = [made, self._run_task(plan, level, partition, elements)]
+            targets = sorted({target for target, _ in made})
+            chosen = {target: attempts[self._dice.choose(2)] for target in targets}
+            made = [e for target in targets for e in chosen[target] if e[0] == target]
+        if made and self._dice.lose_buffer():
+            del made[self._dice.choose(len(made))]
+        return made
+
+    def _run_task(
+        self, plan: EpochPlan, level: int, partition: int, elements: list[bytes]
+    ) -> list[Element]:
         assert self._program is not None
         self._attempts += 1
         worker = self._workers[0]
@@ -68,8 +102,7 @@ class LocalExecutor:
         made = worker.run_level(
             self._program, level, partition, plan, self._attempts, elements, self._loader(plan)
         )
-        for target, element in made:
-            following[target].append(element)
+        return list(made)
 
     @staticmethod
     def _loader(plan: EpochPlan) -> Callable[[Layer], bytes]:

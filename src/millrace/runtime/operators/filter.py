@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import Any
 
-from millrace.runtime.function_operator import FunctionOperator, as_callable
+from millrace.runtime.function_operator import FunctionOperator, as_callable, last_read
 
 
 class FilterOperator(FunctionOperator):
@@ -16,12 +16,18 @@ class FilterOperator(FunctionOperator):
         self._filter = as_callable(self.function, "filter")
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        function = self._filter
+        function, reading = self._filter, iter(values)
+        try:
+            if timestamps is None:
+                kept = [value for value in reading if function(value)]
+            else:
+                admitted = [bool(function(value)) for value in reading]
+        except Exception:
+            value = last_read(values, reading)  # noqa: F841 (for the description of the failure)
+            raise
         if timestamps is None:
-            kept = [value for value in values if function(value)]
             if kept:
                 self.output.emit(kept, None)
             return
-        admitted = [bool(function(value)) for value in values]
         if any(admitted):
             self.output.emit(list(compress(values, admitted)), list(compress(timestamps, admitted)))

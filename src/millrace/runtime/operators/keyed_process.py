@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.common.functions import KeyedProcessFunction
 from millrace.common.time_domain import TimeDomain
 from millrace.common.timer_service import TimerService
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.keyed_state import CurrentKey, KeyedStates
 from millrace.runtime.timers import TimerQueue
@@ -75,9 +76,11 @@ class KeyedProcessOperator(FunctionOperator):
         self._context = _Context(_Timers(self), self.current)
         self.open_function(KeyedStates(state, uid, self.current))
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def restore(self) -> None:
         self.event_timers.refresh()
         self.processing_timers.refresh()
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
         self._fire(self.processing_timers, now, TimeDomain.PROCESSING_TIME)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -85,14 +88,22 @@ class KeyedProcessOperator(FunctionOperator):
             self._process_timed(values, timestamps)
             return
         current, context = self.current, self._context
+        shared = current.shared
         context.time = None
         function = self.function.process_element
         results: list[Any] = []
         extend = results.extend
         for current.key, value in zip(self._keys_of(values), values, strict=True):
             produced = function(value, context)
-            if produced is not None:
-                extend(produced)
+            if produced is None:
+                continue
+            if shared:
+                extend(map(detached, produced))
+                continue
+            extend(produced)
+            if current.shared:  # as of this record
+                shared = True
+                results[:] = map(detached, results)
         self.emit_results(results, None)
 
     def _process_timed(self, values: list[Any], timestamps: list[int]) -> None:
@@ -104,9 +115,16 @@ class KeyedProcessOperator(FunctionOperator):
         for current.key, value, context.time in zip(keys, values, timestamps, strict=True):
             produced = function(value, context)
             if produced is not None:
-                results.extend(produced)
+                self._take(produced, results)
                 times.extend([context.time] * (len(results) - len(times)))
         self.emit_results(results, times)
+
+    def _take(self, produced: Iterable[Any], results: list[Any]) -> None:
+        """Add what a call produced; copies of objects that are in state too."""
+        shared = self.current.shared
+        results.extend(map(detached, produced) if shared else produced)
+        if self.current.shared and not shared:  # as of this call
+            results[:] = map(detached, results)
 
     def process_watermark(self, timestamp: int) -> None:
         self.watermark = timestamp
@@ -127,7 +145,7 @@ class KeyedProcessOperator(FunctionOperator):
             context.time = timestamp
             produced = self.function.on_timer(timestamp, context)
             if produced is not None:
-                results.extend(produced)
+                self._take(produced, results)
                 times.extend([timestamp] * (len(results) - len(times)))
 
         queue.fire(until, on_timer)

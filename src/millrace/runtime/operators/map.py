@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.runtime.function_operator import FunctionOperator, as_callable
+from millrace.runtime.function_operator import FunctionOperator, as_callable, last_read
 
 
 class MapOperator(FunctionOperator):
@@ -15,5 +15,10 @@ class MapOperator(FunctionOperator):
         self._map = as_callable(self.function, "map")
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        function = self._map
-        self.output.emit([function(value) for value in values], timestamps)
+        function, reading = self._map, iter(values)
+        try:
+            mapped = [function(value) for value in reading]
+        except Exception:
+            value = last_read(values, reading)  # noqa: F841 (for the description of the failure)
+            raise
+        self.output.emit(mapped, timestamps)

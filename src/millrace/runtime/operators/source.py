@@ -51,6 +51,7 @@ class SourceOperator(Operator):
     def open(self) -> None:
         self._active: dict[str, _ActiveSplit] = {}
         self._kept = self.context.state.operator_table()
+        self._watermark_key = f"{self.context.uid}/@watermark"
         self._reader_context = ReaderContext(
             self.context.subtask_index, self.context.parallelism, self.source_clock
         )
@@ -59,9 +60,17 @@ class SourceOperator(Operator):
         self.poll_interval = 100
         self.records = 0
 
+    def restore(self) -> None:
+        for split_id in list(self._active):
+            self._drop(split_id)
+        self.watermark = self._kept.data.get(self._watermark_key, MIN_WATERMARK)
+
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._now = now
         self.records = 0
+
+    def idle_after(self, idle: bool) -> bool:
+        return self.idle
 
     def assign(self, plans: list[SplitPlan]) -> None:
         """Take over the splits of this epoch; keep open readers where the position fits."""
@@ -79,7 +88,7 @@ class SourceOperator(Operator):
         split_id = plan.split.split_id
         self._drop(split_id)
         reader = self._source.create_reader(plan.split, plan.position, self._reader_context)
-        tracker = WatermarkTracker(self._strategy)
+        tracker = WatermarkTracker(self._strategy, self.context.batch_mode)
         kept = self._kept.data.get(self._key(split_id))
         if kept is not None:
             tracker.restore(kept)
@@ -121,7 +130,7 @@ class SourceOperator(Operator):
     ) -> None:
         times = split.tracker.timestamps(values, timestamps)
         start = 0
-        for end, _ in split.tracker.pieces(values, times, self._now):
+        for end in split.tracker.pieces(values, times, self._now):
             if start < end:
                 whole = start == 0 and end == len(values)
                 piece = values if whole else values[start:end]
@@ -164,6 +173,8 @@ class SourceOperator(Operator):
             self._progress.append(self._note(split))
             if split.finished:
                 self._drop(split.split_id)
+        if self._kept.data.get(self._watermark_key, MIN_WATERMARK) != self.watermark:
+            self._kept.put(self._watermark_key, self.watermark)
 
     def _note(self, split: _ActiveSplit) -> SplitProgress:
         split.position = split.reader.position()

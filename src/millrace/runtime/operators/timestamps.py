@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.common.watermark_generator import BoundedOutOfOrdernessGenerator, WatermarkGenerator
@@ -33,10 +33,14 @@ class _Emitted:
 
 
 class WatermarkTracker:
-    """One generator at work: for one split of a source, or for one subtask in mid-stream."""
+    """One generator at work: for one split of a source, or for one subtask in mid-stream.
 
-    def __init__(self, strategy: WatermarkStrategy[Any]) -> None:
-        supplier = strategy.generator_supplier
+    In batch mode there is none: nothing is late, event time ends with the input (Flink docs,
+    "Execution Mode").
+    """
+
+    def __init__(self, strategy: WatermarkStrategy[Any], batch_mode: bool = False) -> None:
+        supplier = None if batch_mode else strategy.generator_supplier
         self._generator: WatermarkGenerator[Any] | None = supplier() if supplier else None
         self._assign = _assigner(strategy)
         self._idle_timeout = strategy.idle_timeout_ms
@@ -54,36 +58,38 @@ class WatermarkTracker:
 
     def pieces(
         self, values: list[Any], timestamps: list[int] | None, now: int
-    ) -> list[tuple[int, int]]:
-        """Note a batch; returns (end of piece, watermark after it) per piece of the batch.
+    ) -> Iterator[int]:
+        """Note a batch piece by piece: yields the end of each piece, with `watermark` as it is
+        behind that piece and not yet further.
 
         A generator that emits on events cuts the batch after each event that moved the watermark.
         """
         self._last_record = now
         end = len(values)
         if self._generator is None:
-            return [(end, MIN_WATERMARK)]
-        if isinstance(self._generator, BoundedOutOfOrdernessGenerator) and timestamps is not None:
+            yield end
+        elif isinstance(self._generator, BoundedOutOfOrdernessGenerator) and timestamps is not None:
             self._generator.on_batch(timestamps)
             self._generator.on_periodic_emit(self._emitted)
-            return [(end, self._emitted.watermark)]
-        return self._event_by_event(values, timestamps)
+            yield end
+        else:
+            yield from self._event_by_event(self._generator, values, timestamps)
 
     def _event_by_event(
-        self, values: list[Any], timestamps: list[int] | None
-    ) -> list[tuple[int, int]]:
-        assert self._generator is not None
+        self,
+        generator: WatermarkGenerator[Any],
+        values: list[Any],
+        timestamps: list[int] | None,
+    ) -> Iterator[int]:
         emitted = self._emitted
-        pieces: list[tuple[int, int]] = []
         for index, value in enumerate(values):
             before = emitted.watermark
             time = NO_TIMESTAMP if timestamps is None else timestamps[index]
-            self._generator.on_event(value, time, emitted)
+            generator.on_event(value, time, emitted)
             if emitted.watermark > before:
-                pieces.append((index + 1, emitted.watermark))
-        self._generator.on_periodic_emit(emitted)
-        pieces.append((len(values), emitted.watermark))
-        return pieces
+                yield index + 1
+        generator.on_periodic_emit(emitted)
+        yield len(values)
 
     def tick(self, now: int) -> None:
         """An epoch ends: a generator may emit by the clock."""
@@ -133,32 +139,38 @@ class TimestampsOperator(Operator):
         self._strategy = strategy
 
     def open(self) -> None:
-        self._tracker = WatermarkTracker(self._strategy)
         self._kept = self.context.state.operator_table()
         self._key = f"{self.context.uid}/@watermark"
-        self._generation = -1
         self._now = 0
+
+    def restore(self) -> None:
+        self._tracker = WatermarkTracker(self._strategy, self.context.batch_mode)
+        kept = self._kept.data.get(self._key)
+        if kept is not None:
+            self._tracker.restore(kept)
+        self.watermark = self._tracker.watermark
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._now = now
-        if self._generation != self.context.state.generation:
-            self._generation = self.context.state.generation
-            kept = self._kept.data.get(self._key)
-            if kept is not None:
-                self._tracker.restore(kept)
-                self.watermark = kept[0]
+
+    def idle_after(self, idle: bool) -> bool:
+        return idle or self._tracker.idle(self._now)
+
+    def next_wakeup(self) -> int | None:
+        idle_at = self._tracker.idle_at()
+        return idle_at if idle_at is not None and idle_at > self._now else None
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         times = self._tracker.timestamps(values, timestamps)
         start = 0
-        for end, watermark in self._tracker.pieces(values, times, self._now):
+        for end in self._tracker.pieces(values, times, self._now):
             if start < end:
                 whole = start == 0 and end == len(values)
                 piece = values if whole else values[start:end]
                 piece_times = times if whole or times is None else times[start:end]
                 self.output.emit(piece, piece_times)
                 start = end
-            self._advance(watermark)
+            self._advance(self._tracker.watermark)
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp == MAX_WATERMARK:

@@ -25,6 +25,7 @@ from millrace.common.runtime_context import RuntimeContext
 from millrace.common.window import TimeWindow, TumblingEventTimeWindows, WindowAssigner
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.output import Output
 from millrace.runtime.runtime_context import StreamRuntimeContext
@@ -129,11 +130,9 @@ class WindowOperator(FunctionOperator):
                 function.open(self.runtime_context)
         self._context = _Context(self, self.current)
         self._ends: list[tuple[int, Pane]] = []
-        self._generation = -1
         self._epoch = 0
-        self.late_dropped = 0
         self._add, self._create = self._accumulation()
-        self.context.metrics.metrics["numLateRecordsDropped"] = lambda: self.late_dropped
+        self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")
 
     def close(self) -> None:
         for function in self._logic.functions():
@@ -141,12 +140,12 @@ class WindowOperator(FunctionOperator):
                 with suppress(Exception):
                     function.close()
 
+    def restore(self) -> None:
+        self._ends = [(pane[1] - 1, pane) for pane in self._table.data]
+        heapify(self._ends)
+
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._epoch = epoch
-        if self._generation != self.context.state.generation:
-            self._generation = self.context.state.generation
-            self._ends = [(pane[1] - 1, pane) for pane in self._table.data]
-            heapify(self._ends)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         if timestamps is None:
@@ -308,7 +307,7 @@ class WindowOperator(FunctionOperator):
 
     def _emit_late(self, late: list[int], values: list[Any], timestamps: list[int]) -> None:
         if self._late_tag is None:
-            self.late_dropped += len(late)
+            self._late_dropped.inc(len(late))
             return
         side = self.side_output(self._late_tag)
         side.emit([values[i] for i in late], [timestamps[i] for i in late])

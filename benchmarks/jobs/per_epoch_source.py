@@ -1,0 +1,77 @@
+"""A source that gives every epoch the same number of records, as soon as the epoch begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.source import (
+    ReaderContext,
+    Records,
+    Source,
+    SourceReader,
+    SourceSplit,
+    SplitEnumerator,
+    StaticEnumerator,
+)
+
+
+@dataclass(frozen=True)
+class Lane(SourceSplit):
+    """Every ``lanes``-th number, beginning at ``first``."""
+
+    first: int
+    lanes: int
+
+
+@dataclass(frozen=True)
+class PerEpochSource(Source[int]):
+    """The numbers from 0 on: ``burst`` of them as fast as epochs take them, then ``per_epoch`` in
+    each of ``epochs`` epochs, over ``lanes`` subtasks together."""
+
+    burst: int
+    per_epoch: int
+    epochs: int
+    lanes: int = 2
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return StaticEnumerator([Lane(f"lane-{i}", i, self.lanes) for i in range(self.lanes)])
+
+    def create_reader(self, split: Lane, position: Any, context: ReaderContext) -> _Reader:
+        burst, share = self.burst // self.lanes, self.per_epoch // self.lanes
+        return _Reader(split, position or 0, burst, share, burst + share * self.epochs)
+
+
+class _Reader(SourceReader[int]):
+    def __init__(self, split: Lane, position: int, burst: int, share: int, end: int) -> None:
+        self._split = split
+        self._next = position
+        self._burst = burst
+        self._share = share
+        self._end = end
+        self._pause = False
+
+    def read(self, max_records: int) -> Records[int]:
+        """An empty answer ends the epoch's reading; the next question comes with the next epoch."""
+        if self._pause:
+            self._pause = False
+            return Records([])
+        start, self._next = self._next, self._next + min(max_records, self._left())
+        self._pause = self._next >= self._burst and self._left() == self._share
+        first, lanes = self._split.first, self._split.lanes
+        return Records(list(range(first + start * lanes, first + self._next * lanes, lanes)))
+
+    def _left(self) -> int:
+        """Records until the burst or the epoch's share is complete."""
+        if self._next < self._burst:
+            return self._burst - self._next
+        return self._share - (self._next - self._burst) % self._share
+
+    def position(self) -> int:
+        return self._next
+
+    def finished(self) -> bool:
+        return self._next >= self._end
+
+    def next_wakeup(self, now: int) -> int | None:
+        return now

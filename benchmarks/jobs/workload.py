@@ -1,0 +1,206 @@
+"""Our side of the throughput workloads: one workload, one size per process.
+
+    python workload.py WORKLOAD N --checkpoint-dir DIR [--check]
+
+The workloads are defined in ``benchmarks/workloads.md``. Checkpoints every epoch, durably. Prints
+one JSON line; ``seconds`` is the time ``execute`` takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from discarding_sink import DiscardingSink
+
+from millrace.common import Configuration, Time, Types, WatermarkStrategy
+from millrace.common.watermark_strategy import TimestampAssigner
+from millrace.connectors import NumberSequenceSource
+from millrace.datastream import (
+    AggregateFunction,
+    DataStream,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
+from millrace.datastream.state import ValueStateDescriptor
+from millrace.datastream.window import TumblingEventTimeWindows
+
+PARALLELISM = 2
+PRIME = 2_654_435_761
+COUNT_KEYS = 100_000
+WINDOW_KEYS = 10_000
+WORDS_PER_LINE = 8
+LINES = tuple(
+    " ".join(f"word{(line * WORDS_PER_LINE + j) * 7919 % 1000:03d}" for j in range(WORDS_PER_LINE))
+    for line in range(1000)
+)
+
+
+def environment(checkpoint_dir: str) -> StreamExecutionEnvironment:
+    config = Configuration()
+    config.set_string("execution.checkpointing.dir", checkpoint_dir)
+    config.set_string("execution.checkpointing.interval", "0 ms")
+    env = StreamExecutionEnvironment.get_execution_environment(config)
+    return env.set_parallelism(PARALLELISM)
+
+
+def numbers(
+    env: StreamExecutionEnvironment, n: int, strategy: WatermarkStrategy[int] | None = None
+) -> DataStream[int]:
+    """0 .. n-1: subtask 0 the first half, subtask 1 the second, each in order."""
+    source = NumberSequenceSource(0, n - 1, splits=PARALLELISM)
+    return env.from_source(source, strategy or WatermarkStrategy.no_watermarks(), "numbers")
+
+
+class CountPerKey(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(
+        self, value: int, ctx: KeyedProcessFunction.Context
+    ) -> Iterator[tuple[int, int]]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield ctx.get_current_key(), count
+
+
+def keyed_count(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    return numbers(env, n).key_by(lambda i: i * PRIME % COUNT_KEYS).process(CountPerKey())
+
+
+def expected_keyed_count(n: int) -> Counter[Any]:
+    totals = Counter(i * PRIME % COUNT_KEYS for i in range(n))
+    return Counter((key, seen + 1) for key, total in totals.items() for seen in range(total))
+
+
+def words(i: int) -> Iterator[tuple[str, int]]:
+    for word in LINES[i % len(LINES)].split():
+        yield word, 1
+
+
+def word_count(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    keyed = numbers(env, n).flat_map(words).key_by(lambda pair: pair[0])
+    return keyed.reduce(lambda a, b: (a[0], a[1] + b[1]))
+
+
+def expected_word_count(n: int) -> Counter[Any]:
+    totals = Counter(word for i in range(n) for word, _ in words(i))
+    return Counter((word, seen + 1) for word, total in totals.items() for seen in range(total))
+
+
+class CountAndSum(AggregateFunction):
+    def create_accumulator(self) -> tuple[int, int]:
+        return 0, 0
+
+    def add(self, value: int, accumulator: tuple[int, int]) -> tuple[int, int]:
+        return accumulator[0] + 1, accumulator[1] + value % 1000
+
+    def get_result(self, accumulator: tuple[int, int]) -> tuple[int, int]:
+        return accumulator
+
+    def merge(self, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+        return a[0] + b[0], a[1] + b[1]
+
+
+class HalfClock(TimestampAssigner):
+    """50 records a millisecond in each half of the sequence, so both readers keep in step."""
+
+    def __init__(self, n: int) -> None:
+        self.half = n // 2
+
+    def extract_timestamp(self, value: int, record_timestamp: int) -> int:
+        return value % self.half // 50
+
+
+def tumbling_window(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(HalfClock(n))
+    keyed = numbers(env, n, strategy).key_by(lambda i: i * PRIME % WINDOW_KEYS)
+    return keyed.window(TumblingEventTimeWindows.of(Time.seconds(1))).aggregate(CountAndSum())
+
+
+def expected_tumbling_window(n: int) -> Counter[Any]:
+    windows: dict[tuple[int, int], tuple[int, int]] = {}
+    for i in range(n):
+        window = (i * PRIME % WINDOW_KEYS, i % (n // 2) // 50 // 1000)
+        count, total = windows.get(window, (0, 0))
+        windows[window] = count + 1, total + i % 1000
+    return Counter(windows.values())
+
+
+def map_filter(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    return (
+        numbers(env, n)
+        .map(lambda i: i * 3 + 1)
+        .filter(lambda i: i % 10 != 0)
+        .map(lambda i: i ^ 0x5555)
+        .map(lambda i: i - 7)
+        .filter(lambda i: i % 4 != 0)
+        .map(lambda i: i // 2)
+    )
+
+
+def expected_map_filter(n: int) -> Counter[Any]:
+    tripled = (i * 3 + 1 for i in range(n))
+    mixed = ((i ^ 0x5555) - 7 for i in tripled if i % 10 != 0)
+    return Counter(i // 2 for i in mixed if i % 4 != 0)
+
+
+Workload = Callable[[StreamExecutionEnvironment, int], DataStream[Any]]
+WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
+    "keyed_count": (keyed_count, expected_keyed_count, 1),
+    "word_count": (word_count, expected_word_count, WORDS_PER_LINE),
+    "tumbling_window": (tumbling_window, expected_tumbling_window, 1),
+    "map_filter": (map_filter, expected_map_filter, 1),
+}
+
+
+def check(stream: DataStream[Any], expected: Counter[Any]) -> int:
+    with stream.execute_and_collect() as results:
+        seen = Counter(results)
+    if seen != expected:
+        missing, extra = list((expected - seen).items()), list((seen - expected).items())
+        raise SystemExit(f"wrong results: missing {missing[:5]}, not expected {extra[:5]}")
+    return sum(seen.values())
+
+
+def timed(env: StreamExecutionEnvironment, stream: DataStream[Any]) -> dict[str, Any]:
+    """``epochs``: accepted, each with its checkpoint; ``span``: from the first one's end on."""
+    ends: list[float] = []
+    env.launcher.listeners.append(lambda progress: ends.append(time.perf_counter()))
+    stream.sink_to(DiscardingSink())
+    start = time.perf_counter()
+    env.execute()
+    seconds = time.perf_counter() - start
+    return {"seconds": round(seconds, 3), "epochs": len(ends), "span": round(ends[-1] - ends[0], 3)}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workload", choices=WORKLOADS)
+    parser.add_argument("n", type=int)
+    parser.add_argument("--checkpoint-dir", required=True)
+    parser.add_argument("--check", action="store_true", help="compare the results, do not time")
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments()
+    build, expected, records_per_number = WORKLOADS[args.workload]
+    env = environment(args.checkpoint_dir)
+    stream = build(env, args.n)
+    report: dict[str, Any] = {"workload": args.workload, "mode": "millrace", "n": args.n}
+    if args.check:
+        report["checked"] = check(stream, expected(args.n))
+    else:
+        report |= timed(env, stream)
+    report["records"] = args.n * records_per_number
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

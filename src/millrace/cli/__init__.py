@@ -1,0 +1,1 @@
+"""How people run jobs: the ``millrace`` command."""

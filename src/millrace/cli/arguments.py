@@ -1,0 +1,181 @@
+"""What can be said to ``millrace run``, and whether it makes sense."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from millrace import __version__
+from millrace.common import options
+from millrace.common.configuration import FREE_PREFIXES, OPTIONS, Configuration
+from millrace.common.errors import ConfigurationError, MillraceError
+
+EPILOG = """\
+exit codes: 0 the job finished or was stopped as asked, 1 it failed, 2 wrong usage,
+130 it was interrupted at once (second Ctrl-C)"""
+
+
+class UsageError(MillraceError):
+    """The command line cannot be carried out as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunArguments:
+    """A command line of ``millrace run``."""
+
+    job: Path
+    job_arguments: tuple[str, ...] = ()
+    settings: Configuration = field(default_factory=Configuration)
+    """What goes over the settings of the program."""
+    resume: bool = False
+    py_files: tuple[Path, ...] = ()
+    progress: bool | None = None
+    """None: if there is a terminal to show it on."""
+    argv: tuple[str, ...] = ()
+
+    @property
+    def master(self) -> str | None:
+        """The Spark master, None: this machine."""
+        return self.settings.get_string("spark.master")
+
+    def resume_command(self) -> str:
+        """What to type to go on with the job."""
+        words = self.argv if self.resume else (self.argv[0], "--resume", *self.argv[1:])
+        return shlex.join(("millrace", *words))
+
+
+def parse_arguments(argv: Sequence[str]) -> RunArguments:
+    """The arguments of ``millrace`` without its own name.
+
+    Raises:
+        UsageError: a file is missing, or a setting is unknown or wrong.
+        SystemExit: as argparse does, with 2 for wrong options and 0 for ``--help``.
+    """
+    named = _parser().parse_args(argv)
+    if not named.job.is_file():
+        raise UsageError(f"there is no job file {named.job}")
+    return RunArguments(
+        job=named.job,
+        job_arguments=tuple(named.arguments),
+        settings=_settings(named),
+        resume=named.resume,
+        py_files=tuple(_existing(path) for path in named.py_files),
+        progress=named.progress,
+        argv=tuple(argv),
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="millrace", description="Event streams with state and event time, on Apache Spark."
+    )
+    parser.add_argument("--version", action="version", version=f"millrace {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_run(
+        commands.add_parser(
+            "run",
+            help="run a job file",
+            description="Run a job file on local Spark or on a cluster.",
+            epilog=EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+    )
+    return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--master", metavar="URL", help="Spark master, such as spark://host:7077 (default: local)"
+    )
+    run.add_argument(
+        "--parallelism", metavar="N", help="parallelism of operators that set none (default: 1)"
+    )
+    run.add_argument(
+        "--checkpoint-dir",
+        metavar="D",
+        help="where jobs keep their checkpoints (default: under your state directory)",
+    )
+    run.add_argument(
+        "--checkpoint-interval",
+        metavar="X",
+        help="time between checkpoints, such as '10 s'; 0: one after every epoch (default: 1 s)",
+    )
+    run.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the newest checkpoint; without one, start afresh",
+    )
+    run.add_argument(
+        "--py-files",
+        metavar="A,B",
+        type=_files,
+        default=[],
+        help="modules (.py) and archives (.zip, .egg, .whl) that the job's workers import",
+    )
+    run.add_argument(
+        "--conf",
+        metavar="K=V",
+        action="append",
+        type=_pair,
+        default=[],
+        help="a setting of millrace or, if it begins with 'spark.', of Spark; may be repeated",
+    )
+    run.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="show how far the job is (default: if standard error is a terminal)",
+    )
+    run.add_argument("job", type=Path, metavar="job.py", help="the job file")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
+
+
+def _files(text: str) -> list[Path]:
+    return [Path(part) for part in text.split(",") if part]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form key=value")
+    return key.strip(), value
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise UsageError(f"--py-files names {path}, which does not exist")
+    if path.suffix not in {".py", ".zip", ".egg", ".whl"}:
+        raise UsageError(f"--py-files takes .py, .zip, .egg and .whl files, not {path}")
+    return path
+
+
+def _settings(named: argparse.Namespace) -> Configuration:
+    values = dict(named.conf)
+    given = {
+        "spark.master": named.master,
+        options.PARALLELISM.key: named.parallelism,
+        options.CHECKPOINTING_DIR.key: named.checkpoint_dir,
+        options.CHECKPOINTING_INTERVAL.key: named.checkpoint_interval,
+    }
+    values.update({key: value for key, value in given.items() if value is not None})
+    settings = Configuration(values)
+    try:
+        settings.validate()
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from None
+    for key in values:
+        _require_known(key)
+    return settings
+
+
+def _require_known(key: str) -> None:
+    # A configuration made in a program may carry foreign keys; on a command line nobody reads them.
+    if key in OPTIONS or key.startswith(FREE_PREFIXES):
+        return
+    nearest = get_close_matches(key, OPTIONS, n=1)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else "see docs/configuration.md"
+    raise UsageError(f"unknown configuration key {key!r}: {hint}")

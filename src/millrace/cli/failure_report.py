@@ -1,0 +1,66 @@
+"""What a person is told when a job file fails; all the rest is in the log."""
+
+from __future__ import annotations
+
+import os
+import traceback
+
+import millrace
+from millrace.common.errors import MillraceError, UserFunctionError
+
+_OURS = os.path.dirname(os.path.abspath(millrace.__file__)) + os.sep
+_SPARKS = (f"{os.sep}pyspark{os.sep}", f"{os.sep}py4j{os.sep}")
+
+
+def failure_report(error: BaseException) -> str:
+    """The error as its cause wants to be told: of a user function, the operator, the record and
+    the traceback; of a wrong program, the line to change; else the traceback in the job file."""
+    if isinstance(error, UserFunctionError):
+        return _user_function(error)
+    if isinstance(error, MillraceError):
+        return f"{_place(error)}{error}\n"
+    return _traceback(error)
+
+
+def _user_function(error: UserFunctionError) -> str:
+    record = "" if error.record is None else f"  record: {error.record}\n"
+    return (
+        f"a function of operator '{error.operator}' failed\n{record}\n"
+        f"{error.user_traceback.rstrip()}\n"
+    )
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of the user's own code."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if _is_users(frame) and not frame.filename.startswith("<")
+    ]
+    return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
+
+
+def _is_users(frame: traceback.FrameSummary) -> bool:
+    name = frame.filename
+    return not name.startswith(_OURS) and not any(part in name for part in _SPARKS)
+
+
+def _traceback(error: BaseException) -> str:
+    report = traceback.TracebackException.from_exception(error)
+    report.stack = traceback.StackSummary.from_list([f for f in report.stack if _is_users(f)])
+    if not _from_spark(error):
+        return "".join(report.format())
+    # Spark's message carries the whole Java stack trace behind its first line.
+    kind = type(error).__name__
+    first = str(error).strip().partition("\n")[0]
+    stack = "".join(report.stack.format())
+    return f"Traceback (most recent call last):\n{stack}{kind}: {first}\n"
+
+
+def _from_spark(error: BaseException | None) -> bool:
+    """Whether the error, or one that led to it, comes from Spark."""
+    while error is not None:
+        if type(error).__module__.partition(".")[0] in {"py4j", "pyspark"}:
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,56 @@
+"""How the modules beside a job file, and those of ``--py-files``, are found by its workers."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+
+def is_local(master: str | None) -> bool:
+    """Whether all workers are children of this process."""
+    return master is None or master == "local" or master.startswith("local[")
+
+
+def add_import_paths(job: Path, py_files: Sequence[Path]) -> list[str]:
+    """Let this process import what lies beside the job file and in ``py_files``; returns the
+    entries that ``sys.path`` got."""
+    paths = [job.resolve().parent, *map(_entry, py_files)]
+    entries = list(dict.fromkeys(map(str, paths)))
+    sys.path[:0] = entries
+    return entries
+
+
+def inherit_import_paths(entries: Sequence[str]) -> None:
+    """Let the processes started from now on import from ``entries``, too."""
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([*entries, *([inherited] if inherited else [])])
+
+
+def _entry(py_file: Path) -> Path:
+    resolved = py_file.resolve()
+    return resolved.parent if resolved.suffix == ".py" else resolved
+
+
+def archive_siblings(job: Path, archive: Path) -> bool:
+    """Put the modules and packages beside the job file into a zip file; False if there are none.
+
+    Only ``.py`` files: data belongs into an archive of ``--py-files``.
+    """
+    directory = job.resolve().parent
+    modules = [path for path in sibling_modules(directory) if path != job.resolve()]
+    if not modules:
+        return False
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+        for module in modules:
+            out.write(module, module.relative_to(directory))
+    return True
+
+
+def sibling_modules(directory: Path) -> Iterator[Path]:
+    """The ``.py`` files of a directory and of the packages in it."""
+    yield from sorted(directory.glob("*.py"))
+    for package in sorted(directory.glob("*/__init__.py")):
+        yield from sorted(package.parent.rglob("*.py"))

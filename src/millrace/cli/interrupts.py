@@ -1,0 +1,79 @@
+"""Ctrl-C and SIGTERM: stop between epochs when asked once, at once when asked twice."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Thread
+from types import FrameType
+from typing import Any
+
+from millrace.cli.terminal import Terminal
+from millrace.engine.job_client import JobClient
+
+
+class Interrupts:
+    """Knows the running jobs and turns signals into requests to them.
+
+    The handler itself does almost nothing: it interrupts the main thread anywhere, even inside
+    of a lock, so all else is done in threads of their own.
+    """
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._clients: list[JobClient] = []
+        self.stopping = False
+        """The jobs were asked to end after their epoch."""
+        self.cancelling = False
+        """The jobs were asked to end at once."""
+
+    def watch(self, client: JobClient) -> None:
+        """A job that signals are meant for, from now to its end."""
+        self._clients.append(client)
+
+    def running(self) -> list[JobClient]:
+        """The jobs that have not ended."""
+        return [c for c in self._clients if not c.get_job_status().is_globally_terminal_state()]
+
+    def newest_checkpoint(self) -> int | None:
+        """That of the job which began last."""
+        return self._clients[-1].progress().checkpoint if self._clients else None
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Handle the signals of this process in the meantime."""
+        before = {
+            number: signal.signal(number, self._on_signal)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        clients = self.running()
+        if not clients or self.cancelling:
+            raise KeyboardInterrupt
+        if not self.stopping:
+            self.stopping = True
+            _in_thread(self._stop, clients)
+        elif number == signal.SIGINT:
+            self.cancelling = True
+            _in_thread(self._cancel, clients)
+
+    def _stop(self, clients: Sequence[JobClient]) -> None:
+        self._terminal.say("stopping after this epoch (Ctrl-C again: at once)")
+        for client in clients:
+            client.stop()
+
+    def _cancel(self, clients: Sequence[JobClient]) -> None:
+        self._terminal.say("stopping at once")
+        for client in clients:
+            client.cancel()
+
+
+def _in_thread(target: Callable[..., Any], clients: Sequence[JobClient]) -> None:
+    Thread(target=target, args=(clients,), name="millrace-interrupt", daemon=True).start()

@@ -1,0 +1,83 @@
+"""What ``millrace run`` adds to the running of a job: checkpoints, progress, interrupts."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millrace.cli.arguments import RunArguments
+from millrace.cli.interrupts import Interrupts
+from millrace.cli.progress_line import ProgressLine
+from millrace.cli.terminal import Terminal
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.common.job import JobExecutionResult
+from millrace.common.restart_strategy import RestartStrategyConfiguration
+from millrace.datastream.job_launcher import Handlers, JobLauncher
+from millrace.engine.job_client import JobClient
+from millrace.engine.job_identity import job_id_of
+from millrace.plan.transformation import Transformation
+from millrace.state.checkpoint.directory import complete_checkpoints
+
+
+@dataclass
+class CommandLineLauncher(JobLauncher):
+    """Launches the jobs of a job file."""
+
+    terminal: Terminal = field(default_factory=Terminal)
+    interrupts: Interrupts = field(default_factory=lambda: Interrupts(Terminal()))
+    arguments: RunArguments = field(default_factory=lambda: RunArguments(Path("job.py")))
+    _names: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.run = self._run_job
+
+    def client(
+        self,
+        sinks: Sequence[Transformation],
+        handlers: Handlers,
+        configuration: Configuration,
+        name: str,
+        restart: RestartStrategyConfiguration,
+    ) -> JobClient:
+        """A client of the next job; the terminal is told about its checkpoints."""
+        name = self._unique(name)
+        self.listeners = [ProgressLine(self.terminal)] if self._shows_progress() else []
+        client = super().client(sinks, handlers, configuration, name, restart)
+        directory = configuration.get(options.CHECKPOINTING_DIR)
+        if directory is not None:
+            self._announce(name, os.path.join(directory, job_id_of(name)))
+        client.when_done(self.terminal.clear)
+        self.interrupts.watch(client)
+        return client
+
+    def _unique(self, name: str) -> str:
+        """Jobs of one file must not take each other's checkpoints for their own."""
+        self._names[name] += 1
+        count = self._names[name]
+        return name if count == 1 else f"{name} ({count})"
+
+    def _shows_progress(self) -> bool:
+        asked = self.arguments.progress
+        return self.terminal.interactive if asked is None else asked
+
+    def _announce(self, name: str, job_dir: str) -> None:
+        self.terminal.say(f"job '{name}' keeps its checkpoints in {job_dir}")
+        present = complete_checkpoints(job_dir)
+        if self.resume and present:
+            self.terminal.say(f"resuming from checkpoint {present[-1]}")
+        elif self.resume:
+            self.terminal.say("there is no checkpoint to resume from: the job starts afresh")
+        elif present:
+            self.terminal.say(
+                f"the job starts afresh, though there is checkpoint {present[-1]}; "
+                f"to go on from it: {self.arguments.resume_command()}"
+            )
+
+    def _run_job(self, client: JobClient) -> JobExecutionResult:
+        # in a thread of its own, so that a signal never interrupts the engine
+        client.start()
+        return client.result()

@@ -1,0 +1,79 @@
+"""How far a job is, in one line."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from millrace.cli.terminal import Terminal
+from millrace.engine.progress import Progress
+
+SCREEN_INTERVAL = 0.1
+"""Seconds between two changes of the live line."""
+LINE_INTERVAL = 5.0
+"""Seconds between two lines where there is no terminal."""
+RATE_WINDOW = 5.0
+"""Seconds over which the rate is taken."""
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+class ProgressLine:
+    """Listens to a job: a live line on a terminal, else a plain line every few seconds."""
+
+    def __init__(self, terminal: Terminal, clock: Callable[[], float] = time.monotonic) -> None:
+        self._terminal = terminal
+        self._clock = clock
+        self._interval = SCREEN_INTERVAL if terminal.interactive else LINE_INTERVAL
+        self._shown = clock()
+        self._history: deque[tuple[float, int]] = deque()
+
+    def __call__(self, progress: Progress) -> None:
+        """An epoch was accepted."""
+        now = self._clock()
+        if not self._history:
+            self._history.append((now - progress.epoch_ms / 1000, 0))
+        rate = self._rate(now, progress.records)
+        if now - self._shown < self._interval:
+            return
+        self._shown = now
+        line = describe(progress, rate)
+        if self._terminal.interactive:
+            self._terminal.show(line)
+        else:
+            self._terminal.say(line)
+
+    def _rate(self, now: float, records: int) -> float:
+        history = self._history
+        history.append((now, records))
+        while len(history) > 2 and history[1][0] < now - RATE_WINDOW:
+            history.popleft()
+        start, before = history[0]
+        return (records - before) / (now - start) if start < now else 0.0
+
+
+def describe(progress: Progress, rate: float) -> str:
+    """All that is known of a job in one line; ``rate`` in records per second.
+
+    Example:
+        >>> describe(Progress(epoch=7, records=12_000, watermark=0, checkpoint=6), 4_000.0)
+        '12,000 records | 4,000/s | watermark 1970-01-01 00:00:00 | epoch 7 | checkpoint 6'
+    """
+    parts = [f"{progress.records:,} records", f"{rate:,.0f}/s"]
+    if progress.watermark is not None:
+        parts.append(f"watermark {time_text(progress.watermark)}")
+    parts.append(f"epoch {progress.epoch}")
+    if progress.checkpoint is not None:
+        parts.append(f"checkpoint {progress.checkpoint}")
+    return " | ".join(parts)
+
+
+def time_text(timestamp: int) -> str:
+    """A point in event time (ms since the epoch) as UTC; the number itself if it is no date."""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp)
+    except OverflowError:
+        return str(timestamp)
+    return f"{moment:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,168 @@
+"""``millrace run``: everything around a job file, from the first log line to the exit code."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from millrace.cli.arguments import RunArguments
+from millrace.cli.failure_report import failure_report
+from millrace.cli.imports import (
+    add_import_paths,
+    archive_siblings,
+    inherit_import_paths,
+    is_local,
+)
+from millrace.cli.interrupts import Interrupts
+from millrace.cli.job_file import run_job_file
+from millrace.cli.run_log import open_run_log
+from millrace.cli.state_directory import state_directory
+from millrace.cli.terminal import Terminal, sharing_stdout
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.common.errors import JobCancelledError
+
+FINISHED, FAILED, INTERRUPTED = 0, 1, 130
+
+log = logging.getLogger(__name__)
+
+
+def run(arguments: RunArguments) -> int:
+    """Run the job file and return the exit code."""
+    terminal = Terminal()
+    state = state_directory()
+    log_path = open_run_log(state / "logs", arguments.job, terminal)
+    with tempfile.TemporaryDirectory(prefix="millrace-run-") as scratch:
+        settings = _prepare_imports(arguments, Path(scratch))
+        _start_jvm(settings, log_path)
+        interrupts = Interrupts(terminal)
+        _install_launcher(arguments, settings, state, terminal, interrupts)
+        with interrupts.installed(), sharing_stdout(terminal):
+            return _Outcome(arguments, terminal, interrupts, log_path).of(
+                lambda: _run_to_end(arguments, interrupts)
+            )
+
+
+def _prepare_imports(arguments: RunArguments, scratch: Path) -> Configuration:
+    """Make modules known here and to the workers; returns the settings with what Spark ships."""
+    settings = Configuration(arguments.settings)
+    entries = add_import_paths(arguments.job, arguments.py_files)
+    if is_local(arguments.master):
+        inherit_import_paths(entries)
+        return settings
+    shipped = [str(path.resolve()) for path in arguments.py_files]
+    archive = scratch / "job_modules.zip"
+    if archive_siblings(arguments.job, archive):
+        shipped.append(str(archive))
+    named = settings.get_string("spark.submit.pyFiles")
+    if named:
+        shipped.append(named)
+    if shipped:
+        settings.set_string("spark.submit.pyFiles", ",".join(shipped))
+    return settings
+
+
+def _start_jvm(settings: Configuration, log_path: Path) -> None:
+    from millrace.spark.gateway import LOG_VARIABLE, launch_early, preload
+    from millrace.spark.session import spark_settings
+
+    os.environ[LOG_VARIABLE] = str(log_path)
+    pairs = settings.to_dict()
+    extra = {key: value for key, value in pairs.items() if key.startswith("spark.")}
+    launch_early(spark_settings(extra))
+    preload()
+
+
+def _install_launcher(
+    arguments: RunArguments,
+    settings: Configuration,
+    state: Path,
+    terminal: Terminal,
+    interrupts: Interrupts,
+) -> None:
+    from millrace.cli.launcher import CommandLineLauncher
+    from millrace.datastream.job_launcher import JobLauncher
+
+    defaults = Configuration({options.CHECKPOINTING_DIR.key: str(state / "checkpoints")})
+    launcher = CommandLineLauncher(
+        settings=settings,
+        defaults=defaults,
+        resume=arguments.resume,
+        terminal=terminal,
+        interrupts=interrupts,
+        arguments=arguments,
+    )
+    JobLauncher.install(launcher)
+
+
+def _run_to_end(arguments: RunArguments, interrupts: Interrupts) -> None:
+    run_job_file(arguments.job, arguments.job_arguments)
+    for client in interrupts.running():
+        client.result()
+
+
+class _Outcome:
+    """Turns how a job file ended into words and an exit code."""
+
+    def __init__(
+        self,
+        arguments: RunArguments,
+        terminal: Terminal,
+        interrupts: Interrupts,
+        log_path: Path,
+    ) -> None:
+        self._arguments = arguments
+        self._terminal = terminal
+        self._interrupts = interrupts
+        self._log_path = log_path
+
+    def of(self, work: Callable[[], None]) -> int:
+        """Do the work; its exit code."""
+        try:
+            work()
+        except SystemExit as end:
+            return self._exit_code(end)
+        except KeyboardInterrupt:
+            return self._interrupted("interrupted")
+        except JobCancelledError as end:
+            if self._interrupts.cancelling:
+                return self._interrupted("the job was stopped at once")
+            if self._interrupts.stopping:
+                return self._stopped()
+            return self._failed(end)
+        except Exception as error:
+            return self._failed(error)
+        return self._stopped() if self._interrupts.stopping else FINISHED
+
+    def _exit_code(self, end: SystemExit) -> int:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or FINISHED
+        self._terminal.write(f"{end.code}\n")
+        return FAILED
+
+    def _stopped(self) -> int:
+        self._terminal.say("the job was stopped")
+        self._say_how_to_resume()
+        return FINISHED
+
+    def _interrupted(self, what: str) -> int:
+        self._terminal.say(what)
+        self._say_how_to_resume()
+        return INTERRUPTED
+
+    def _failed(self, error: BaseException) -> int:
+        log.error("the job file failed", exc_info=error)
+        self._terminal.say(failure_report(error).rstrip("\n"))
+        self._terminal.write("\n")
+        self._say_how_to_resume()
+        self._terminal.say(f"the log is {self._log_path}")
+        return FAILED
+
+    def _say_how_to_resume(self) -> None:
+        newest = self._interrupts.newest_checkpoint()
+        if newest is not None:
+            command = self._arguments.resume_command()
+            self._terminal.say(f"to go on from checkpoint {newest}: {command}")

@@ -1,0 +1,29 @@
+"""Where a user's own state is kept when nobody says where: checkpoints and logs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """``$XDG_STATE_HOME/millrace``, or ``~/.local/state/millrace`` (XDG Base Directory
+    Specification); made if missing. A temporary directory if it cannot be made."""
+    directory = _wanted(environment)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if os.access(directory, os.W_OK):
+            return directory
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="millrace-state-"))
+
+
+def _wanted(environment: Mapping[str, str]) -> Path:
+    base = environment.get("XDG_STATE_HOME", "")
+    if os.path.isabs(base):
+        return Path(base, "millrace")
+    home = environment.get("HOME") or os.path.expanduser("~")
+    return Path(home, ".local", "state", "millrace")

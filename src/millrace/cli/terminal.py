@@ -1,0 +1,93 @@
+"""Standard error, with at most one live line at its bottom that gives way to all other output."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import TextIO
+
+CLEAR_LINE = "\r\x1b[2K"
+
+
+class Terminal:
+    """Says things to the person who runs a job.
+
+    Args:
+        stream: where to write; with a live line only if it is a terminal.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._lock = RLock()
+        self._live = False
+        self._mid_line = False
+        self.interactive = self._stream.isatty()
+
+    def say(self, text: str) -> None:
+        """A line of its own, marked as ours."""
+        self.write(f"millrace: {text}\n")
+
+    def write(self, text: str) -> None:
+        """Some lines as they are."""
+        with self._lock:
+            self.clear()
+            self._stream.write(text)
+            self._stream.flush()
+
+    def show(self, line: str) -> None:
+        """Make ``line`` the live line; skipped while other output is in the middle of a line."""
+        with self._lock:
+            if self._mid_line:
+                return
+            width = shutil.get_terminal_size().columns - 1
+            self._stream.write(CLEAR_LINE + line[:width])
+            self._stream.flush()
+            self._live = True
+
+    def clear(self) -> None:
+        """Remove the live line, if there is one."""
+        with self._lock:
+            if self._live:
+                self._stream.write(CLEAR_LINE)
+                self._stream.flush()
+                self._live = False
+
+    def note_output(self, text: str) -> None:
+        """Something else is about to be written to the same screen."""
+        with self._lock:
+            self.clear()
+            self._mid_line = bool(text) and not text.endswith("\n")
+
+
+class _SharedStdout(io.TextIOWrapper):
+    """Standard output that makes the live line give way first."""
+
+    terminal: Terminal
+
+    def write(self, text: str) -> int:
+        self.terminal.note_output(text)
+        return super().write(text)
+
+
+@contextmanager
+def sharing_stdout(terminal: Terminal) -> Iterator[None]:
+    """While both go to the same screen, let what is printed and the live line not mix."""
+    original = sys.stdout
+    if not (terminal.interactive and original.isatty()):
+        yield
+        return
+    shared = _SharedStdout(
+        original.buffer, original.encoding, original.errors, line_buffering=True
+    )
+    shared.terminal = terminal
+    sys.stdout = shared
+    try:
+        yield
+    finally:
+        shared.flush()
+        shared.detach()
+        sys.stdout = original

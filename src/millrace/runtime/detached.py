@@ -1,0 +1,33 @@
+"""Detached records: what was emitted stays as it was, whatever user code does to its objects.
+
+Records wait in batches where Flink would already have serialized them. As long as they are
+immutable that cannot be seen; the others are copied where an object may have two owners.
+"""
+
+from __future__ import annotations
+
+import pickle
+from itertools import chain
+from typing import Any
+
+from millrace.common.payload import dump_pickle
+from millrace.state.frozen import IMMUTABLE, is_immutable
+
+
+def detached(value: Any) -> Any:
+    """The value, or a copy of it if it can be changed in place."""
+    return value if is_immutable(value) else pickle.loads(dump_pickle(value))
+
+
+def detached_batch(values: list[Any]) -> list[Any]:
+    """The batch, or a copy of it if any of its records can be changed in place."""
+    return values if are_immutable(values) else pickle.loads(dump_pickle(values))
+
+
+def are_immutable(values: list[Any]) -> bool:
+    """Whether nobody can change any of the values in place; at the speed of C for flat ones."""
+    kinds = set(map(type, values))
+    if kinds == {tuple}:
+        values = list(chain.from_iterable(values))
+        kinds = set(map(type, values))
+    return kinds <= IMMUTABLE or all(map(is_immutable, values))

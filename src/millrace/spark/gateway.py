@@ -1,0 +1,107 @@
+"""The JVM of Spark's driver: started early, and kept from writing to the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from threading import Event, Thread
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+
+from millrace.common.errors import ConfigurationError
+
+LOG_VARIABLE = "MILLRACE_SPARK_LOG"
+"""Names the file that takes what the JVM and its Python workers print; unset: the terminal."""
+_JAVA_MINIMUM = 17
+
+
+def launch_early(settings: Mapping[str, str]) -> None:
+    """Start the JVM in a thread, with these Spark settings, so that it boots while the caller
+    goes on. Whoever makes a SparkContext meanwhile waits for it; a failure is found then, too."""
+    locked = Event()
+
+    def launch() -> None:
+        with SparkContext._lock:
+            locked.set()
+            with suppress(ConfigurationError):
+                ensure_gateway(settings)
+
+    Thread(target=launch, name="millrace-jvm", daemon=True).start()
+    locked.wait()
+
+
+def preload() -> None:
+    """Import what PySpark imports when a context is made: pandas, if it is installed. Meant for
+    the time in which the JVM boots."""
+    import_module("pyspark.testing.utils")
+
+
+def ensure_gateway(settings: Mapping[str, str]) -> None:
+    """Start the JVM unless it runs.
+
+    Raises:
+        ConfigurationError: it does not start, for example because Java is missing or too old.
+    """
+    with SparkContext._lock:
+        if SparkContext._gateway is not None:
+            return
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        with _output() as streams:
+            try:
+                gateway = launch_gateway(conf, streams)
+            except (PySparkException, OSError) as error:
+                _require_java()
+                raise ConfigurationError(_not_started()) from error
+        SparkContext._ensure_initialized(gateway=gateway)
+
+
+@contextmanager
+def _output() -> Iterator[dict[str, Any]]:
+    path = os.environ.get(LOG_VARIABLE)
+    if path is None:
+        yield {}
+        return
+    with open(path, "ab") as log:
+        yield {"stdout": log, "stderr": log}
+
+
+def _not_started() -> str:
+    path = os.environ.get(LOG_VARIABLE)
+    where = f"what it said is in {path}" if path else "what it said is above"
+    return f"Spark's Java process did not start; {where}"
+
+
+def _require_java() -> None:
+    """Raises ConfigurationError unless there is a Java that Spark can use."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if java is None or not os.path.exists(java):
+        raise ConfigurationError(
+            f"Spark needs Java {_JAVA_MINIMUM} or newer and none was found; install it (Debian: "
+            "apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
+        )
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    version = _major(answer.stderr + answer.stdout)
+    if version is not None and version < _JAVA_MINIMUM:
+        raise ConfigurationError(
+            f"Spark needs Java {_JAVA_MINIMUM} or newer; {java} is Java {version}. Set JAVA_HOME "
+            "to a newer one"
+        )
+
+
+def _major(text: str) -> int | None:
+    """The major version in what `java -version` prints."""
+    _, quote, rest = text.partition('version "')
+    if not quote:
+        return None
+    first, _, more = rest.partition(".")
+    number = more.partition(".")[0] if first == "1" else first
+    digits = "".join(c for c in number if c.isdigit())
+    return int(digits) if digits else None

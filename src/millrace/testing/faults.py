@@ -1,0 +1,61 @@
+"""Faults as a cluster has them, injected with the odds of a seeded die."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Faults:
+    """How often what goes wrong, each from 0 (never) to 1.
+
+    Whatever the odds, no more than ``in_a_row`` epochs fail one after the other, for the engine
+    gives up after a few.
+    """
+
+    lost_epochs: float = 0.0
+    """An epoch runs in all subtasks, but its answers are lost."""
+    lost_workers: float = 0.0
+    """Before an epoch a worker dies, and with it all the state it keeps."""
+    repeated_tasks: float = 0.0
+    """A task runs twice, and consumers get buffers of either attempt."""
+    lost_buffers: float = 0.0
+    """A task loses one of the buffers it sends."""
+    in_a_row: int = 3
+
+
+class Dice:
+    """Decides, for one run, what goes wrong when."""
+
+    def __init__(self, faults: Faults, seed: int) -> None:
+        self._faults = faults
+        self._random = random.Random(seed)
+        self._spared = False
+
+    def begin_epoch(self, attempt: int) -> None:
+        """An epoch begins; ``attempt`` counts the tries of this one."""
+        self._spared = attempt >= self._faults.in_a_row
+
+    def lose_epoch(self) -> bool:
+        """Whether the epoch's answers are lost."""
+        return self._falls(self._faults.lost_epochs)
+
+    def lose_worker(self) -> bool:
+        """Whether a worker dies; harmless however often it happens."""
+        return self._random.random() < self._faults.lost_workers
+
+    def repeat_task(self) -> bool:
+        """Whether a task runs twice."""
+        return self._falls(self._faults.repeated_tasks)
+
+    def lose_buffer(self) -> bool:
+        """Whether a task loses a buffer."""
+        return self._falls(self._faults.lost_buffers)
+
+    def choose(self, count: int) -> int:
+        """One of ``range(count)``."""
+        return self._random.randrange(count)
+
+    def _falls(self, chance: float) -> bool:
+        return not self._spared and self._random.random() < chance

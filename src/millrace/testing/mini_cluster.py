@@ -1,0 +1,121 @@
+"""Whole jobs in this process, without Spark, with a clock held by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.executor import Executor
+from millrace.engine.progress import Listener, Progress
+from millrace.testing.faults import Faults
+from millrace.testing.local_executor import LocalExecutor
+from millrace.testing.manual_clock import ManualClock
+
+EPOCH_LIMIT = 10_000
+
+
+@dataclass
+class MiniCluster:
+    """What `run_local` runs jobs on. Flink: class ``MiniClusterWithClientResource``."""
+
+    clock: ManualClock
+    progress: list[Progress] = field(default_factory=list)
+    """A copy of the job's progress after every accepted epoch, of all jobs run here."""
+    listeners: list[Listener] = field(default_factory=list)
+    """Called after every accepted epoch, in the job's thread: a test may act between epochs."""
+    executors: list[Executor] = field(default_factory=list)
+    """One per job."""
+    epoch_limit: int = EPOCH_LIMIT
+
+    def observe(self, progress: Progress) -> None:
+        """An epoch has been accepted."""
+        self.progress.append(deepcopy(progress))
+        for listener in self.listeners:
+            listener(progress)
+        if progress.epochs >= self.epoch_limit:
+            raise RuntimeError(
+                f"job '{progress.job_name}' was stopped after {progress.epochs} epochs: end its "
+                "source, take a limited number of records, or raise epoch_limit"
+            )
+
+
+@contextmanager
+def run_local(
+    workers: int = 1,
+    seed: int | None = None,
+    *,
+    clock: ManualClock | None = None,
+    faults: Faults | None = None,
+    epoch_records: int | None = None,
+    buffer_records: int | None = None,
+    checkpoint_dir: str | None = None,
+    resume: bool = False,
+    epoch_limit: int = EPOCH_LIMIT,
+    executor: Callable[[], Executor] | None = None,
+) -> Iterator[MiniCluster]:
+    """Within this context jobs run in this process, in milliseconds and without Spark.
+
+    Args:
+        workers: how many workers take turns, each with its own cache of state.
+        seed: mixes up who works and in which order buffers arrive; None: nothing is mixed up.
+        clock: processing time; one that begins at 0 if None.
+        faults: what goes wrong, as decided by the seed.
+        epoch_records: the most records per split and epoch: small ones make many epochs.
+        buffer_records: records per buffer between stages.
+        checkpoint_dir: where checkpoints are kept; with ``resume`` the job goes on from there.
+        epoch_limit: a job with more epochs fails with a RuntimeError: nothing runs for ever.
+        executor: makes what runs the epochs, instead of a `LocalExecutor`.
+
+    Example:
+        >>> from millrace.datastream import StreamExecutionEnvironment
+        >>> with run_local(workers=2, seed=1, epoch_records=2) as cluster:
+        ...     env = StreamExecutionEnvironment.get_execution_environment()
+        ...     words = env.from_collection(["to", "be", "or", "not", "to", "be"])
+        ...     counts = words.map(lambda word: (word, 1)).key_by(0).sum(1)
+        ...     sorted(counts.execute_and_collect())
+        [('be', 1), ('be', 2), ('not', 1), ('or', 1), ('to', 1), ('to', 2)]
+        >>> len(cluster.progress)
+        3
+    """
+    cluster = MiniCluster(clock or ManualClock(), epoch_limit=epoch_limit)
+
+    def local_executor() -> Executor:
+        return LocalExecutor(workers, seed, faults, cluster.clock.now)
+
+    def create(configuration: Configuration, name: str, parallelism: int) -> Executor:
+        made = (executor or local_executor)()
+        cluster.executors.append(made)
+        return made
+
+    launcher = JobLauncher(
+        settings=_settings(epoch_records, buffer_records, checkpoint_dir),
+        resume=resume,
+        listeners=[cluster.observe],
+        clock=cluster.clock,
+        executor=create,
+    )
+    before = JobLauncher.current()
+    JobLauncher.install(launcher)
+    try:
+        yield cluster
+    finally:
+        JobLauncher.install(before)
+
+
+def _settings(
+    epoch_records: int | None, buffer_records: int | None, checkpoint_dir: str | None
+) -> Configuration:
+    settings = Configuration()
+    if epoch_records is not None:
+        settings.set(options.EPOCH_INITIAL_RECORDS, epoch_records)
+        settings.set(options.EPOCH_MAX_RECORDS, epoch_records)
+    if buffer_records is not None:
+        settings.set(options.BUFFER_RECORDS, buffer_records)
+    if checkpoint_dir is not None:
+        settings.set(options.CHECKPOINTING_DIR, checkpoint_dir)
+    return settings

@@ -1,0 +1,286 @@
+"""Runs one operator without a job: records, watermarks and time go in by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessFunction,
+    ReduceFunction,
+)
+from millrace.common.output_tag import OutputTag
+from millrace.datastream.data_stream import DataStream
+from millrace.datastream.keyed_stream import KeyedStream
+from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millrace.runtime.operator import Operator, OperatorContext
+from millrace.runtime.output import Output
+from millrace.state.key_groups import key_group_of, key_group_range
+from millrace.state.layer import Layer, live
+from millrace.state.store import SubtaskState
+
+
+class StreamRecord(NamedTuple):
+    """A record with its event time, ms since the epoch, or None."""
+
+    value: Any
+    timestamp: int | None
+
+
+@dataclass(frozen=True)
+class OperatorSnapshot:
+    """State of one subtask, as a checkpoint keeps it."""
+
+    subtask_index: int
+    parallelism: int
+    layers: tuple[Layer, ...]
+
+
+class _Recorder:
+    def __init__(self) -> None:
+        self.records: list[StreamRecord] = []
+        self.watermarks: list[int] = []
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        times: Sequence[int | None] = timestamps or [None] * len(values)
+        self.records += map(StreamRecord, values, times)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.watermarks.append(timestamp)
+
+
+class _Recorders(dict[OutputTag[Any], Output]):
+    """Records every side output that is asked for."""
+
+    def get(self, tag: OutputTag[Any], default: Any = None) -> Any:
+        return self.setdefault(tag, _Recorder())
+
+
+class OperatorHarness:
+    """One subtask of one operator. Flink: ``KeyedOneInputStreamOperatorTestHarness``.
+
+    Args:
+        what: a function object, or the stream that the operator makes (any operator of the API
+            can be had that way: ``OperatorHarness(keyed.window(...).reduce(...))``).
+        key_by: what `DataStream.key_by` takes, for functions on a keyed stream.
+        processing_time: where the clock begins, ms since the epoch.
+
+    Raises:
+        JobDefinitionError: ``what`` is neither.
+
+    Example:
+        >>> class Alarm(KeyedProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         ctx.timer_service().register_event_time_timer(ctx.timestamp() + 10)
+        ...     def on_timer(self, timestamp, ctx):
+        ...         yield f"{ctx.get_current_key()} at {timestamp}"
+        >>> harness = OperatorHarness(Alarm(), key_by=lambda value: value)
+        >>> harness.process_element("a", 5)
+        >>> harness.process_watermark(14)
+        >>> harness.output()
+        []
+        >>> harness.process_watermark(15)
+        >>> harness.output()
+        ['a at 15']
+    """
+
+    def __init__(
+        self,
+        what: Function | DataStream[Any],
+        key_by: Any = None,
+        *,
+        subtask_index: int = 0,
+        parallelism: int = 1,
+        max_parallelism: int = 128,
+        processing_time: int = 0,
+        batch_mode: bool = False,
+    ) -> None:
+        stream = what if isinstance(what, DataStream) else _stream_of(what, key_by)
+        self._stream = stream
+        self._transformation = stream._inputs[0].transformation
+        self._place = (subtask_index, parallelism, max_parallelism)
+        self._now = processing_time
+        self._batch_mode = batch_mode
+        self._state = SubtaskState()
+        self._layers: list[Layer] = []
+        self._epoch = 0
+        self._output = _Recorder()
+        self._side = _Recorders()
+        self.operator: Operator
+        """The operator itself."""
+        self._open()
+
+    def _open(self) -> None:
+        index, parallelism, max_parallelism = self._place
+        self.operator = self._transformation.factory()
+        context = OperatorContext(
+            uid="operator",
+            name=self._transformation.name,
+            subtask_index=index,
+            parallelism=parallelism,
+            max_parallelism=max_parallelism,
+            state=self._state,
+            clock=lambda: self._now,
+            batch_mode=self._batch_mode,
+        )
+        self.operator.setup(context, self._output, self._side)
+        self.operator.open()
+        self.operator.restore()
+        self.operator.begin_epoch(self._epoch, self._now)
+
+    # -- what goes in ------------------------------------------------------------------------
+
+    def process_element(self, value: Any, timestamp: int | None = None) -> None:
+        """One record; its event time in ms since the epoch."""
+        self.operator.process([value], None if timestamp is None else [timestamp])
+
+    def process_elements(self, values: list[Any], timestamps: list[int] | None = None) -> None:
+        """A batch of records."""
+        self.operator.process(values, timestamps)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """A watermark, ms since the epoch."""
+        self.operator.process_watermark(timestamp)
+
+    def set_processing_time(self, timestamp: int) -> None:
+        """Move the clock (ms since the epoch): a new epoch begins, and timers that are due fire."""
+        self._accept()
+        self._now = timestamp
+        self.operator.begin_epoch(self._epoch, self._now)
+
+    # -- what comes out ----------------------------------------------------------------------
+
+    def output(self) -> list[Any]:
+        """The values emitted so far."""
+        return [record.value for record in self._output.records]
+
+    def records(self) -> list[StreamRecord]:
+        """The records emitted so far, with their event times."""
+        return list(self._output.records)
+
+    def watermarks(self) -> list[int]:
+        """The watermarks emitted so far."""
+        return list(self._output.watermarks)
+
+    def side_output(self, tag: OutputTag[Any]) -> list[Any]:
+        """The values emitted so far to a side output."""
+        recorder = self._side.get(tag)
+        return [record.value for record in recorder.records]
+
+    def clear_output(self) -> None:
+        """Forget what was emitted so far."""
+        self._output.records.clear()
+        self._output.watermarks.clear()
+        self._side.clear()
+
+    def next_wakeup(self) -> int | None:
+        """When the operator wants the next epoch, ms since the epoch."""
+        return self.operator.next_wakeup()
+
+    def entries(self) -> int:
+        """How many entries of state there are, timers included."""
+        return sum(table.entry_count() for table in self._state.tables.values())
+
+    # -- checkpoints and failures ------------------------------------------------------------
+
+    def snapshot(self) -> OperatorSnapshot:
+        """End the epoch with a checkpoint and begin the next one."""
+        self._accept()
+        self.operator.begin_epoch(self._epoch, self._now)
+        index, parallelism, _ = self._place
+        return OperatorSnapshot(index, parallelism, tuple(self._layers))
+
+    def abort(self) -> None:
+        """Take the open epoch back, as after a failure; what it emitted is forgotten too."""
+        self.operator.close()
+        self._state.roll_back()
+        self.clear_output()
+        self._open()
+
+    def restored(
+        self, *snapshots: OperatorSnapshot, subtask_index: int = 0, parallelism: int = 1
+    ) -> OperatorHarness:
+        """Another subtask of the same operator with the state of ``snapshots``: of all the
+        subtasks there were, if there are ``parallelism`` subtasks from now on."""
+        max_parallelism = self._place[2]
+        other = OperatorHarness(
+            self._stream,
+            subtask_index=subtask_index,
+            parallelism=parallelism,
+            max_parallelism=max_parallelism,
+            processing_time=self._now,
+            batch_mode=self._batch_mode,
+        )
+        other._load(snapshots)
+        return other
+
+    def _load(self, snapshots: Sequence[OperatorSnapshot]) -> None:
+        index, parallelism, max_parallelism = self._place
+        self.operator.close()
+        self._epoch = max(layer.epoch for s in snapshots for layer in s.layers) + 1
+        if len(snapshots) == 1 and snapshots[0].parallelism == parallelism:
+            self._layers = list(snapshots[0].layers)
+            self._state.restore(self._layers[-1].version, self._layers, _inline)
+        else:
+            own = key_group_range(index, parallelism, max_parallelism)
+            for snapshot in snapshots:
+                part = SubtaskState()
+                part.restore("", snapshot.layers, _inline)
+                self._state.merge(part, lambda key: key_group_of(key, max_parallelism) in own)
+        self._open()
+
+    def _accept(self) -> None:
+        self.operator.end_epoch(False)
+        version = f"harness-{self._epoch}"
+        layer = self._state.snapshot(self._epoch, version)
+        if layer is not None:
+            self._layers = live([*self._layers, layer])
+            self._state.align(version, (), _inline)
+        self._epoch += 1
+
+    def close(self) -> None:
+        """Close the operator and its function."""
+        self.operator.close()
+
+    def __enter__(self) -> OperatorHarness:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _inline(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+def _stream_of(function: Function, key_by: Any) -> DataStream[Any]:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream: DataStream[Any] = env.from_collection([])
+    if key_by is not None:
+        stream = stream.key_by(key_by)
+    return _builder(stream, function)(function)
+
+
+def _builder(stream: DataStream[Any], function: Function) -> Callable[[Any], DataStream[Any]]:
+    if isinstance(function, (KeyedProcessFunction, ProcessFunction)):
+        return stream.process
+    if isinstance(function, MapFunction):
+        return stream.map
+    if isinstance(function, FlatMapFunction):
+        return stream.flat_map
+    if isinstance(function, FilterFunction):
+        return stream.filter
+    if isinstance(function, ReduceFunction) and isinstance(stream, KeyedStream):
+        return stream.reduce
+    raise JobDefinitionError(
+        f"OperatorHarness takes a function object or the stream of an operator, got {function!r}; "
+        "functions on a keyed stream need key_by=..."
+    )

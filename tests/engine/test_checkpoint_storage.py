@@ -1,0 +1,355 @@
+"""Publishing, finding and deleting checkpoints, in one process."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.common import crash
+from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
+from millrace.engine.checkpoint_storage import CheckpointStorage
+from millrace.engine.lease import Lease
+from millrace.state.checkpoint import packing
+from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
+from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.checkpoint.segment import write_segment
+from millrace.state.layer import Layer
+
+
+class Job:
+    """A job of one stage; its layers say which epoch they are of."""
+
+    def __init__(self, job_dir: Path, run_id: str = "r1", **options: Any) -> None:
+        self.job_dir = job_dir
+        self.run_id = run_id
+        take_over = options.pop("take_over", False)
+        self.lease = (Lease.take_over if take_over else Lease.acquire)(job_dir, run_id)
+        self.storage = CheckpointStorage(job_dir, run_id, self.lease, **options)
+        self.versions: dict[tuple[str, int], str] = {}
+
+    def layer(self, epoch: int, floor: int = 0, subtask: int = 0, big: bool = False) -> LayerEntry:
+        version = f"{self.run_id}-{epoch}"
+        self.versions["s", subtask] = version
+        data = b"state of %d" % epoch
+        if big:
+            reference = write_segment(self.job_dir, f"{version}-{subtask}", data, durable=False)
+            return "s", subtask, Layer(epoch, version, floor, reference)
+        return "s", subtask, Layer(epoch, version, floor, data)
+
+    def publish(self, *layers: LayerEntry, epoch: int = 0, **changes: Any) -> Manifest:
+        return self.publish_all(*layers, epoch=epoch, **changes)[0]
+
+    def publish_all(
+        self, *layers: LayerEntry, epoch: int = 0, **changes: Any
+    ) -> tuple[Manifest, list[LayerEntry]]:
+        parts: dict[str, Any] = {
+            "job_name": "count",
+            "epoch": epoch,
+            "timestamp": 1,
+            "max_parallelism": 128,
+            "stages": {"s": 2},
+            "operators": {"s": "count"},
+            "versions": dict(self.versions),
+            "sources": {"src": b"position"},
+            "pending": {"sink": [b"part"]},
+        }
+        return self.storage.publish(**{**parts, **changes}, new_layers=layers)
+
+    def state(self, manifest: Manifest) -> dict[tuple[str, int], list[bytes]]:
+        load = LayerLoader(self.job_dir)
+        return {k: [load(v) for v in found] for k, found in self.storage.layers(manifest).items()}
+
+    def end(self) -> None:
+        self.storage.close()
+        self.lease.release()
+
+    def shared(self) -> set[str]:
+        return {path.name for path in (self.job_dir / "shared").iterdir()}
+
+    def checkpoints(self) -> set[str]:
+        return {path.name for path in self.job_dir.glob("chk-*")}
+
+
+@pytest.fixture
+def job_dir(tmp_path: Path) -> Path:
+    return tmp_path / "count-1"
+
+
+@pytest.fixture
+def job(job_dir: Path) -> Job:
+    return Job(job_dir)
+
+
+def set_trap(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
+    monkeypatch.setattr(crash, "_TRAPS", crash._parse(spec))
+    crash._passed.clear()
+
+
+def corrupt(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def test_nothing_yet(job: Job) -> None:
+    """A new directory has no checkpoint, and 1 is the first."""
+    assert job.storage.load_latest() is None
+    assert job.storage.next_number() == 1
+
+
+def test_what_was_published_is_found(job: Job, job_dir: Path) -> None:
+    """By the run itself and by the next one."""
+    first = job.publish(job.layer(1), job.layer(1, subtask=1, big=True), epoch=2)
+    second = job.publish(job.layer(2), epoch=3, finished=True)
+    assert (first.checkpoint, first.parent) == (1, None)
+    assert (second.checkpoint, second.parent, second.epoch) == (2, 1, 3)
+    expected = {("s", 0): [b"state of 1", b"state of 2"], ("s", 1): [b"state of 1"]}
+    assert job.state(second) == expected
+    assert job.state(first) == {("s", 0): [b"state of 1"], ("s", 1): [b"state of 1"]}
+    job.end()
+    again = Job(job_dir, "r2")
+    assert again.storage.load_latest() == second
+    assert again.state(second) == expected
+    assert again.storage.load(1) == first
+
+
+def test_without_new_layers_there_is_no_new_file(job: Job) -> None:
+    """An idle job writes one small file per checkpoint."""
+    job.publish(job.layer(1))
+    before = job.shared()
+    job.publish()
+    assert job.shared() == before
+
+
+def test_numbers_exceed_all_that_are_present(job: Job, job_dir: Path) -> None:
+    """Those of incomplete checkpoints too."""
+    (job_dir / "chk-7").mkdir()
+    (job_dir / "chk-x").mkdir()
+    assert job.storage.next_number() == 8
+    assert job.publish().checkpoint == 8
+
+
+def test_the_moved_layers_are_handed_back(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """New ones, and those that were packed: their former files will go away."""
+    monkeypatch.setattr(packing, "FILES_PER_TIER", 2)
+    layers = {}
+    for epoch in range(1, 20):
+        _, moved = job.publish_all(job.layer(epoch), epoch=epoch)
+        layers.update({layer.version: layer for _, _, layer in moved})
+        job.storage._packer.wait()
+    load = LayerLoader(job.job_dir)
+    assert [load(layer) for layer in layers.values()] == [
+        b"state of %d" % epoch for epoch in range(1, 20)
+    ]
+    assert len(job.shared()) < 15
+
+
+def test_dead_layers_are_not_written(job: Job) -> None:
+    """Several epochs in one checkpoint, the last of which made the others useless."""
+    manifest = job.publish(job.layer(1), job.layer(2), job.layer(3, floor=3))
+    assert job.state(manifest) == {("s", 0): [b"state of 3"]}
+    assert manifest.layer_files[0].layers == 1
+
+
+def test_dead_files_and_segments_are_deleted(job: Job) -> None:
+    """One checkpoint after the last that names them."""
+    job.publish(job.layer(1, big=True))
+    job.publish(job.layer(2, floor=2))
+    job.publish()
+    assert job.shared() == {"r1-2.layers"}
+
+
+def test_layers_handed_over_twice_count_once(job: Job) -> None:
+    """An interrupted caller does not know how far it came."""
+    layer = job.layer(1)
+    job.publish(layer)
+    manifest = job.publish(layer, job.layer(2))
+    assert job.state(manifest) == {("s", 0): [b"state of 1", b"state of 2"]}
+
+
+def test_retention_across_runs(job: Job, job_dir: Path) -> None:
+    """A run deletes what only its predecessors' old checkpoints needed."""
+    job.publish(job.layer(1, big=True))
+    job.publish(job.layer(2))
+    job.end()
+    again = Job(job_dir, "r2", retained=1)
+    again.versions = job.versions
+    again.storage.load_latest()
+    again.publish(again.layer(3, floor=3))
+    again.publish()
+    assert again.shared() == {"r2-3.layers"}
+    assert again.checkpoints() == {"chk-4"}
+
+
+def test_going_back_to_an_earlier_checkpoint(job: Job, job_dir: Path) -> None:
+    """Its files are spared although the later checkpoint did without them."""
+    job.publish(job.layer(1))
+    job.publish(job.layer(2, floor=2))
+    back = job.storage.load(1)
+    job.versions = {("s", 0): "r1-1"}
+    manifest = job.publish()
+    for _ in range(3):
+        manifest = job.publish()
+    assert manifest.parent == 5
+    assert back.layer_files == manifest.layer_files
+    assert job.state(manifest) == {("s", 0): [b"state of 1"]}
+    assert job.shared() == {"r1-1.layers"}
+    assert len(job.checkpoints()) == 2
+
+
+def test_versions_that_no_layer_makes_are_refused(job: Job) -> None:
+    """A checkpoint that could not be restored is not written."""
+    job.layer(1)
+    with pytest.raises(CheckpointError, match="could not be restored"):
+        job.publish()
+    assert job.checkpoints() == set()
+
+
+def test_another_job(job: Job, job_dir: Path) -> None:
+    """Its checkpoints are refused by name."""
+    job.publish(job.layer(1))
+    other = CheckpointStorage(job_dir, "r2", job.lease, job_id="sum-2")
+    with pytest.raises(CheckpointError, match=r"belongs to job 'count' \(count-1\), not to sum-2"):
+        other.load_latest()
+
+
+@pytest.mark.parametrize("damaged", ["chk-2/_metadata", "shared/r1-2.layers"])
+def test_a_damaged_newest_checkpoint(job: Job, job_dir: Path, damaged: str) -> None:
+    """Names the file and what could be used instead, which then works."""
+    job.publish(job.layer(1))
+    job.publish(job.layer(2))
+    (job_dir / damaged).write_bytes((job_dir / damaged).read_bytes()[:-1])
+    with pytest.raises(CheckpointCorruptError) as caught:
+        job.storage.load_latest()
+    assert str(caught.value.path) == str(job_dir / damaged)
+    assert "checkpoint 1 before it is whole" in str(caught.value)
+    assert job.state(job.storage.load(1)) == {("s", 0): [b"state of 1"]}
+
+
+def test_a_missing_segment(job: Job, job_dir: Path) -> None:
+    """Is found before a worker stumbles over it; without an earlier checkpoint it says so."""
+    job.publish(job.layer(1, big=True))
+    (job_dir / "shared" / "r1-1-0").unlink()
+    with pytest.raises(CheckpointCorruptError, match="r1-1-0 is corrupt.*no earlier checkpoint"):
+        job.storage.load_latest()
+
+
+def test_a_damaged_payload_is_found_when_it_is_loaded(job: Job, job_dir: Path) -> None:
+    """By the name of its file."""
+    manifest = job.publish(job.layer(1, big=True))
+    corrupt(job_dir / "shared" / "r1-1-0")
+    with pytest.raises(CheckpointCorruptError, match="r1-1-0 is corrupt: the checksum"):
+        job.state(manifest)
+
+
+def test_a_checkpoint_that_is_not_there(job: Job) -> None:
+    """The error lists those that are."""
+    job.publish()
+    with pytest.raises(CheckpointError, match="no complete checkpoint 5; there are: 1"):
+        job.storage.load(5)
+
+
+@pytest.mark.parametrize("place", ["after-layers", "during-metadata", "after-metadata"])
+def test_a_full_disk(job: Job, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """The last checkpoint stays, nothing is left over, the same layers can be tried again."""
+    before = job.publish(job.layer(1))
+    files = job.shared()
+    layer = job.layer(2, floor=2)
+    set_trap(monkeypatch, f"{place}:1:raise")
+    with pytest.raises(CheckpointError, match="No space left on device"):
+        job.publish(layer)
+    assert (job.shared(), job.checkpoints()) == (files, {"chk-1"})
+    assert job.storage.load_latest() == before
+    assert job.state(before) == {("s", 0): [b"state of 1"]}
+    assert job.state(job.publish(layer)) == {("s", 0): [b"state of 2"]}
+
+
+def test_a_full_disk_that_is_noticed_at_the_flush(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever in a checkpoint it happens: the flush of a file or of a directory."""
+    before = job.publish(job.layer(1))
+    layer = job.layer(2)
+    real = os.fsync
+    for failing in range(1, 6):
+        calls = 0
+
+        def fsync(descriptor: int, failing: int = failing) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == failing:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            real(descriptor)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        with pytest.raises(CheckpointError, match="No space left on device"):
+            job.publish(layer)
+        monkeypatch.setattr(os, "fsync", real)
+        assert (job.shared(), job.checkpoints()) == ({"r1-1.layers"}, {"chk-1"})
+    assert job.storage.load_latest() == before
+
+
+def test_failing_to_delete_fails_nothing(
+    job: Job, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The checkpoint is complete; garbage can wait."""
+    set_trap(monkeypatch, "during-retention:1:raise")
+    manifest = job.publish(job.layer(1))
+    assert "deleting old checkpoints" in caplog.text
+    assert job.storage.load_latest() == manifest
+
+
+def test_a_zombie_cannot_publish(
+    job: Job, job_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does its attempt harm the checkpoint of the new owner that has the same number."""
+    job.publish(job.layer(1))
+    owner = Job(job_dir, "r2", take_over=True)
+    owner.storage.load_latest()
+    owner.versions = {("s", 0): "r1-1"}
+    with pytest.raises(LeaseLostError):
+        job.publish(job.layer(2))
+    assert owner.shared() == {"r1-1.layers"}
+    manifest = owner.publish(owner.layer(2))
+    assert (manifest.checkpoint, manifest.run_id) == (2, "r2")
+    monkeypatch.setattr(job.storage, "next_number", lambda: 2)
+    with pytest.raises(LeaseLostError):
+        job.publish(job.layer(2))
+    assert owner.storage.load_latest() == manifest
+    assert owner.state(manifest) == {("s", 0): [b"state of 1", b"state of 2"]}
+    assert owner.shared() >= {"r1-1.layers", "r2-2.layers"}
+
+
+def test_a_zombies_segment_is_swept_when_old(job_dir: Path) -> None:
+    """A task that outlived its epoch wrote what nobody asked for."""
+    job = Job(job_dir, orphan_age=0.0, clock=lambda: 1e12)
+    job.layer(1, big=True)
+    job.versions.clear()
+    job.publish()
+    assert job.shared() == set()
+
+
+def test_layers_of_a_narrower_stage(job: Job) -> None:
+    """What belonged to subtasks that are no more is not restored."""
+    job.publish(job.layer(1), job.layer(1, subtask=1))
+    wide = job.versions.pop(("s", 1))
+    manifest = job.publish(job.layer(2, floor=2), stages={"s": 1})
+    assert wide == "r1-1"
+    assert job.state(manifest) == {("s", 0): [b"state of 2"]}
+    assert job.storage.load_latest() == manifest
+    assert job.state(manifest) == {("s", 0): [b"state of 2"]}
+
+
+def test_a_temporary_job_flushes_nothing(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flush is the dearest part of a small checkpoint."""
+    job = Job(job_dir, durable=False)
+
+    def refuse(descriptor: int) -> None:
+        raise AssertionError("flushed")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    job.publish(job.layer(1))

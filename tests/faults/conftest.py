@@ -1,0 +1,36 @@
+"""What the fault tests share: where their jobs are, and how to run them in processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "jobs"))
+
+from fault_lives import JOBS, Life, Lives, environment
+
+
+@pytest.fixture
+def live_and_die(tmp_path: Path) -> Callable[..., Lives]:
+    """Runs drivers without Spark, one per trap; keywords are those of `mortal_drivers.Request`."""
+
+    def run(traps: list[str], **request: Any) -> Lives:
+        done = subprocess.run(
+            [sys.executable, str(JOBS / "mortal_drivers.py")],
+            input=json.dumps({"directory": str(tmp_path), "traps": traps, **request}),
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        return Lives(tmp_path, [Life(**life) for life in json.loads(done.stdout)], done.stderr)
+
+    return run

@@ -1,0 +1,173 @@
+"""An executor without Spark that behaves as badly as a cluster can, reproducibly by its seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
+
+from millrace.common.crash import crash_point
+from millrace.common.payload import decode
+from millrace.engine.executor import ExecutorError
+from millrace.runtime.buffer import Buffer
+from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.program import Program
+from millrace.runtime.worker import Worker
+from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.segment import write_segment
+from millrace.state.layer import Layer
+
+FAULTS = (
+    "lost before",
+    "lost in between",
+    "lost after",
+    "ack lost",
+    "ack doubled",
+    "buffer lost",
+    "producer ran again",
+    "worker gone",
+    "task died",
+    "task died late",
+    "task aborted",
+    "zombie",
+)
+Elements = list[tuple[int, bytes]]
+
+
+@dataclass
+class FaultyCluster:
+    """Runs epochs on several workers in turn; with probability ``rate`` something goes wrong.
+
+    A zombie is a task that goes on although its epoch was lost: it stops half way, and comes to
+    its end, files and all, in a later epoch.
+    """
+
+    seed: int = 0
+    rate: float = 0.0
+    size: int = 3
+    faults: tuple[str, ...] = FAULTS
+    happened: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.numbers = count(1)
+        self.workers = [Worker(f"w{next(self.numbers)}") for _ in range(self.size)]
+        self.attempts = count(1)
+        self.zombies: list[Iterator[tuple[int, bytes]]] = []
+
+    def deploy(self, program: Program) -> None:
+        self.program = program
+
+    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+        self._wake_zombies()
+        fault = self._draw()
+        if fault == "lost before":
+            raise ExecutorError(fault)
+        if fault == "worker gone":
+            self._replace(self.random.randrange(self.size))
+        struck = self.random.randrange(self.program.levels)
+        acks = self._run_levels(plan, fault, struck)
+        if fault == "ack lost":
+            del acks[self.random.randrange(len(acks))]
+        elif fault == "ack doubled":
+            acks.append(replace(self.random.choice(acks)))
+        elif fault == "lost after":
+            raise ExecutorError(fault)
+        return acks
+
+    def _run_levels(self, plan: EpochPlan, fault: str, struck: int) -> list[Ack]:
+        program = self.program
+        waiting: list[list[bytes]] = [[] for _ in range(program.partitions(0))]
+        for level in range(program.levels):
+            here = fault if level == struck else ""
+            last = level + 1 == program.levels
+            following: list[list[bytes]] = [
+                [] for _ in range(1 if last else program.partitions(level + 1))
+            ]
+            victim = self.random.randrange(len(waiting))
+            for partition, elements in enumerate(waiting):
+                self.random.shuffle(elements)
+                if here == "buffer lost" and partition == victim and elements:
+                    elements.pop()
+                at_victim = here if partition == victim else ""
+                made = self._run_task(plan, level, partition, elements, at_victim)
+                again = made
+                if at_victim == "producer ran again":
+                    again = self._run_task(plan, level, partition, elements, "")
+                self._deliver(made, again, following)
+            if here == "lost in between":
+                raise ExecutorError(here)
+            waiting = following
+        return [decode(Buffer.unpack(element).payload) for element in waiting[0]]
+
+    def _deliver(self, made: Elements, again: Elements, following: list[list[bytes]]) -> None:
+        """Each consumer gets the output of one of the attempts, whole."""
+        for target, inbox in enumerate(following):
+            chosen = self.random.choice((made, again))
+            inbox += [element for to, element in chosen if to == target]
+
+    def _run_task(
+        self, plan: EpochPlan, level: int, partition: int, elements: list[bytes], fault: str
+    ) -> Elements:
+        position = self.random.randrange(self.size)
+        if fault in ("task died", "task died late", "task aborted", "zombie"):
+            task = self._task(position, plan, level, partition, elements)
+            steps = 1_000_000 if fault == "task died late" else self.random.randrange(4)
+            for _ in islice(task, steps):
+                pass
+            if fault == "task aborted":
+                task.close()
+                raise ExecutorError(fault)
+            self._replace(position)
+            if fault == "zombie":
+                self.zombies.append(task)
+        return list(self._task(position, plan, level, partition, elements))
+
+    def _task(
+        self, position: int, plan: EpochPlan, level: int, partition: int, elements: list[bytes]
+    ) -> Iterator[tuple[int, bytes]]:
+        return self.workers[position].run_level(
+            self.program,
+            level,
+            partition,
+            plan,
+            next(self.attempts),
+            list(elements),
+            LayerLoader(plan.job_dir or ""),
+            segment_writer(plan),
+        )
+
+    def _replace(self, position: int) -> None:
+        self.workers[position] = Worker(f"w{next(self.numbers)}")
+
+    def _wake_zombies(self) -> None:
+        while self.zombies and self.random.random() < 0.5:
+            for _ in self.zombies.pop():
+                pass
+
+    def _draw(self) -> str:
+        if self.random.random() >= self.rate:
+            return ""
+        self.happened.append(self.random.choice(self.faults))
+        return self.happened[-1]
+
+    def cancel(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def segment_writer(plan: EpochPlan):
+    """Writes segments as Spark's tasks do."""
+    job_dir = plan.job_dir
+    assert job_dir is not None
+
+    def write(name: str, layer: Layer) -> Layer:
+        assert isinstance(layer.data, bytes)
+        reference = write_segment(job_dir, name, layer.data, plan.durable)
+        crash_point("after-segment")
+        return Layer(layer.epoch, layer.version, layer.floor, reference)
+
+    return write

@@ -1,0 +1,219 @@
+"""The job that the fault tests run: exchanges, keyed state, timers, windows and three file sinks.
+
+Its source reads differently whenever it is read again: other nonces, other batch sizes. Only the
+split positions are honest. So an epoch put together from two readings shows: an index is lost or
+doubled, or two sinks disagree about its nonce. Can be run as a job file::
+
+    millrace run fault_pipeline.py OUT NUMBERS [PARALLELISM [SPLITS]]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from millrace.common.configuration import Configuration
+from millrace.common.source import (
+    ReaderContext,
+    Records,
+    Source,
+    SourceReader,
+    SplitEnumerator,
+    StaticEnumerator,
+)
+from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.window_assigner import TumblingEventTimeWindows
+from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.file_sink import FileSink
+from millrace.connectors.index_range import IndexRangeSplit, index_range_splits
+from millrace.connectors.rolling_policy import RollingPolicy
+from millrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from millrace.formats.json import JsonLinesEncoder
+
+JOB_NAME = "faults"
+KEYS = 61
+WINDOW = 50
+END_OF_TIME = 1 << 50
+SINKS = ("raw", "tallied", "windowed")
+
+Value = tuple[int, int, int]
+"""(index, nonce, event time)."""
+
+
+class RestlessNumbers(Source[Value]):
+    """The numbers from 0 to ``count``; a second reading of a position gives other nonces."""
+
+    def __init__(self, count: int, splits: int) -> None:
+        self.splits = index_range_splits(0, count, splits)
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return StaticEnumerator(self.splits)
+
+    def create_reader(
+        self, split: IndexRangeSplit, position: Any, context: ReaderContext
+    ) -> RestlessReader:
+        return RestlessReader(split, position)
+
+
+class RestlessReader(SourceReader[Value]):
+    def __init__(self, split: IndexRangeSplit, position: int | None) -> None:
+        self.split = split
+        self.next = split.start if position is None else position
+        self.random = random.SystemRandom()
+
+    def read(self, max_records: int) -> Records[Value]:
+        most = self.random.randint((max_records + 1) // 2, max_records)
+        start, self.next = self.next, min(self.split.end, self.next + most)
+        draw = self.random.getrandbits
+        return Records([(i, draw(40), i - self.split.start) for i in range(start, self.next)])
+
+    def position(self) -> int:
+        return self.next
+
+    def finished(self) -> bool:
+        return self.next >= self.split.end
+
+
+class Tally(KeyedProcessFunction):
+    """Counts per key in three kinds of state, and tells the end result when time ends."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total"))
+        self.parities = runtime_context.get_map_state(MapStateDescriptor("parities"))
+        self.indexes = runtime_context.get_list_state(ListStateDescriptor("indexes"))
+
+    def process_element(self, value: Value, ctx: Any) -> Any:
+        total = (self.total.value() or 0) + 1
+        self.total.update(total)
+        parity = value[0] % 2
+        self.parities.put(parity, (self.parities.get(parity) or 0) + 1)
+        self.indexes.add(value[0])
+        ctx.timer_service().register_event_time_timer(END_OF_TIME)
+        yield ["seen", value[0], value[1], ctx.get_current_key(), total]
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        parities = [self.parities.get(parity) or 0 for parity in (0, 1)]
+        yield ["final", ctx.get_current_key(), self.total.value(), parities, sorted(self.indexes)]
+
+
+def key_of(value: Value) -> int:
+    return value[0] % KEYS
+
+
+def unchanged(value: Value) -> Value:
+    return value
+
+
+def build(
+    env: StreamExecutionEnvironment, out: str, count: int, splits: int, between: Any = unchanged
+) -> None:
+    """Build the job; ``between`` is a map function in the middle of it."""
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda value, _: value[2]
+    )
+    source = RestlessNumbers(count, splits)
+    numbers = env.from_source(source, strategy, "numbers").uid("numbers")
+    numbers.map(list).sink_to(sink(out, "raw", RollingPolicy.default_rolling_policy(4000)))
+    tallied = numbers.rebalance().map(between).name("between").key_by(key_of).process(Tally())
+    at_checkpoints = RollingPolicy.on_checkpoint_rolling_policy()
+    tallied.name("tally").sink_to(sink(out, "tallied", at_checkpoints))
+    windowed = (
+        numbers.map(lambda value: (key_of(value), value[0], 1, value[2] // WINDOW))
+        .key_by(lambda value: value[0])
+        .window(TumblingEventTimeWindows.of(WINDOW))
+        .reduce(lambda a, b: (a[0], a[1] + b[1], a[2] + b[2], a[3]))
+    )
+    windowed.map(list).sink_to(sink(out, "windowed", RollingPolicy.default_rolling_policy()))
+
+
+def sink(out: str, name: str, policy: RollingPolicy) -> FileSink:
+    return (
+        FileSink.for_row_format(os.path.join(out, name), JsonLinesEncoder())
+        .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+        .with_rolling_policy(policy)
+        .build()
+    )
+
+
+def visible(out: str | Path, name: str) -> list[list[Any]]:
+    """What a reader of a sink's directory sees."""
+    directory = Path(out, name)
+    if not directory.exists():
+        return []
+    files = sorted(p for p in directory.iterdir() if not p.name.startswith("."))
+    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
+
+
+def check_output(out: str | Path, count: int, splits: int) -> None:
+    """Raises AssertionError unless the sinks hold what a plain loop computes, record for record."""
+    raw = visible(out, "raw")
+    nonces = check_once([(row[0], row[1]) for row in raw], count, "raw")
+    tallied = visible(out, "tallied")
+    seen = [row for row in tallied if row[0] == "seen"]
+    assert check_once([(row[1], row[2]) for row in seen], count, "tallied") == nonces
+    totals: dict[int, list[int]] = {}
+    for _, index, _, key, total in seen:
+        assert key == index % KEYS
+        totals.setdefault(key, []).append(total)
+    indexes = {key: list(range(key, count, KEYS)) for key in range(min(KEYS, count))}
+    expected = {key: list(range(1, len(of_key) + 1)) for key, of_key in indexes.items()}
+    assert {key: sorted(of_key) for key, of_key in totals.items()} == expected
+    finals = sorted(row[1:] for row in tallied if row[0] == "final")
+    assert finals == [
+        [key, len(of_key), [sum(i % 2 == p for i in of_key) for p in (0, 1)], of_key]
+        for key, of_key in indexes.items()
+    ]
+    assert len(tallied) == len(seen) + len(finals)
+    assert Counter(map(tuple, visible(out, "windowed"))) == expected_windows(count, splits)
+
+
+def check_once(rows: list[tuple[int, int]], count: int, name: str) -> dict[int, int]:
+    """The nonces by index; AssertionError unless every index is there once."""
+    times = Counter(index for index, _ in rows)
+    doubled = sorted(index for index, n in times.items() if n > 1)
+    lost = sorted(set(range(count)) - times.keys())
+    assert not doubled, f"{name}: {len(doubled)} doubled: {doubled[:10]}"
+    assert not lost, f"{name}: {len(lost)} lost: {lost[:10]}"
+    assert len(times) == count
+    return dict(rows)
+
+
+def expected_windows(count: int, splits: int) -> Counter[tuple[int, int, int, int]]:
+    windows: dict[tuple[int, int], list[int]] = {}
+    for split in index_range_splits(0, count, splits):
+        for i in range(split.start, split.end):
+            windows.setdefault((i % KEYS, (i - split.start) // WINDOW), []).append(i)
+    return Counter((key, sum(of), len(of), window) for (key, window), of in windows.items())
+
+
+def small_epochs(
+    checkpoints: str | Path, interval: int = 0, records: int = 15, inline_limit: int = 400
+) -> Configuration:
+    """Settings that make many epochs, many checkpoints and many segments of little data."""
+    return Configuration(
+        {
+            "execution.checkpointing.dir": str(checkpoints),
+            "execution.checkpointing.interval": f"{interval} ms",
+            "millrace.epoch.initial-records-per-split": records,
+            "millrace.epoch.max-records-per-split": records,
+            "millrace.buffer.records": 16,
+            "millrace.state.inline-limit": f"{inline_limit} b",
+        }
+    )
+
+
+def main(out: str, count: str, parallelism: str = "2", splits: str = "3") -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(int(parallelism))
+    build(env, out, int(count), int(splits))
+    env.execute(JOB_NAME)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,86 @@
+"""One driver after the other on one job directory, each killed at its crash point, without Spark.
+
+Reads a request as JSON, forks a driver per item of its ``traps`` (as in MILLRACE_CRASH; "" lets it
+live) and prints what each came to: its exit status, and what readers saw afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fault_pipeline as pipeline
+from fault_cluster import FaultyCluster
+
+from millrace.common import crash
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
+
+
+@dataclass
+class Request:
+    directory: str
+    traps: list[str]
+    count: int = 400
+    splits: int = 3
+    parallelism: int = 2
+    interval: int = 0
+    """Milliseconds between checkpoints."""
+    inline_limit: int = 400
+    seed: int = 0
+    rate: float = 0.0
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def live(request: Request, number: int) -> int:
+    """Fork a driver; its exit status, negative for a signal."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            # the kernel outlives a killed process: flushing would only slow the test down
+            os.fsync = lambda descriptor: None
+            crash._TRAPS = crash._parse(request.traps[number])
+            run(request, number)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def run(request: Request, number: int) -> None:
+    cluster = FaultyCluster(request.seed * 1000 + number, request.rate)
+    JobLauncher.install(JobLauncher(resume=True, executor=lambda *_: cluster))
+    configuration = pipeline.small_epochs(
+        f"{request.directory}/checkpoints", request.interval, inline_limit=request.inline_limit
+    )
+    for key, value in request.settings.items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(request.parallelism)
+    pipeline.build(env, f"{request.directory}/out", request.count, request.splits)
+    env.execute(pipeline.JOB_NAME)
+
+
+def main() -> None:
+    request = Request(**json.load(sys.stdin))
+    lives = []
+    for number in range(len(request.traps)):
+        status = live(request, number)
+        seen = {
+            name: pipeline.visible(Path(request.directory) / "out", name) for name in pipeline.SINKS
+        }
+        lives.append({"status": status, "seen": seen})
+    json.dump(lives, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

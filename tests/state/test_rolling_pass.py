@@ -1,0 +1,73 @@
+"""The rolling copy keeps the number of live layers bounded, at a bounded price per epoch."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.common.payload import decode
+from millrace.state.layer import Layer, live
+from millrace.state.store import SubtaskState
+
+
+def load(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+class History:
+    """One store that touches a few of many entries per epoch, every epoch accepted."""
+
+    def __init__(self, kind: str, outers: int, inners: int) -> None:
+        self.state = SubtaskState()
+        self.table = self.state.table("op/x", kind)
+        self.layers: list[Layer] = []
+        self.sizes: list[int] = []
+        self.shape = outers, inners
+        for outer in range(outers):
+            for inner in range(inners):
+                self.set(outer, inner, 0)
+        self.end_epoch(1)
+
+    def set(self, outer: int, inner: int, value: int) -> None:
+        if hasattr(self.table, "pane"):
+            self.table.put(outer, inner, value)
+        else:
+            self.table.put((outer, inner), value)
+
+    def end_epoch(self, epoch: int) -> None:
+        layer = self.state.snapshot(epoch, f"v{epoch}")
+        assert layer is not None
+        self.layers = live([*self.layers, layer])
+        self.sizes.append(len(decode(load(layer)).get("pass", {})) and layer.size())
+        self.state.align(layer.version, [layer], load)
+
+    def run(self, epochs: int, per_epoch: int) -> None:
+        outers, inners = self.shape
+        for epoch in range(2, epochs + 2):
+            for i in range(per_epoch):
+                self.set((epoch * per_epoch + i) % outers, epoch % inners, epoch)
+            self.end_epoch(epoch)
+
+
+@pytest.mark.parametrize(
+    ("kind", "outers", "inners"),
+    [("flat", 2000, 1), ("map", 2000, 1), ("map", 12_000, 1), ("map", 700, 3), ("timers", 1, 2000)],
+)
+def test_live_layers_are_bounded(kind: str, outers: int, inners: int) -> None:
+    """At about two passes, each as many epochs as it takes to change as much as there is."""
+    per_epoch = 100
+    history = History(kind, outers, inners)
+    entries = outers * inners
+    history.run(5 * entries // per_epoch, per_epoch)
+    assert len(history.layers) <= 2.5 * entries / per_epoch
+    replica = SubtaskState()
+    replica.restore("x", history.layers, load)
+    assert replica.tables["op/x"].data == history.table.data  # type: ignore[attr-defined]
+
+
+def test_no_epoch_writes_very_much() -> None:
+    """An epoch copies about as much as it changed."""
+    history = History("flat", 5000, 1)
+    history.run(200, 50)
+    sizes = sorted(size for size in history.sizes if size)
+    assert sizes[-1] < 3 * sizes[len(sizes) // 2]

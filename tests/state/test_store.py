@@ -1,0 +1,141 @@
+"""One subtask's state: versions, and the ways from one to another."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.common.errors import StateError
+from millrace.state.layer import Layer
+from millrace.state.store import EMPTY, StateMissError, SubtaskState
+
+
+def load(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+def epoch(state: SubtaskState, number: int, version: str = "") -> Layer:
+    """Run an epoch that counts, and hand over its layer."""
+    counts = state.table("op/count", "flat")
+    counts.put("n", (counts.get("n") or 0) + 1)
+    counts.put(number, number)
+    layer = state.snapshot(number, version or f"v{number}")
+    assert layer is not None
+    return layer
+
+
+def counted(state: SubtaskState) -> int:
+    value = state.table("op/count", "flat").data.get("n", 0)
+    assert isinstance(value, int)
+    return value
+
+
+def test_the_accepted_epoch_is_kept() -> None:
+    """Nothing needs to be loaded."""
+    state = SubtaskState()
+    layer = epoch(state, 1)
+    assert state.version == EMPTY
+    assert state.align("v1", [layer], load) is True
+    assert (state.version, counted(state), state.replays) == ("v1", 1, 0)
+
+
+def test_the_plan_need_not_carry_the_layer_that_is_here() -> None:
+    """The version's name is enough."""
+    state = SubtaskState()
+    epoch(state, 1)
+    assert state.align("v1", [], load) is True
+
+
+def test_a_refused_epoch_is_taken_back() -> None:
+    """And whoever holds something of their own hears of it."""
+    state = SubtaskState()
+    layer = epoch(state, 1)
+    state.align("v1", [layer], load)
+    generation = state.generation
+    epoch(state, 2, "refused")
+    assert state.align("v1", [layer], load) is True
+    assert counted(state) == 1
+    assert state.generation > generation
+
+
+def test_another_worker_ran_the_epoch() -> None:
+    """Its layer is replayed, our own attempt at it is taken back."""
+    state, other = SubtaskState(), SubtaskState()
+    first = epoch(state, 1)
+    other.restore("v1", [first], load)
+    theirs = epoch(other, 2, "theirs")
+    state.align("v1", [first], load)
+    epoch(state, 2, "ours")
+    assert state.align("theirs", [first, theirs], load) is False
+    assert (state.version, counted(state), state.replays) == ("theirs", 2, 1)
+
+
+def test_too_far_behind() -> None:
+    """Then everything is needed."""
+    state = SubtaskState()
+    third = Layer(3, "v3", 0, b"")
+    with pytest.raises(StateMissError, match="cannot reach version v3 from nothing"):
+        state.align("v3", [third], load)
+    state.restore("v1", [epoch(SubtaskState(), 1)], load)
+    with pytest.raises(StateMissError, match="from v1"):
+        state.align("v3", [third], load)
+
+
+def test_ahead_of_the_plan() -> None:
+    """After going back to a checkpoint a cache may be too new: it must not be used."""
+    state = SubtaskState()
+    first = epoch(state, 1)
+    state.align("v1", [first], load)
+    second = epoch(state, 2)
+    state.align("v2", [first, second], load)
+    with pytest.raises(StateMissError):
+        state.align("v1", [first], load)
+
+
+def test_an_epoch_without_changes_keeps_the_version() -> None:
+    """And hands over nothing."""
+    state = SubtaskState()
+    state.align("v1", [epoch(state, 1)], load)
+    assert state.snapshot(2, "v2") is None
+    assert state.align("v1", [], load) is True
+
+
+def test_operators_may_hold_on_to_their_tables() -> None:
+    """A restore fills the same objects."""
+    state = SubtaskState()
+    held = state.table("op/count", "flat")
+    layer = epoch(SubtaskState(), 1)
+    state.restore("v1", [layer], load)
+    assert held is state.table("op/count", "flat")
+    assert held.data == {"n": 1, 1: 1}
+    state.reset()
+    assert held.data == {}
+    assert state.version == EMPTY
+
+
+def test_merging_writes_everything_at_once() -> None:
+    """The next layer needs none before it; operator state is not merged."""
+    parts = []
+    for number in (1, 2):
+        part = SubtaskState()
+        part.operator_table().put("valve", number)
+        epoch(part, number)
+        parts.append(part)
+    state = SubtaskState()
+    for part in parts:
+        state.merge(part, lambda key: key != "n")
+    layer = state.snapshot(7, "merged")
+    assert layer is not None
+    assert layer.floor == 7
+    replica = SubtaskState()
+    replica.restore("merged", [layer], load)
+    assert replica.table("op/count", "flat").data == {1: 1, 2: 2}
+    assert replica.operator_table().data == {}
+
+
+def test_a_name_used_for_two_kinds_of_state() -> None:
+    """Says which name and what to do."""
+    state = SubtaskState()
+    state.table("op/seen", "flat")
+    with pytest.raises(StateError, match="'seen' is used as flat and as list"):
+        state.table("op/seen", "list")
