@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,22 +54,23 @@ def run(
         try:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            raise MeasurementError(f"{_short(words)} took more than {timeout:.0f} s") from None
-        finally:
             end_group(process)
+            raise MeasurementError(f"{_short(words)} took more than {timeout:.0f} s") from None
+        except BaseException:
+            end_group(process)
+            raise
     if process.returncode != 0:
+        kept = log.rename(log.with_suffix(".failed.log"))
         raise MeasurementError(
-            f"{_short(words)} ended with {process.returncode}: {_last_line(log)} (see {log.name})"
+            f"{_short(words)} ended with {process.returncode}: {_last_line(kept)} (see {kept.name})"
         )
     return _report(output.decode(), words)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """End what is left of a process that was started as the leader of its own group."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 

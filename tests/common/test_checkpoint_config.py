@@ -87,7 +87,7 @@ def test_retention(retention: ExternalizedCheckpointRetention) -> None:
 
 def test_wrong_values_are_refused() -> None:
     """By name."""
-    with pytest.raises(ConfigurationError, match="checkpoint_interval must be at least 1, got 0"):
-        CheckpointConfig().set_checkpoint_interval(0)
+    with pytest.raises(ConfigurationError, match="checkpoint_interval must be at least 0, got -1"):
+        CheckpointConfig().set_checkpoint_interval(-1)
     with pytest.raises(ConfigurationError, match="max_concurrent_checkpoints"):
         CheckpointConfig().set_max_concurrent_checkpoints(0)

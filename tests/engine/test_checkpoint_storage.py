@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -276,12 +278,10 @@ def test_a_full_disk_that_is_noticed_at_the_flush(
     layer = job.layer(2)
     real = os.fsync
     for failing in range(1, 6):
-        calls = 0
+        calls = itertools.count(1)
 
-        def fsync(descriptor: int, failing: int = failing) -> None:
-            nonlocal calls
-            calls += 1
-            if calls == failing:
+        def fsync(descriptor: int, failing: int = failing, calls: Iterator[int] = calls) -> None:
+            if next(calls) == failing:
                 raise OSError(errno.ENOSPC, "No space left on device")
             real(descriptor)
 
@@ -303,9 +303,7 @@ def test_failing_to_delete_fails_nothing(
     assert job.storage.load_latest() == manifest
 
 
-def test_a_zombie_cannot_publish(
-    job: Job, job_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zombie_cannot_publish(job: Job, job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does its attempt harm the checkpoint of the new owner that has the same number."""
     job.publish(job.layer(1))
     owner = Job(job_dir, "r2", take_over=True)

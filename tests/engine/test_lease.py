@@ -97,9 +97,7 @@ def test_a_takeover_fences_the_owner(tmp_path: Path) -> None:
         Lease.acquire(tmp_path, "run-3")
 
 
-def test_a_takeover_waits_for_a_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_takeover_waits_for_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit under way is never overtaken; one that hangs is reported."""
     monkeypatch.setattr(lease_module, "TAKE_OVER_WAIT", 0.0)
     first = Lease.acquire(tmp_path, "run-1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "jobs"))
 
 from fault_lives import JOBS, Life, Lives, environment
+
+from millrace.datastream.job_launcher import JobLauncher
+
+
+@pytest.fixture(autouse=True)
+def _launcher() -> Iterator[None]:
+    """Each test begins and ends with the default launcher."""
+    JobLauncher.install(None)
+    yield
+    JobLauncher.install(None)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -100,12 +99,6 @@ class World:
                 continue
             break
         pipeline.check_output(self.directory / "out", self.count, self.splits)
-
-
-@pytest.fixture(autouse=True)
-def _launcher() -> Iterator[None]:
-    yield
-    JobLauncher.install(None)
 
 
 histories = given(

@@ -258,7 +258,7 @@ def small_scale() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(actions, min_size=20, max_size=60), st.lists(events, max_size=40))
 def test_any_history_gives_the_state_of_a_plain_dict(first: list[Any], then: list[Any]) -> None:
     """Caches, replayed deltas, restores and packed files are all the same state."""
@@ -302,7 +302,7 @@ def keep_of(model: Content, groups: range) -> Content:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(actions, max_size=12), min_size=1, max_size=8),
     st.integers(1, 5),
@@ -321,7 +321,9 @@ def test_other_key_group_ranges(
             for kept in layers:
                 part = SubtaskState()
                 part.restore("old", kept, inline)
-                merged.merge(part, lambda key, groups=groups: key_group_of(key, MAX_PARALLELISM) in groups)
+                merged.merge(
+                    part, lambda key, groups=groups: key_group_of(key, MAX_PARALLELISM) in groups
+                )
             assert content(merged) == keep_of(model, groups)
             layer = merged.snapshot(100, "new")
             assert layer is not None

@@ -147,9 +147,7 @@ def test_different_plain_keys_encode_differently(one: Any, data: st.DataObject) 
 @example(dt.datetime(2024, 10, 27, 2, 30, tzinfo=ZONES[0]), ZONES[1], 1)
 @example(dt.datetime.min.replace(tzinfo=ZONES[0]), ZONES[0], 0)
 @example(dt.datetime.max.replace(tzinfo=ZONES[2]), ZONES[2], 0)
-def test_instants_are_equal_in_all_zones(
-    moment: dt.datetime, zone: dt.tzinfo, fold: int
-) -> None:
+def test_instants_are_equal_in_all_zones(moment: dt.datetime, zone: dt.tzinfo, fold: int) -> None:
     """Where Python says so; in the hour that comes twice it does not."""
     folded = moment.replace(fold=fold)
     if folded == moment:

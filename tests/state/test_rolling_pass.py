@@ -71,3 +71,26 @@ def test_no_epoch_writes_very_much() -> None:
     history.run(200, 50)
     sizes = sorted(size for size in history.sizes if size)
     assert sizes[-1] < 3 * sizes[len(sizes) // 2]
+
+
+@pytest.mark.parametrize("abort_every", [2, 3])
+def test_an_aborted_epoch_takes_its_copies_back(abort_every: int) -> None:
+    """What it copied is copied again: when the pass is complete nothing may be missing."""
+    history = History("flat", 1000, 1)
+    accepted = history.layers[-1]
+    epoch, attempts = 2, 0
+    while epoch < 40:
+        attempts += 1
+        for i in range(50):
+            history.set((epoch * 7 + i) % 1000, 0, epoch)
+        layer = history.state.snapshot(epoch, f"a{attempts}")
+        assert layer is not None
+        if attempts % abort_every:
+            accepted = layer
+            history.layers = live([*history.layers, layer])
+            epoch += 1
+        history.state.align(accepted.version, [accepted], load)
+    assert history.layers[0].epoch > 1
+    replica = SubtaskState()
+    replica.restore("x", history.layers, load)
+    assert replica.tables["op/x"].data == history.table.data  # type: ignore[attr-defined]

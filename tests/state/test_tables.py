@@ -1,4 +1,4 @@
-"""Tables against plain dicts: aborted epochs leave no trace, deltas and dumps give the same table."""
+"""Tables against plain dicts: aborted epochs leave no trace, deltas and dumps add up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace.common.payload import decode, encode
@@ -20,7 +20,8 @@ from millrace.state.table import Table
 Step = Callable[[Any, dict[Any, Any]], None]
 """One operation, done to a table and to a plain dict."""
 
-keys = st.sampled_from(["a", "b", "c", 1, (1, 2)])
+keys = st.sampled_from(["a", (1, 2)])
+"""Few, so that an epoch often does several things to one entry."""
 values = st.one_of(
     st.integers(0, 3),
     st.just((1, "x")),
@@ -158,9 +159,15 @@ nested_steps = st.one_of(
 )
 
 epochs_of = {
-    FlatTable: st.lists(st.tuples(st.lists(flat_steps, max_size=6), st.booleans()), max_size=6),
-    ListTable: st.lists(st.tuples(st.lists(list_steps, max_size=6), st.booleans()), max_size=6),
-    NestedTable: st.lists(st.tuples(st.lists(nested_steps, max_size=6), st.booleans()), max_size=6),
+    FlatTable: st.lists(
+        st.tuples(st.lists(flat_steps, min_size=2, max_size=8), st.booleans()), max_size=6
+    ),
+    ListTable: st.lists(
+        st.tuples(st.lists(list_steps, min_size=2, max_size=8), st.booleans()), max_size=6
+    ),
+    NestedTable: st.lists(
+        st.tuples(st.lists(nested_steps, min_size=2, max_size=8), st.booleans()), max_size=6
+    ),
 }
 
 
@@ -178,6 +185,7 @@ def plain(model: dict[Any, Any]) -> dict[Any, Any]:
 
 
 @pytest.mark.parametrize("kind", [FlatTable, ListTable, NestedTable])
+@settings(max_examples=300)
 @given(data=st.data())
 def test_epochs_against_a_model(kind: type[Table], data: st.DataObject) -> None:
     """Accepted epochs add up here and in a replica that replays deltas; aborted ones vanish."""
@@ -238,6 +246,31 @@ def test_clear(kind: type[Table], data: st.DataObject) -> None:
     assert table.data == {}
 
 
+def test_a_list_that_was_removed_and_begun_again() -> None:
+    """Comes back whole when the epoch is aborted."""
+    table = ListTable()
+    table.put("a", [1, 2])
+    table.seal()
+    table.remove("a")
+    table.append("a", 3)
+    assert table.changes() == {"put": {"a": [3]}, "add": {}, "del": []}
+    table.roll_back()
+    assert table.data == {"a": [1, 2]}
+
+
+def test_an_outer_key_that_was_dropped_twice() -> None:
+    """Comes back as it was before the first time."""
+    table = NestedTable(lambda outer, inner: outer)
+    table.put("w", 1, "old")
+    table.seal()
+    table.put("w", 1, "new")
+    table.drop("w")
+    table.put("w", 2, "again")
+    table.drop("w")
+    table.roll_back()
+    assert table.data == {"w": {1: "old"}}
+
+
 def test_unchanged_values_are_no_change() -> None:
     """Reading a mutable value makes no delta as long as nobody changes it."""
     table = FlatTable()
@@ -274,7 +307,9 @@ def test_only_the_keys_that_are_wanted() -> None:
     flat.apply({"put": {(0, 1): "a", (0, 2): "b"}, "del": []}, lambda key: key == 1)
     listed.apply({"put": {1: [1], 2: [2]}, "add": {1: [3], 2: [4]}, "del": []}, lambda k: k == 2)
     panes = NestedTable(lambda outer, inner: inner)
-    panes.apply({"drop": [], "put": {"w": {1: "a", 2: "b"}, "v": {2: "c"}}, "del": {}}, {1}.__contains__)
+    panes.apply(
+        {"drop": [], "put": {"w": {1: "a", 2: "b"}, "v": {2: "c"}}, "del": {}}, {1}.__contains__
+    )
     assert flat.data == {(0, 1): "a"}
     assert listed.data == {2: [2, 4]}
     assert panes.data == {"w": {1: "a"}}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from types import FrameType
 from typing import Any
 
 from millrace.cli.terminal import Terminal
 from millrace.engine.job_client import JobClient
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
@@ -43,15 +45,19 @@ class Interrupts:
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Handle the signals of this process in the meantime."""
-        before = {
-            number: signal.signal(number, self._on_signal)
-            for number in (signal.SIGINT, signal.SIGTERM)
-        }
+        before = {number: signal.getsignal(number) for number in _SIGNALS}
+        self.install()
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def install(self) -> None:
+        """Handle the signals from now on; PySpark takes Ctrl-C over whenever it makes a context."""
+        if current_thread() is main_thread():
+            for number in _SIGNALS:
+                signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         clients = self.running()

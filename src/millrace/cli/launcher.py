@@ -47,6 +47,7 @@ class CommandLineLauncher(JobLauncher):
         name = self._unique(name)
         self.listeners = [ProgressLine(self.terminal)] if self._shows_progress() else []
         client = super().client(sinks, handlers, configuration, name, restart)
+        self.interrupts.install()
         directory = configuration.get(options.CHECKPOINTING_DIR)
         if directory is not None:
             self._announce(name, os.path.join(directory, job_id_of(name)))

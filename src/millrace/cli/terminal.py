@@ -80,9 +80,7 @@ def sharing_stdout(terminal: Terminal) -> Iterator[None]:
     if not (terminal.interactive and original.isatty()):
         yield
         return
-    shared = _SharedStdout(
-        original.buffer, original.encoding, original.errors, line_buffering=True
-    )
+    shared = _SharedStdout(original.buffer, original.encoding, original.errors, line_buffering=True)
     shared.terminal = terminal
     sys.stdout = shared
     try:

@@ -57,7 +57,7 @@ class CheckpointConfig:
 
     def is_checkpointing_enabled(self) -> bool:
         """Whether an interval is set."""
-        return self.get_checkpoint_interval() > 0
+        return self.get_checkpoint_interval() != DISABLED
 
     def get_checkpoint_interval(self) -> int:
         """Time from one checkpoint to the next; -1 if there are none."""
@@ -65,8 +65,8 @@ class CheckpointConfig:
         return DISABLED if interval is None else interval.to_millis()
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
-        """Make a checkpoint this often."""
-        require("checkpoint_interval", checkpoint_interval, 1)
+        """Make a checkpoint this often; with 0, after every epoch."""
+        require("checkpoint_interval", checkpoint_interval, 0)
         interval = Duration.of_millis(checkpoint_interval)
         self._configuration.set(options.CHECKPOINTING_INTERVAL, interval)
         return self

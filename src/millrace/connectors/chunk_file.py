@@ -63,6 +63,8 @@ class ChunkFile(io.RawIOBase):
                 "this file exists already. Do two sinks of the job write to the same directory? "
                 "Give each a path of its own, or a prefix with OutputFileConfig",
             ) from None
+        except OSError as error:
+            raise PartFileError(self.path, f"cannot be written: {error.strerror}") from error
         self._mode = "a"
         self._buffer.clear()
 

@@ -26,8 +26,6 @@ from millrace.plan.transformation import Input, Role, Transformation
 from millrace.runtime.operators.source import SourceOperator
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from millrace.connectors.file_source import FileSource
 
 T = TypeVar("T")
@@ -187,7 +185,7 @@ class StreamExecutionEnvironment:
 
     def from_dataframe(
         self,
-        dataframe: DataFrame,
+        dataframe: Any,
         watermark_strategy: WatermarkStrategy[Any] | None = None,
         source_name: str = "DataFrame",
         deterministic: bool = False,
@@ -195,7 +193,7 @@ class StreamExecutionEnvironment:
         """A stream of the rows of a bounded Spark DataFrame, so that every Spark reader is a
         source.
 
-        The DataFrame is written to files once, so that a retry reads the same; with
+        ``dataframe`` is a `pyspark.sql.DataFrame`. It is written to files once, so that a retry reads the same; with
         ``deterministic`` the files are not kept for a later run, which makes them again.
         """
         from millrace.connectors.dataframe_source import DataFrameSource

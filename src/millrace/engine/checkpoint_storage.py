@@ -25,7 +25,6 @@ from millrace.state.checkpoint.files import (
     delete_quietly,
     make_directory,
     reason_of,
-    sync_directory,
     write_file,
 )
 from millrace.state.checkpoint.layer_file import (
@@ -201,9 +200,8 @@ class CheckpointStorage:
         live = [entry for entry in new if entry[2].epoch >= floors[entry[:2]]]
         if not live:
             return _Draft(layers, new, None, packed)
-        file = write_layer_file(
-            self._job_dir, name, live, run_id=self._run_id, durable=self._durable
-        )
+        # flushed together with the manifest, for that is the same wait
+        file = write_layer_file(self._job_dir, name, live, run_id=self._run_id, durable=False)
         crash_point("after-layers")
         return _Draft(layers.with_file(file), new, file, packed)
 
@@ -214,26 +212,26 @@ class CheckpointStorage:
                 f"checkpoint {manifest.checkpoint} could not be restored: {misfit}"
             )
         with self._lease.guard():
-            self._write_metadata(manifest)
+            self._write_metadata(manifest, draft.new)
             self._accept(manifest, draft)
             self._clean_up(manifest.checkpoint)
         self._packer.offer(self._layers)
 
-    def _write_metadata(self, manifest: Manifest) -> None:
+    def _write_metadata(self, manifest: Manifest, layers: LayerFile | None) -> None:
         if not self._surveyed:
             self._survey()
         directory = checkpoint_dir(self._job_dir, manifest.checkpoint)
         directory.mkdir()
+        shared = [self._job_dir / layers.ref.path, self._job_dir / SHARED] if layers else []
         try:
             write_file(
                 directory / METADATA,
                 (manifest.encode(),),
                 run_id=self._run_id,
                 durable=self._durable,
+                flush_too=[self._job_dir, *shared],
                 before_replace=lambda: crash_point("during-metadata"),
             )
-            if self._durable:
-                sync_directory(self._job_dir)
             crash_point("after-metadata")
         except BaseException:
             # only here it is certain that the directory is ours and not another owner's

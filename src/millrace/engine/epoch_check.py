@@ -22,6 +22,14 @@ def user_failure(acks: Sequence[Ack]) -> Failure | None:
     return None
 
 
+def storage_failure(acks: Sequence[Ack]) -> Failure | None:
+    """The first failure of a subtask to write or read its state."""
+    for ack in acks:
+        if ack.failure is not None and ack.failure.kind is FailureKind.STORAGE:
+            return ack.failure
+    return None
+
+
 def state_misses(acks: Sequence[Ack]) -> set[SubtaskId]:
     """The subtasks whose workers need all the layers."""
     return {

@@ -22,7 +22,13 @@ from millrace.common.errors import (
 )
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock
-from millrace.engine.epoch_check import EpochRefusedError, check, state_misses, user_failure
+from millrace.engine.epoch_check import (
+    EpochRefusedError,
+    check,
+    state_misses,
+    storage_failure,
+    user_failure,
+)
 from millrace.engine.executor import Executor, ExecutorError
 from millrace.engine.job_config import JobConfig
 from millrace.engine.pacing import Pacer
@@ -164,6 +170,10 @@ class JobManager:
                 UserFunctionError(failure.operator, failure.record, failure.user_traceback)
             )
             return None
+        failure = storage_failure(acks)
+        if failure is not None:
+            self._failed(JobExecutionError(f"stage '{failure.operator}': {failure.user_traceback}"))
+            return None
         misses = state_misses(acks)
         if misses:
             log.info("%d subtasks need their whole state; running the epoch again", len(misses))
@@ -216,7 +226,7 @@ class JobManager:
             ) from error
 
     def _failed(self, error: JobExecutionError) -> None:
-        """A user function failed: ask the restart strategy."""
+        """A user function or a subtask's storage failed: ask the restart strategy."""
         delay = self._decider.delay_after_failure(self._clock.now())
         if delay is None:
             raise error
@@ -304,8 +314,10 @@ class JobManager:
         restored = self._checkpoints.open(self._graph, self._config.resume)
         if restored is None:
             return
-        with self._checkpoints.guard():
-            self._sinks.commit(restored.pending)
+        self._sinks.restore(restored.pending)
+        if restored.finished:
+            with self._checkpoints.guard():
+                self._sinks.commit(restored.pending)
         for source in self._sources:
             snapshot = restored.sources.get(source.node.uid)
             if snapshot is not None:

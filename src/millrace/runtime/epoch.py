@@ -56,6 +56,8 @@ class FailureKind(Enum):
     USER = "USER"
     STATE_MISS = "STATE_MISS"
     """Nobody's: this worker needs all the layers."""
+    STORAGE = "STORAGE"
+    """The file system's: a segment could not be written, or is damaged."""
     INCOMPLETE = "INCOMPLETE"
     """Input was missing or mixed: a producer failed, or ran twice."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
 
+from millrace.common.errors import CheckpointError
 from millrace.common.payload import decode, encode
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind, in_order
 from millrace.runtime.chain import OperatorChain
@@ -83,6 +84,9 @@ class Subtask:
             self._discard()
         except StateMissError as miss:
             ack.failure = Failure(self.stage.name, None, str(miss), FailureKind.STATE_MISS)
+        except CheckpointError as error:
+            ack.failure = Failure(self.stage.name, None, str(error), FailureKind.STORAGE)
+            self._discard()
         except (Exception, SystemExit) as error:  # a user's sys.exit() must not end the worker
             ack.failure = describe_failure(error, self.stage.name)
             self._discard()
@@ -167,10 +171,10 @@ class Subtask:
             )
             self._chain = chain
             self._valve_generation = -1
-            for operator in reversed(chain.operators):
-                operator.open()
             if self._source_clock is not None and isinstance(chain.head, SourceOperator):
                 chain.head.source_clock = self._source_clock
+            for operator in reversed(chain.operators):
+                operator.open()
         return self._chain
 
     def _begin(self, chain: OperatorChain, epoch: EpochPlan, attempt: int, version: str) -> None:

@@ -105,7 +105,10 @@ class SparkExecutor:
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         """Run one epoch as one Spark job."""
-        text, file = encode_plan(plan)
+        try:
+            text, file = encode_plan(plan)
+        except OSError as error:
+            raise ExecutorError(f"the epoch's plan cannot be written: {error}") from error
         context = self._context
         try:
             context.setLocalProperty(PLAN_PROPERTY, text)

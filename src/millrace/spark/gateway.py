@@ -55,7 +55,7 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
         conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
         with _output() as streams:
             try:
-                gateway = launch_gateway(conf, streams)
+                gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
             except (PySparkException, OSError) as error:
                 _require_java()
                 raise ConfigurationError(_not_started()) from error

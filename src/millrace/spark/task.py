@@ -7,6 +7,7 @@ import gc
 import pickle
 import struct
 import sys
+import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -136,7 +137,8 @@ def encode_plan(plan: EpochPlan) -> tuple[str, str | None]:
     if len(data) <= _INLINE_PLAN:
         return "i" + base64.b85encode(data).decode("ascii"), None
     assert plan.job_dir is not None
-    path = Path(plan.job_dir) / f"plan-{plan.epoch}-{plan.attempt}"
+    # workers remember the last plan by its path: no other run may use the same one
+    path = Path(plan.job_dir) / f"plan-{plan.epoch}-{plan.attempt}-{uuid.uuid4().hex}"
     path.write_bytes(data)
     return f"f{path}", str(path)
 

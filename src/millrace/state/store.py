@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from millrace.common.errors import StateError
+from millrace.common.errors import SerializationError, StateError
 from millrace.common.payload import decode, encode
 from millrace.state.flat_table import FlatTable
 from millrace.state.layer import Layer, live
@@ -96,8 +96,9 @@ class SubtaskState:
         missing = _after(self.version, recent)
         if missing is None or missing[-1].version != wanted:
             raise StateMissError(f"cannot reach version {wanted} from {self.version or 'nothing'}")
-        for layer in missing:
-            self._apply(decode(load(layer)))
+        # all or nothing: a file that cannot be read must not leave half of them applied
+        for payload in [load(layer) for layer in missing]:
+            self._apply(decode(payload))
         self.replays += 1
         self.generation += 1
         self.version = wanted
@@ -173,7 +174,7 @@ class SubtaskState:
         return self._packed({n: t.dump(t.dump_units())[0] for n, t in self.tables.items()})
 
     def _packed(self, deltas: dict[str, Delta]) -> dict[str, tuple[str, bytes]]:
-        return {name: (self._kinds[name], encode(delta)) for name, delta in deltas.items()}
+        return {n: (self._kinds[n], _encoded(n, delta)) for n, delta in deltas.items()}
 
     def _settle(self, wanted: str, known: Iterable[str]) -> None:
         """Decide about the open epoch: accepted if the plan leads on from it, else taken back."""
@@ -203,3 +204,14 @@ def _after(version: str, recent: Sequence[Layer]) -> list[Layer] | None:
         if layer.version == version:
             return list(recent[position + 1 :])
     return None
+
+
+def _encoded(table: str, delta: Delta) -> bytes:
+    try:
+        return encode(delta)
+    except SerializationError as error:
+        name = table.rpartition("/")[2]
+        raise SerializationError(
+            f"state '{name}' holds a value that cannot be pickled ({error.__cause__}); keep plain "
+            "data in state"
+        ) from error

@@ -127,12 +127,13 @@ class FaultyCluster:
     def _task(
         self, position: int, plan: EpochPlan, level: int, partition: int, elements: list[bytes]
     ) -> Iterator[tuple[int, bytes]]:
+        self.last_attempt = next(self.attempts)
         return self.workers[position].run_level(
             self.program,
             level,
             partition,
             plan,
-            next(self.attempts),
+            self.last_attempt,
             list(elements),
             LayerLoader(plan.job_dir or ""),
             segment_writer(plan),

@@ -201,6 +201,8 @@ def small_epochs(
             "execution.checkpointing.dir": str(checkpoints),
             "execution.checkpointing.interval": f"{interval} ms",
             "millrace.epoch.initial-records-per-split": records,
+            # on a busy machine epochs would become smaller and smaller
+            "millrace.epoch.target-duration": "10 min",
             "millrace.epoch.max-records-per-split": records,
             "millrace.buffer.records": 16,
             "millrace.state.inline-limit": f"{inline_limit} b",

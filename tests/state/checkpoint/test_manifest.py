@@ -24,11 +24,11 @@ MANIFEST = Manifest(
     stages={"s1": 2, "s2": 1},
     operators={"s1": "source", "s2": "count"},
     versions={("s2", 0): "r1-17-0-4"},
-    layer_files=(LayerFileRef("shared/r1-3.layers", 100, 80, 7, 1), LayerFileRef("x", 1, 2, 3, 4, 5)),
+    layer_files=(LayerFileRef("shared/a", 100, 80, 7, 1), LayerFileRef("x", 1, 2, 3, 4, 5)),
     sources={"s1": b"\x00\xff"},
     pending={"sink": [b"part-1", b"part-2"]},
     finished=True,
-)  # fmt: skip
+)
 
 
 def test_round_trip() -> None:

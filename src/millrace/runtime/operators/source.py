@@ -140,11 +140,12 @@ class SourceOperator(Operator):
             self._advance()
 
     def _advance(self) -> None:
-        """Emit the minimum over the splits that are neither finished nor idle."""
+        """Emit the minimum over the splits that are neither finished nor idle; idle is only what
+        gave nothing in this epoch either."""
         marks = [
             split.tracker.watermark
             for split in self._active.values()
-            if not split.finished and not split.tracker.idle(self._now)
+            if not split.finished and not (split.drained and split.tracker.idle(self._now))
         ]
         if marks and (lowest := min(marks)) > self.watermark:
             self.process_watermark(lowest)

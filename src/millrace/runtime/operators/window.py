@@ -301,7 +301,8 @@ class WindowOperator(FunctionOperator):
         if self._logic.reduce is not None:
             return list(entries.items())
         elements: dict[Any, list[Any]] = {}
-        for (key, _), values in entries.items():
+        # by epoch: a restored pane does not hold its entries in the order they came
+        for (key, _), values in sorted(entries.items(), key=_epoch_of):
             elements.setdefault(key, []).extend(values)
         return list(elements.items())
 
@@ -311,3 +312,7 @@ class WindowOperator(FunctionOperator):
             return
         side = self.side_output(self._late_tag)
         side.emit([values[i] for i in late], [timestamps[i] for i in late])
+
+
+def _epoch_of(entry: tuple[tuple[Any, int], Any]) -> int:
+    return entry[0][1]

@@ -6,7 +6,8 @@ import contextlib
 import os
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 
@@ -16,7 +17,8 @@ __all__ = [
     "delete_quietly",
     "make_directory",
     "read_range",
-    "sync_directory",
+    "sync",
+    "sync_all",
     "write_file",
 ]
 
@@ -32,6 +34,7 @@ def write_file(
     *,
     run_id: str = "",
     durable: bool = True,
+    flush_too: Sequence[StrPath] = (),
     before_replace: Callable[[], None] | None = None,
 ) -> int:
     """Write a file under a temporary name, flush it to the disk, and give it its name.
@@ -42,6 +45,7 @@ def write_file(
         run_id: becomes part of the temporary name, so that leftovers tell where they are from.
         durable: whether to flush the file and its directory; what does not outlive the process
             needs no flush.
+        flush_too: files and directories that must be on the disk before this one gets its name.
         before_replace: called once the temporary file is complete.
 
     Returns:
@@ -53,12 +57,14 @@ def write_file(
     directory, name = os.path.split(os.fspath(path))
     temporary = os.path.join(directory, f".{name}.{run_id}.{uuid.uuid4().hex}{TEMP_SUFFIX}")
     try:
-        length = _write_new(temporary, chunks, durable)
+        length = _write_new(temporary, chunks)
+        if durable:
+            sync_all([temporary, *flush_too])
         if before_replace is not None:
             before_replace()
         os.replace(temporary, path)
         if durable:
-            sync_directory(directory)
+            sync(directory)
     except OSError as error:
         delete_quietly(temporary)
         raise CheckpointError(f"cannot write {os.fspath(path)}: {reason_of(error)}") from error
@@ -68,12 +74,9 @@ def write_file(
     return length
 
 
-def _write_new(path: str, chunks: Iterable[bytes], durable: bool) -> int:
+def _write_new(path: str, chunks: Iterable[bytes]) -> int:
     with open(path, "xb", buffering=_BUFFER) as file:
         file.writelines(chunks)
-        file.flush()
-        if durable:
-            os.fsync(file.fileno())
         return file.tell()
 
 
@@ -132,12 +135,24 @@ def make_directory(path: StrPath, durable: bool = True) -> None:
     with contextlib.suppress(FileExistsError):
         os.mkdir(path)
     if durable:
-        sync_directory(parent)
+        sync(parent)
 
 
-def sync_directory(path: StrPath) -> None:
-    """Flush the names of the files in a directory to the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def sync_all(paths: Sequence[StrPath]) -> None:
+    """Flush files and directories to the disk, all at once.
+
+    A flush is a few milliseconds of waiting for the disk, which serves several together.
+    """
+    if len(paths) == 1:
+        sync(paths[0])
+        return
+    with ThreadPoolExecutor(len(paths)) as pool:
+        list(pool.map(sync, paths))
+
+
+def sync(path: StrPath) -> None:
+    """Flush a file's content, or the names of the files in a directory, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -71,7 +71,7 @@ class Manifest:
     def encode(self) -> bytes:
         """The content of a ``_metadata`` file."""
         content = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        content["layer_files"] = [dataclasses.astuple(ref) for ref in self.layer_files]
+        content["layer_files"] = [_row(ref) for ref in self.layer_files]
         return seal(_MAGIC, self.format_version, content)
 
     @staticmethod
@@ -87,6 +87,10 @@ class Manifest:
             return _from_content(content)
         except (TypeError, AttributeError, KeyError) as error:
             raise CheckpointCorruptError(path, f"a field is wrong or missing ({error})") from error
+
+
+def _row(ref: LayerFileRef) -> tuple[str, int, int, int, int, int]:
+    return (ref.path, ref.length, ref.index_offset, ref.index_crc, ref.layers, ref.tier)
 
 
 def _from_content(content: dict[str, Any]) -> Manifest:

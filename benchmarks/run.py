@@ -1,0 +1,93 @@
+"""Measures speed against the bars and writes ``benchmarks/RESULTS.md``. See ``make bench``.
+
+    python benchmarks/run.py                    everything (about 25 minutes)
+    python benchmarks/run.py --only latency     one bar (may be given more than once)
+    python benchmarks/run.py --report           only write the table from what is there
+    python benchmarks/run.py --quick            tiny sizes, to see that everything works
+
+Each bar's raw result is kept in ``benchmarks/results``, so bars can be measured one at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from typing import Any, cast
+
+import affinity
+import epoch_overhead
+import latency
+import memory
+import startup
+import state_growth
+from bar import Bar
+from job_process import BENCHMARKS, RESULTS, MeasurementError
+from machine import description
+from report import VERDICTS, render
+from results_store import load, save
+from throughput import WORKLOADS, ThroughputBar
+
+BARS: dict[str, Bar] = {
+    **{workload.key: ThroughputBar(workload) for workload in WORKLOADS},
+    **{
+        module.__name__: cast(Bar, module)
+        for module in (epoch_overhead, latency, startup, memory, state_growth, affinity)
+    },
+}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", choices=BARS, default=[])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--report", action="store_true", help="measure nothing")
+    return parser.parse_args()
+
+
+def measure(name: str, quick: bool) -> dict[str, Any]:
+    """Measure one bar. Whatever goes wrong is a result too: the other bars must not suffer."""
+    machine = description()
+    started = time.perf_counter()
+    result: dict[str, Any] = {"machine": machine}
+    try:
+        result["data"] = BARS[name].measure(quick)
+    except MeasurementError as error:
+        result["error"] = str(error)
+    except Exception as error:
+        traceback.print_exc()
+        result["error"] = f"{type(error).__name__}: {error}"
+    return {**result, "seconds": time.perf_counter() - started}
+
+
+def tell(name: str, result: dict[str, Any]) -> None:
+    """Say on the terminal how a bar went."""
+    print(f"{name}: {result['seconds']:.0f} s", flush=True)
+    if "error" in result:
+        print(f"  failed: {result['error']}", flush=True)
+        return
+    for row in BARS[name].section(result["data"]).rows:
+        print(f"  {row.bar}: {row.measured} (bar: {row.required}) {VERDICTS[row.reached]}")
+
+
+def main() -> int:
+    args = arguments()
+    failed = False
+    for name in [] if args.report else args.only or BARS:
+        print(f"measuring {name} ...", flush=True)
+        result = measure(name, args.quick)
+        save(name, result, args.quick)
+        tell(name, result)
+        failed |= "error" in result
+    results = load(BARS, args.quick)
+    target = RESULTS / "quick" / "RESULTS.md" if args.quick else BENCHMARKS / "RESULTS.md"
+    target.write_text(render(BARS, results), encoding="utf-8")
+    print(f"written: {target}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

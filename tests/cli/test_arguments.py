@@ -1,0 +1,100 @@
+"""What can be said to ``millrace run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millrace.cli.arguments import RunArguments, UsageError, parse_arguments
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> str:
+    path = tmp_path / "job.py"
+    path.write_text("pass")
+    return str(path)
+
+
+def parse(*argv: str) -> RunArguments:
+    return parse_arguments(["run", *argv])
+
+
+def test_what_is_not_said_is_left_to_the_program(job: str) -> None:
+    arguments = parse(job)
+    assert arguments.settings.to_dict() == {}
+    assert not arguments.resume
+    assert arguments.master is None
+
+
+def test_options_become_settings(job: str) -> None:
+    arguments = parse(
+        "--master", "local[3]", "--parallelism", "2", "--checkpoint-dir", "c",
+        "--checkpoint-interval", "10 s", "--conf", "spark.ui.port=0", job,
+    )  # fmt: skip
+    assert arguments.master == "local[3]"
+    assert arguments.settings.to_dict() == {
+        "spark.ui.port": "0",
+        "spark.master": "local[3]",
+        "parallelism.default": "2",
+        "execution.checkpointing.dir": "c",
+        "execution.checkpointing.interval": "10 s",
+    }
+
+
+def test_what_follows_the_job_file_is_for_the_job(job: str) -> None:
+    arguments = parse(job, "--resume", "a")
+    assert arguments.job_arguments == ("--resume", "a")
+    assert not arguments.resume
+
+
+def test_the_command_that_resumes_keeps_everything_else(job: str) -> None:
+    assert parse("--parallelism", "2", job, "x y").resume_command() == (
+        f"millrace run --resume --parallelism 2 {job} 'x y'"
+    )
+    assert parse("--resume", job).resume_command() == f"millrace run --resume {job}"
+
+
+def test_a_missing_job_file_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no job file"):
+        parse(str(tmp_path / "none.py"))
+    with pytest.raises(UsageError, match="there is no job file"):
+        parse(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("setting", "hint"),
+    [
+        ("parallelism.defualt=2", "did you mean 'parallelism.default'"),
+        ("no.such.key=1", "unknown configuration key 'no.such.key'"),
+        ("parallelism.default=many", "parallelism.default must be"),
+    ],
+)
+def test_unknown_and_wrong_settings_are_refused(job: str, setting: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=hint):
+        parse("--conf", setting, job)
+
+
+@pytest.mark.parametrize(
+    "options", [["--parallelism", "0"], ["--parallelism", "two"], ["--checkpoint-interval", "soon"]]
+)
+def test_wrong_values_are_refused(job: str, options: list[str]) -> None:
+    with pytest.raises(UsageError, match="must be"):
+        parse(*options, job)
+
+
+def test_a_setting_needs_key_and_value(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        parse("--conf", "parallelism.default", job)
+    assert end.value.code == 2
+    assert "not of the form key=value" in capsys.readouterr().err
+
+
+def test_py_files_must_be_there_and_importable(job: str, tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("")
+    with pytest.raises(UsageError, match="does not exist"):
+        parse("--py-files", str(tmp_path / "none.zip"), job)
+    with pytest.raises(UsageError, match=r"takes \.py, \.zip, \.egg and \.whl"):
+        parse("--py-files", str(text), job)
+    assert parse("--py-files", f"{job},{job}", job).py_files == (Path(job), Path(job))

@@ -1,0 +1,66 @@
+"""What a person is told when a job file fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from millrace.cli.failure_report import failure_report
+from millrace.common.errors import ConfigurationError, JobDefinitionError, UserFunctionError
+from millrace.datastream import StreamExecutionEnvironment
+
+
+def caught(action: Callable[[], object]) -> BaseException:
+    with pytest.raises(Exception) as info:  # noqa: PT011 (any error will do)
+        action()
+    return info.value
+
+
+def test_a_user_function_is_told_by_operator_record_and_traceback() -> None:
+    error = UserFunctionError("parse", "'x'", "Traceback ...\nValueError: not a number\n")
+    assert failure_report(error) == (
+        "a function of operator 'parse' failed\n"
+        "  record: 'x'\n"
+        "\n"
+        "Traceback ...\n"
+        "ValueError: not a number\n"
+    )
+
+
+def test_a_wrong_program_is_told_by_the_line_to_change() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    error = caught(lambda: env.from_collection([1]).map(3))  # type: ignore[arg-type]
+    assert isinstance(error, JobDefinitionError)
+    place, _, message = failure_report(error).partition(": ")
+    assert place.startswith(f"{__file__}, line ")
+    assert message == f"{error}\n"
+
+
+def test_any_other_error_shows_its_traceback() -> None:
+    report = failure_report(caught(lambda: int("x")))
+    assert report.startswith("Traceback (most recent call last):\n")
+    assert report.endswith("ValueError: invalid literal for int() with base 10: 'x'\n")
+
+
+def test_of_sparks_errors_only_the_first_line_is_shown() -> None:
+    class Py4JJavaError(Exception):
+        pass
+
+    Py4JJavaError.__module__ = "py4j.protocol"
+
+    message = "\n\tat ".join(["An error occurred.", "org.apache.spark.Task"])
+
+    def fail() -> None:
+        raise Py4JJavaError(message)
+
+    report = failure_report(caught(fail))
+    assert report.endswith("Py4JJavaError: An error occurred.\n")
+    assert "org.apache" not in report
+
+
+def test_what_led_to_our_errors_is_left_to_the_log() -> None:
+    def fail() -> None:
+        raise ConfigurationError("no Java") from OSError("py4j")
+
+    assert "py4j" not in failure_report(caught(fail))

@@ -1,0 +1,108 @@
+"""Ctrl-C and SIGTERM: once between epochs, twice at once."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+
+from millrace.cli.interrupts import Interrupts
+from millrace.cli.terminal import Terminal
+from millrace.common.job import JobStatus
+from millrace.engine.progress import Progress
+
+
+class FakeClient:
+    """A job that notes what is asked of it."""
+
+    def __init__(self, status: JobStatus = JobStatus.RUNNING) -> None:
+        self.status = status
+        self.stopped = Event()
+        self.cancelled = Event()
+
+    def get_job_status(self) -> JobStatus:
+        return self.status
+
+    def progress(self) -> Progress:
+        return Progress(checkpoint=4)
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
+@pytest.fixture
+def interrupts() -> Iterator[Interrupts]:
+    interrupts = Interrupts(Terminal(io.StringIO()))
+    with interrupts.installed():
+        yield interrupts
+
+
+def watched(interrupts: Interrupts, status: JobStatus = JobStatus.RUNNING) -> FakeClient:
+    client = FakeClient(status)
+    interrupts.watch(client)  # type: ignore[arg-type]
+    return client
+
+
+def interrupt(number: int = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_stops_between_epochs(interrupts: Interrupts, number: int) -> None:
+    client = watched(interrupts)
+    interrupt(number)
+    assert client.stopped.wait(10)
+    assert interrupts.stopping
+    assert not client.cancelled.is_set()
+
+
+def test_the_second_ctrl_c_ends_at_once(interrupts: Interrupts) -> None:
+    client = watched(interrupts)
+    interrupt()
+    assert client.stopped.wait(10)
+    interrupt()
+    assert client.cancelled.wait(10)
+    assert interrupts.cancelling
+
+
+def test_a_second_sigterm_adds_nothing(interrupts: Interrupts) -> None:
+    client = watched(interrupts)
+    interrupt(signal.SIGTERM)
+    interrupt(signal.SIGTERM)
+    assert client.stopped.wait(10)
+    assert not interrupts.cancelling
+
+
+def test_without_a_running_job_the_job_file_is_interrupted(interrupts: Interrupts) -> None:
+    watched(interrupts, JobStatus.FINISHED)
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+
+
+def test_whoever_insists_gets_out(interrupts: Interrupts) -> None:
+    client = watched(interrupts)
+    interrupt()
+    interrupt()
+    assert client.cancelled.wait(10)
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+
+
+def test_handlers_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupts(Terminal(io.StringIO())).installed():
+        assert signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_the_newest_checkpoint_is_that_of_the_last_job(interrupts: Interrupts) -> None:
+    assert interrupts.newest_checkpoint() is None
+    watched(interrupts)
+    assert interrupts.newest_checkpoint() == 4

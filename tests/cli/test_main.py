@@ -1,0 +1,46 @@
+"""The command itself: exit codes of wrong usage, before anything is started."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from millrace.cli.main import main
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["walk"],
+        ["run"],
+        ["run", "--no-such-option", "job.py"],
+        ["run", "none.py"],
+        ["run", "--conf", "no.such.key=1", __file__],
+    ],
+)
+def test_wrong_usage_ends_with_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code: object = main(argv)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    assert capsys.readouterr().err
+
+
+def test_help_and_version_end_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+    for argv in (["--version"], ["run", "--help"]):
+        with pytest.raises(SystemExit) as end:
+            main(argv)
+        assert end.value.code == 0
+    assert "exit codes" in capsys.readouterr().out
+
+
+def test_wrong_usage_is_told_at_once(start: Callable[..., subprocess.Popen[str]]) -> None:
+    """Without waiting for Spark to be loaded."""
+    process = start("run", "none.py")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err == "millrace: there is no job file none.py\n"

@@ -1,0 +1,61 @@
+"""How far a job is, in one line."""
+
+from __future__ import annotations
+
+import io
+
+from millrace.cli.progress_line import ProgressLine, describe, time_text
+from millrace.cli.terminal import Terminal
+from millrace.engine.progress import Progress
+
+
+class ManualSeconds:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    assert describe(Progress(records=5, epoch=1), 2.5) == "5 records | 2/s | epoch 1"
+
+
+def test_event_time_is_shown_as_a_date_if_it_is_one() -> None:
+    assert time_text(1_357_034_400_000) == "2013-01-01 10:00:00"
+    assert time_text(-(2**62)) == str(-(2**62))
+
+
+def test_without_a_terminal_a_line_comes_every_few_seconds() -> None:
+    clock, stream = ManualSeconds(), io.StringIO()
+    line = ProgressLine(Terminal(stream), clock)
+    for second in range(1, 13):
+        clock.now = 100.0 + second
+        line(Progress(records=second * 100, epoch=second, epoch_ms=1000))
+    assert stream.getvalue().splitlines() == [
+        "millrace: 500 records | 100/s | epoch 5",
+        "millrace: 1,000 records | 100/s | epoch 10",
+    ]
+
+
+def test_on_a_terminal_the_line_follows_at_once() -> None:
+    clock, screen = ManualSeconds(), Screen()
+    line = ProgressLine(Terminal(screen), clock)
+    clock.now += 0.5
+    line(Progress(records=50, epoch=1, epoch_ms=500))
+    assert screen.getvalue().endswith("50 records | 100/s | epoch 1")
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    clock, screen = ManualSeconds(), Screen()
+    line = ProgressLine(Terminal(screen), clock)
+    for second in range(1, 31):
+        clock.now = 100.0 + second
+        records = second * 10 if second <= 20 else 200 + (second - 20) * 1000
+        line(Progress(records=records, epoch=second, epoch_ms=1000))
+    assert " | 1,000/s | " in screen.getvalue().rpartition("\r")[2]

@@ -1,0 +1,160 @@
+"""``millrace run`` from start to end, on Spark."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+Start = Callable[..., "subprocess.Popen[str]"]
+PATIENCE = 180
+"""Seconds until a run counts as hanging."""
+
+
+def write(directory: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err
+
+
+def interrupt_at_first_output(process: subprocess.Popen[str], number: int) -> tuple[str, str]:
+    """All that the process prints; standard error is short enough to wait in its pipe."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    first = process.stdout.readline()
+    process.send_signal(number)
+    # not communicate(), which would lose what readline() has buffered
+    out, err = first + process.stdout.read(), process.stderr.read()
+    process.wait(PATIENCE)
+    return out, err
+
+
+PREAMBLE = """
+    import sys
+    from millrace.datastream import StreamExecutionEnvironment
+    env = StreamExecutionEnvironment.get_execution_environment()
+"""
+
+TWO_JOBS = {
+    "jobs/helper.py": "def double(value): return value * 2\n",
+    "jobs/package/__init__.py": "from package.inner import triple\n",
+    "jobs/package/inner.py": "def triple(value): return value * 3\n",
+    "jobs/job.py": PREAMBLE
+    + """
+    from helper import double
+    from package import triple
+
+    env.from_collection([1, 2]).map(lambda value: double(value)).print("twice")
+    env.execute("first")
+    env.from_collection([1, 2]).map(lambda value: triple(value)).key_by(lambda v: v).sum().print()
+    env.execute("second")
+    print(sys.argv[1:], env.get_parallelism())
+    """,
+}
+
+
+def test_two_jobs_with_modules_and_arguments(start: Start, tmp_path: Path) -> None:
+    """Modules beside the job file are found; nothing but ours is on the terminal."""
+    write(tmp_path, TWO_JOBS)
+    code, out, err = finish(start("run", "--parallelism", "1", "jobs/job.py", "a", "--b"))
+    assert (code, out.splitlines()) == (
+        0, ["twice> 2", "twice> 4", "3", "6", "['a', '--b'] 1"]
+    )  # fmt: skip
+    lines = err.splitlines()
+    assert [line.partition(" keeps ")[0] for line in lines] == [
+        "millrace: job 'first'",
+        "millrace: job 'second'",
+    ]
+    assert str(tmp_path / "state/millrace/checkpoints") in err
+
+
+def test_modules_reach_the_executors_of_a_cluster(start: Start, tmp_path: Path) -> None:
+    """An executor in a process of its own gets the modules shipped."""
+    files = {**TWO_JOBS, "lib/extra.py": "def add_one(value): return value + 1\n"}
+    files["jobs/job.py"] = (
+        PREAMBLE
+        + """
+    import helper, package
+    from extra import add_one
+
+    def compute(value):
+        assert "jobs" not in helper.__file__
+        return add_one(package.triple(helper.double(value)))
+
+    env.from_collection([1, 2]).map(compute).print()
+    env.execute("cluster")
+    """
+    )
+    write(tmp_path, files)
+    master = "local-cluster[1,2,512]"
+    code, out, err = finish(
+        start(
+            "run", "--master", master, "--conf", "spark.executor.memory=512m",
+            "--py-files", "lib/extra.py", "jobs/job.py",
+        )
+    )  # fmt: skip
+    assert (code, out) == (0, "7\n13\n"), err
+
+
+def test_a_failed_job_is_told_without_spark(start: Start, tmp_path: Path) -> None:
+    """The user's traceback, the operator and the record; Spark's own words are in the log."""
+    failing = """
+    def parse(text):
+        return int(text)
+
+    env.from_collection(["1", "x"]).map(parse).name("parse numbers").print()
+    env.execute("failing")
+    """
+    write(tmp_path, {"job.py": PREAMBLE + failing})
+    code, out, err = finish(start("run", "job.py"))
+    assert code == 1
+    assert "a function of operator 'parse numbers' failed\n  record: 'x'\n" in err
+    assert 'job.py", line 7, in parse\n' in err
+    assert "ValueError: invalid literal for int() with base 10: 'x'" in err
+    for noise in ("py4j", "org.apache", "millrace/runtime", "WARN"):
+        assert noise not in err
+    log = Path(err.strip().rpartition("the log is ")[2])
+    assert "UserFunctionError" in log.read_text()
+
+
+ENDLESS = (
+    PREAMBLE
+    + """
+    from millrace.common import WatermarkStrategy
+    from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
+
+    source = DataGeneratorSource(
+        lambda index: index, None, RateLimiterStrategy.per_second(200), splits=1
+    )
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.print()
+    env.execute("endless")
+    """
+)
+
+
+def test_a_stopped_job_goes_on_where_it_was(start: Start, tmp_path: Path) -> None:
+    """Ctrl-C and SIGTERM end it between epochs, with exit code 0; --resume repeats and leaves out
+    nothing."""
+    write(tmp_path, {"job.py": ENDLESS})
+    seen: list[int] = []
+    for options, number in (([], signal.SIGINT), (["--resume"], signal.SIGTERM)):
+        process = start("run", *options, "--checkpoint-dir", "checkpoints", "job.py")
+        out, err = interrupt_at_first_output(process, number)
+        assert process.returncode == 0, err
+        assert "millrace: stopping after this epoch" in err
+        assert "millrace run --resume --checkpoint-dir checkpoints job.py" in err
+        seen.extend(map(int, out.split()))
+    assert seen == list(range(len(seen)))

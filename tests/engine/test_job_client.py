@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from threading import Event
+
+import pytest
+
+from millrace.common.job import JobStatus
+from millrace.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
+from millrace.testing import Faults, run_local
+
+
+def job(values=(1, 2, 3), map_function=abs):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection(values).map(map_function).print()
+    return env
+
+
+def test_from_created_to_finished(capsys) -> None:
+    with run_local():
+        client = job().build_client("a job")
+        assert client.get_job_status() is JobStatus.CREATED
+        done = Event()
+        client.when_done(done.set)
+        client.start()
+        result = client.result(timeout=30)
+        assert done.wait(30)
+    assert client.get_job_status() is JobStatus.FINISHED
+    assert result.get_job_id() == client.get_job_id()
+    assert result.get_net_runtime() >= 0
+    assert client.get_job_execution_result().result() is result
+    assert client.progress().records == 3
+    assert capsys.readouterr().out == "1\n2\n3\n"
+
+
+def test_the_same_name_is_the_same_job() -> None:
+    with run_local():
+        ids = [job().build_client(name).get_job_id() for name in ("a", "a", "b")]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_failed() -> None:
+    def fail(value):
+        raise ValueError(value)
+
+    with run_local():
+        client = job(map_function=fail).execute_async("bad")
+        with pytest.raises(Exception, match="operator 'Map' failed"):
+            client.result(timeout=30)
+    assert client.get_job_status() is JobStatus.FAILED
+
+
+class Counting(MapFunction):
+    def open(self, runtime_context):
+        group = runtime_context.get_metrics_group()
+        self.seen = group.counter("seen")
+        self.sizes = group.distribution("sizes")
+
+    def map(self, value):
+        self.seen.inc()
+        self.sizes.update(value)
+        return value
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_accumulators_count_each_record_once_whatever_happens(seed: int) -> None:
+    faults = Faults(lost_epochs=0.3, lost_workers=0.5, repeated_tasks=0.2)
+    with run_local(workers=3, seed=seed, faults=faults, epoch_records=7):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection(range(50)).rebalance().map(Counting()).set_parallelism(2).print()
+        result = env.execute()
+    assert result.get_accumulator_result("seen") == 50
+    assert result.get_all_accumulator_results() == {"seen": 50}
+
+
+def test_late_records_are_an_accumulator() -> None:
+    from millrace.common import Time, WatermarkStrategy
+    from millrace.datastream.window import TumblingEventTimeWindows
+
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, t: v)
+    with run_local(epoch_records=1):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        stream = env.from_collection([5, 25, 6, 7]).assign_timestamps_and_watermarks(strategy)
+        windows = stream.key_by(lambda v: 0).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        windows.reduce(max).print()
+        assert env.execute().get_accumulator_result("numLateRecordsDropped") == 2
+
+
+def test_functions_are_told_their_attempt_and_place() -> None:
+    class Where(KeyedProcessFunction):
+        def open(self, runtime_context):
+            self.where = runtime_context.get_task_name_with_subtasks()
+
+        def process_element(self, value, ctx):
+            yield self.where
+
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(2)
+        stream = env.from_collection(range(20)).key_by(lambda v: v).process(Where()).name("Where")
+        assert set(stream.execute_and_collect()) == {"Where (1/2)#0", "Where (2/2)#0"}

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.payload import encode
+from millrace.common.sink import Committer, Sink
+from millrace.engine.sink_coordinator import SinkCoordinator
+from millrace.plan.job_graph import SinkNode
+from millrace.runtime.epoch import Ack
+
+
+class Recording(Sink[Any], Committer):
+    def __init__(self) -> None:
+        self.commits: list[list[Any]] = []
+        self.closed = False
+
+    def create_writer(self, context, state):
+        raise AssertionError("writers live in subtasks")
+
+    def create_committer(self) -> Committer:
+        return self
+
+    def commit(self, committables) -> None:
+        self.commits.append(list(committables))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class NoCommitter(Recording):
+    def create_committer(self) -> None:
+        return None
+
+
+def ack(**committables: list[Any]) -> Ack:
+    encoded = {uid: [encode(item) for item in items] for uid, items in committables.items()}
+    return Ack(0, 0, 0, committables=encoded)
+
+
+def test_committables_of_several_epochs_are_committed_together_once() -> None:
+    sink = Recording()
+    coordinator = SinkCoordinator([SinkNode("s", "sink", sink)])
+    coordinator.accept(ack(s=["a", "b"]))
+    coordinator.accept(ack(s=["c"]))
+    pending = coordinator.pending()
+    assert sink.commits == []
+    coordinator.commit(pending)
+    assert sink.commits == [["a", "b", "c"]]
+    assert coordinator.pending() == {}
+    coordinator.commit({})
+    assert len(sink.commits) == 1
+
+
+def test_what_is_pending_does_not_change_under_the_checkpoint() -> None:
+    coordinator = SinkCoordinator([SinkNode("s", "sink", Recording())])
+    coordinator.accept(ack(s=["a"]))
+    pending = coordinator.pending()
+    coordinator.accept(ack(s=["b"]))
+    assert len(pending["s"]) == 1
+
+
+def test_each_sink_gets_its_own_and_those_without_committer_nothing() -> None:
+    one, two, without = Recording(), Recording(), NoCommitter()
+    nodes = [SinkNode("1", "", one), SinkNode("2", "", two), SinkNode("3", "", without)]
+    coordinator = SinkCoordinator(nodes)
+    coordinator.accept(ack(**{"1": ["a"], "3": ["x"]}))
+    coordinator.commit(coordinator.pending())
+    assert (one.commits, two.commits, without.commits) == ([["a"]], [], [])
+    coordinator.close()
+    assert one.closed
+    assert two.closed
+
+
+def test_what_a_checkpoint_left_pending_is_committed_again() -> None:
+    sink = Recording()
+    pending = {"s": [encode("a")], "gone": [encode("x")]}
+    SinkCoordinator([SinkNode("s", "sink", sink)]).commit(pending)
+    assert sink.commits == [["a"]]

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.source import Source, SourceSplit, SplitEnumerator
+from millrace.engine.source_coordinator import SourceCoordinator
+from millrace.plan.job_graph import SourceNode
+from millrace.runtime.epoch import SplitProgress
+
+
+class Scripted(Source[Any], SplitEnumerator):
+    """Finds what `found` says, per time; is its own enumerator."""
+
+    def __init__(self, found: dict[int, list[str]], last: int = 0, limit: int | None = None):
+        self.found, self.last, self.limit = found, last, limit
+        self.done = -1
+        self.closed = False
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return self
+
+    def create_reader(self, split, position, context):
+        raise AssertionError("readers live in subtasks")
+
+    def discover(self, now: int) -> list[SourceSplit]:
+        due = [time for time in sorted(self.found) if self.done < time <= now]
+        self.done = now
+        return [SourceSplit(name) for time in due for name in self.found[time]]
+
+    def no_more_splits(self) -> bool:
+        return self.done >= self.last
+
+    def next_discovery(self, now: int) -> int | None:
+        return now + 10
+
+    def max_active_splits(self) -> int | None:
+        return self.limit
+
+    def snapshot_state(self) -> int:
+        return self.done
+
+    def restore_state(self, state: int) -> None:
+        self.done = state
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def coordinator(source: Scripted, parallelism: int = 2) -> SourceCoordinator:
+    return SourceCoordinator(SourceNode("uid", "name", source, 0, parallelism))
+
+
+def planned(made: SourceCoordinator, parallelism: int = 2) -> list[list[tuple[str, Any]]]:
+    return [
+        [(plan.split.split_id, plan.position) for plan in made.plan(index, 100)]
+        for index in range(parallelism)
+    ]
+
+
+def progress(name: str, position: Any, finished: bool = False) -> SplitProgress:
+    return SplitProgress("uid", name, position, finished, 1)
+
+
+def test_splits_are_spread_over_the_subtasks() -> None:
+    made = coordinator(Scripted({0: ["a", "b", "c"]}))
+    made.discover(0)
+    assert planned(made) == [[("a", None), ("c", None)], [("b", None)]]
+    assert made.no_more_splits
+
+
+def test_a_split_goes_on_where_the_last_epoch_ended() -> None:
+    made = coordinator(Scripted({0: ["a", "b"]}))
+    made.discover(0)
+    planned(made)
+    made.accept(progress("a", 17))
+    made.accept(progress("b", 5, finished=True))
+    assert planned(made) == [[("a", 17)], []]
+
+
+def test_new_splits_go_where_there_is_least_to_do() -> None:
+    made = coordinator(Scripted({0: ["a", "b", "c"], 10: ["d", "e"]}, last=10))
+    made.discover(0)
+    made.accept(progress("a", 1, finished=True))
+    made.accept(progress("c", 1, finished=True))
+    made.discover(10)
+    assert planned(made) == [[("d", None), ("e", None)], [("b", None)]]
+
+
+def test_discovery_happens_when_it_is_due() -> None:
+    source = Scripted({0: ["a"], 10: ["b"]}, last=100)
+    made = coordinator(source)
+    made.discover(0)
+    assert made.next_wakeup() == 10
+    made.discover(9)
+    assert planned(made) == [[("a", None)], []]
+    made.discover(10)
+    assert planned(made) == [[("a", None)], [("b", None)]]
+    assert made.next_wakeup() == 20
+
+
+def test_with_a_limit_the_others_wait_their_turn() -> None:
+    made = coordinator(Scripted({0: ["a", "b", "c"]}, limit=1))
+    made.discover(0)
+    assert planned(made) == [[("a", None)], [("b", None)]]
+    assert not made.no_more_splits
+    made.accept(progress("a", 1))
+    made.accept(progress("b", 1, finished=True))
+    made.discover(1)
+    assert planned(made) == [[("a", 1)], [("c", None)]]
+    assert made.no_more_splits
+
+
+def test_news_are_new_splits_and_that_there_are_no_more() -> None:
+    made = coordinator(Scripted({0: ["a", "b", "c"]}, limit=1))
+    made.discover(0)
+    assert made.has_news
+    planned(made)
+    made.accept(progress("a", 1))
+    made.accept(progress("b", 1))
+    assert not made.has_news, "c waits, but nobody can take it"
+    made.accept(progress("a", 2, finished=True))
+    assert made.has_news
+    made.discover(1)
+    planned(made)
+    made.accept(progress("c", 2, finished=True))
+    assert not made.has_news
+
+
+def test_the_end_is_news_until_it_was_planned() -> None:
+    made = coordinator(Scripted({}, last=0))
+    made.discover(0)
+    assert made.has_news
+    planned(made)
+    assert not made.has_news
+
+
+def test_snapshots_keep_positions_waiting_splits_and_the_enumerator() -> None:
+    source = Scripted({0: ["a", "b", "c", "d"], 5: ["e"]}, last=5, limit=1)
+    made = coordinator(source)
+    made.discover(0)
+    made.accept(progress("a", 9))
+    made.accept(progress("b", 9, finished=True))
+    other_source = Scripted(source.found, last=5, limit=1)
+    other = coordinator(other_source)
+    other.restore(made.snapshot())
+    assert other_source.done == 0
+    other.discover(1)
+    assert planned(other) == [[("a", 9)], [("c", None)]]
+    other.accept(progress("a", 10, finished=True))
+    other.discover(50)
+    assert planned(other) == [[("d", None)], [("c", None)]]
+
+
+def test_a_finished_split_takes_no_memory() -> None:
+    found = {time: [f"file-{time}"] for time in range(0, 1000, 10)}
+    made = coordinator(Scripted(found, last=10**6))
+    for now in range(0, 1000, 10):
+        made.discover(now)
+        made.accept(progress(f"file-{now}", 1, finished=True))
+    assert len(made.snapshot()) < 500
+    assert not made._assigned
+
+
+def test_closing_closes_the_enumerator() -> None:
+    source = Scripted({})
+    coordinator(source).close()
+    assert source.closed

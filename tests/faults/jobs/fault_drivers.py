@@ -1,0 +1,45 @@
+"""Drivers without Spark in this process, all for the job in one directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import fault_pipeline as pipeline
+from fault_cluster import FaultyCluster
+
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.job_client import JobClient
+from millrace.engine.job_identity import job_id_of
+
+
+def job_dir(directory: Path) -> Path:
+    """Where the job in ``directory`` has its checkpoints."""
+    return directory / "checkpoints" / job_id_of(pipeline.JOB_NAME)
+
+
+def driver(
+    directory: Path,
+    count: int,
+    cluster: FaultyCluster | None = None,
+    settings: dict[str, Any] | None = None,
+    **sizes: int,
+) -> JobClient:
+    """A driver, not yet started, that goes on from what it will find."""
+    JobLauncher.install(JobLauncher(resume=True, executor=lambda *_: cluster or FaultyCluster()))
+    configuration = pipeline.small_epochs(directory / "checkpoints", **sizes)
+    for key, value in (settings or {}).items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(2)
+    pipeline.build(env, str(directory / "out"), count, 3)
+    return env.build_client(pipeline.JOB_NAME)
+
+
+def run_driver(directory: Path, count: int, **arguments: Any) -> JobClient:
+    """A driver that has run to its end; raises what made it fail."""
+    client = driver(directory, count, **arguments)
+    client.run()
+    client.result()
+    return client

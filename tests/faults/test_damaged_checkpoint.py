@@ -1,0 +1,118 @@
+"""Truncated and corrupted checkpoints: the error names the file, the one before stays usable."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import fault_pipeline as pipeline
+import pytest
+from fault_drivers import job_dir, run_driver
+from fault_lives import Lives
+
+from millrace.common.errors import MillraceError
+from millrace.state.checkpoint.directory import checkpoint_dir, metadata_path
+from millrace.state.checkpoint.layer_file import SUFFIX
+from millrace.state.checkpoint.layer_set import read_layer_set
+from millrace.state.checkpoint.manifest import read_manifest
+from millrace.state.layer import FileRef
+
+pytestmark = pytest.mark.fault
+
+COUNT = 400
+NEWEST = 7
+Damage = Callable[[Path], None]
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def cut_in_half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def flipped(path: Path) -> None:
+    """One bit is different, in the middle."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+def zeroed_tail(path: Path) -> None:
+    """What a file system may leave after a power cut: the length is right, the end is not."""
+    data = path.read_bytes()
+    path.write_bytes(data[:-20] + bytes(20))
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.fixture
+def killed(live_and_die: Callable[..., Lives]) -> Path:
+    """A job killed between its newest checkpoint and the commit of the sinks."""
+    lives = live_and_die([f"after-metadata:{NEWEST}"], count=COUNT, inline_limit=300)
+    return lives.directory
+
+
+def own_files(directory: Path) -> set[str]:
+    """The files that the newest checkpoint refers to and the one before does not."""
+
+    def files(number: int) -> set[str]:
+        manifest = read_manifest(job_dir(directory), number)
+        layers = read_layer_set(job_dir(directory), manifest).live()
+        data = {entry[2].data.path for entry in layers if isinstance(entry[2].data, FileRef)}
+        return data | {ref.path for ref in manifest.layer_files}
+
+    return files(NEWEST) - files(NEWEST - 1)
+
+
+def victim(directory: Path, kind: str) -> Path:
+    if kind == "metadata":
+        return metadata_path(job_dir(directory), NEWEST)
+    wanted = (p for p in own_files(directory) if p.endswith(SUFFIX) == (kind == "layer file"))
+    return job_dir(directory) / min(wanted)
+
+
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [
+        ("metadata", truncated),
+        ("metadata", cut_in_half),
+        ("metadata", emptied),
+        ("metadata", flipped),
+        ("metadata", zeroed_tail),
+        ("layer file", truncated),
+        ("layer file", flipped),
+        ("layer file", zeroed_tail),
+        ("layer file", deleted),
+        ("segment", truncated),
+        ("segment", flipped),
+        ("segment", deleted),
+    ],
+)
+def test_damage_is_named_and_the_checkpoint_before_serves(
+    kind: str, damage: Damage, killed: Path
+) -> None:
+    """The damaged checkpoint is refused by the file's name, before anything becomes visible; with
+    it out of the way the job goes on from the one before, and ends exactly."""
+    path = victim(killed, kind)
+    damage(path)
+    seen = [pipeline.visible(killed / "out", name) for name in pipeline.SINKS]
+    with pytest.raises(MillraceError) as refused:
+        run_driver(killed, COUNT)
+    assert str(path) in str(refused.value)
+    assert "corrupt" in str(refused.value)
+    assert "Traceback" not in str(refused.value)
+    assert [pipeline.visible(killed / "out", name) for name in pipeline.SINKS] == seen
+
+    shutil.rmtree(checkpoint_dir(job_dir(killed), NEWEST))
+    client = run_driver(killed, COUNT)
+    assert client.progress().records < COUNT
+    pipeline.check_output(killed / "out", COUNT, 3)

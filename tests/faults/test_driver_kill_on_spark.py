@@ -1,0 +1,56 @@
+"""kill -9 of `millrace run` on Spark, resumed at once while the old JVM may still be dying."""
+
+from __future__ import annotations
+
+import random
+import signal
+from pathlib import Path
+
+import fault_pipeline as pipeline
+import psutil
+import pytest
+from fault_spark import SparkDriver, reap
+
+pytestmark = [pytest.mark.fault, pytest.mark.spark]
+
+COUNT = 2000
+IN_THE_DRIVER = (
+    "after-acks",
+    "after-layers",
+    "during-metadata",
+    "after-metadata",
+    "before-sink-commit",
+    "during-sink-commit",
+)
+
+
+def die_and_resume(directory: Path, seed: int, deaths: int) -> None:
+    rng = random.Random(seed)
+    places = rng.sample([*IN_THE_DRIVER, "after a segment", "at random"], deaths)
+    orphans: list[psutil.Process] = []
+    for place in places:
+        trap = f"{place}:{rng.randint(1, 4)}" if place in IN_THE_DRIVER else ""
+        driver = SparkDriver(directory, COUNT, trap)
+        driver.wait_for(lambda driver=driver: driver.newest_checkpoint() > 0)  # type: ignore[misc]
+        orphans += driver.descendants()
+        if place == "after a segment":
+            driver.kill_after_a_segment()
+        elif place == "at random":
+            driver.kill_at_random(seed)
+        assert driver.wait() == -signal.SIGKILL, f"{place}: {driver.log}"
+    last = SparkDriver(directory, COUNT)
+    assert last.wait() == 0, last.log
+    assert reap(orphans) == []
+    pipeline.check_output(directory / "out", COUNT, 3)
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    """Three deaths, one of them at a random moment or after a segment."""
+    die_and_resume(tmp_path, seed=11, deaths=3)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(20))
+def test_killed_everywhere_and_resumed(seed: int, tmp_path: Path) -> None:
+    """Every phase and a random moment, in random order."""
+    die_and_resume(tmp_path, seed, deaths=8)

@@ -1,0 +1,128 @@
+"""Two drivers on one job directory: the second is refused, one that was superseded does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import fault_pipeline as pipeline
+import pytest
+from fault_cluster import FaultyCluster
+from fault_drivers import driver, job_dir
+
+from millrace.common.errors import LeaseError, LeaseLostError
+from millrace.engine.lease import Lease
+from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.state.checkpoint.directory import complete_checkpoints
+
+pytestmark = pytest.mark.fault
+
+COUNT = 300
+
+
+class Interrupted(FaultyCluster):
+    """Lets something happen in the middle of the epochs of a driver."""
+
+    def __init__(self, epoch: int, happens: Callable[[], None]) -> None:
+        super().__init__()
+        self.epoch = epoch
+        self.happens = happens
+
+    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+        if (plan.epoch, plan.attempt) == (self.epoch, 0):
+            self.happens()
+        return super().run_epoch(plan)
+
+
+def take_over(directory: Path) -> None:
+    """Be the new owner for a moment: what counts is that the old one no longer is."""
+    Lease.take_over(job_dir(directory), "usurper").release()
+
+
+def test_the_second_driver_is_refused(tmp_path: Path) -> None:
+    """It is told who owns the job; the first one is not disturbed."""
+    refusals: list[str] = []
+
+    def start_another() -> None:
+        second = driver(tmp_path, COUNT)
+        second.run()
+        with pytest.raises(LeaseError) as refused:
+            second.result()
+        refusals.append(str(refused.value))
+
+    first = driver(tmp_path, COUNT, Interrupted(3, start_another))
+    first.run()
+    first.result()
+    owner = Lease.acquire(job_dir(tmp_path), "later").owner
+    assert len(refusals) == 1
+    assert f"process {owner.pid}" in refusals[0]
+    assert f"host {owner.host}" in refusals[0]
+    pipeline.check_output(tmp_path / "out", COUNT, 3)
+
+
+def test_a_superseded_driver_cannot_publish(tmp_path: Path) -> None:
+    """Its epoch runs to the end, but leaves neither a checkpoint nor a visible file."""
+    views: list[tuple[list[int], int]] = []
+
+    def view() -> tuple[list[int], int]:
+        seen = [row for name in pipeline.SINKS for row in pipeline.visible(tmp_path / "out", name)]
+        return complete_checkpoints(job_dir(tmp_path)), len(seen)
+
+    def supersede() -> None:
+        views.append(view())
+        take_over(tmp_path)
+
+    superseded = driver(tmp_path, COUNT, Interrupted(4, supersede))
+    superseded.run()
+    with pytest.raises(LeaseLostError, match="usurper"):
+        superseded.result()
+    assert view() == views[0]
+    successor = driver(tmp_path, COUNT)
+    successor.run()
+    successor.result()
+    pipeline.check_output(tmp_path / "out", COUNT, 3)
+
+
+def test_a_driver_superseded_after_publishing_cannot_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its checkpoint counts, but only its successor makes it visible."""
+    client = driver(tmp_path, COUNT)
+    checkpoints = client._manager._checkpoints
+    publish = checkpoints.publish
+    seen: list[int] = []
+
+    def publish_and_lose(**arguments: object) -> int:
+        number = publish(**arguments)  # type: ignore[arg-type]
+        if number == 3:
+            seen.append(len(pipeline.visible(tmp_path / "out", "tallied")))
+            take_over(tmp_path)
+        return number
+
+    monkeypatch.setattr(checkpoints, "publish", publish_and_lose)
+    client.run()
+    with pytest.raises(LeaseLostError):
+        client.result()
+    assert complete_checkpoints(job_dir(tmp_path))[-1] == 3
+    assert len(pipeline.visible(tmp_path / "out", "tallied")) == seen[0]
+    successor = driver(tmp_path, COUNT)
+    successor.run()
+    successor.result()
+    pipeline.check_output(tmp_path / "out", COUNT, 3)
+
+
+def test_a_driver_superseded_while_it_dies_leaves_the_lease_alone(tmp_path: Path) -> None:
+    """Its clean-up does not give the successor's lease back."""
+    leases: list[Lease] = []
+
+    def supersede() -> None:
+        leases.append(Lease.take_over(job_dir(tmp_path), "usurper"))
+
+    superseded = driver(tmp_path, COUNT, Interrupted(2, supersede))
+    superseded.run()
+    with pytest.raises(LeaseLostError):
+        superseded.result()
+    with pytest.raises(LeaseError, match="usurper"):
+        Lease.acquire(job_dir(tmp_path), "third")
+    leases[0].verify()
+    leases[0].release()

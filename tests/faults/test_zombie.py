@@ -1,0 +1,97 @@
+"""Tasks that live on although their epoch was refused: what they write never becomes visible."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fault_pipeline as pipeline
+import pytest
+from fault_cluster import Elements, FaultyCluster
+from fault_drivers import job_dir, run_driver
+
+from millrace.engine.executor import ExecutorError
+from millrace.runtime.buffer import Buffer, BufferKind
+from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.layer_set import read_layer_set
+from millrace.state.checkpoint.manifest import read_manifest
+from millrace.state.layer import FileRef
+
+pytestmark = pytest.mark.fault
+
+COUNT = 400
+HAUNTED = 3
+
+
+class HauntedCluster(FaultyCluster):
+    """The tasks of one epoch stop short of writing their segments, those of the last level before
+    they do anything. The epoch is refused; in epoch ``wake_at`` they go on to their end."""
+
+    def __init__(self, wake_at: int) -> None:
+        super().__init__(size=1)
+        self.wake_at = wake_at
+        self.haunting = False
+        self.undead: list[int] = []
+
+    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+        self.haunting = (plan.epoch, plan.attempt) == (HAUNTED, 0)
+        acks = super().run_epoch(plan)
+        if self.haunting:
+            self._replace(0)
+            raise ExecutorError("the epoch is refused, its tasks live on")
+        if plan.epoch == self.wake_at:
+            for zombie in self.zombies:
+                list(zombie)
+        return acks
+
+    def _run_task(
+        self, plan: EpochPlan, level: int, partition: int, elements: list[bytes], fault: str
+    ) -> Elements:
+        if not self.haunting:
+            return super()._run_task(plan, level, partition, elements, fault)
+        zombie = self._task(0, plan, level, partition, elements)
+        self.undead.append(self.last_attempt)
+        self.zombies.append(zombie)
+        made: Elements = []
+        while sum(is_end(element) for _, element in made) < self._ends(level, partition):
+            made.append(next(zombie))
+        return made
+
+    def _ends(self, level: int, partition: int) -> int:
+        """How many END buffers a task sends, just before it writes its segments."""
+        width = {stage.id: stage.parallelism for stage in self.program.stages}
+        here = {s.id for s in self.program.stages_at(level) if partition < s.parallelism}
+        return sum(width[e.target_stage] for e in self.program.edges if e.source_stage in here)
+
+    def _wake_zombies(self) -> None:
+        """Only when it is time."""
+
+
+def is_end(element: bytes) -> bool:
+    return Buffer.unpack(element).kind == BufferKind.END
+
+
+@pytest.mark.parametrize("wake_at", [HAUNTED, HAUNTED + 1, HAUNTED + 3])
+def test_what_zombies_write_stays_invisible(wake_at: int, tmp_path: Path) -> None:
+    """They write segments and chunks, as their names tell, and nothing ever refers to them."""
+    cluster = HauntedCluster(wake_at)
+    run_driver(tmp_path, COUNT, cluster=cluster, inline_limit=100)
+
+    pipeline.check_output(tmp_path / "out", COUNT, 3)
+    endings = tuple(f"-{HAUNTED}-0-{attempt}" for attempt in cluster.undead)
+    chunks = [path.name for path in (tmp_path / "out").rglob(".*") if path.name.count(".") > 1]
+    assert any(ending in name for name in chunks for ending in endings)
+    segments = [path.name for path in (job_dir(tmp_path) / "shared").iterdir()]
+    assert any(ending in name for name in segments for ending in endings)
+    referred = referred_files(job_dir(tmp_path))
+    assert not any(ending in name for name in referred for ending in endings)
+
+
+def referred_files(directory: Path) -> set[str]:
+    """All files that the layers of complete checkpoints are in."""
+    layers = [
+        layer
+        for number in complete_checkpoints(directory)
+        for _, _, layer in read_layer_set(directory, read_manifest(directory, number)).live()
+    ]
+    return {layer.data.path for layer in layers if isinstance(layer.data, FileRef)}

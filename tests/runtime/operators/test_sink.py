@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millrace.common.payload import decode
+from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.runtime.epoch import Ack
+from millrace.runtime.operator import OperatorContext
+from millrace.runtime.operators.sink import SinkOperator
+from millrace.runtime.output import Discard
+from millrace.state.store import SubtaskState
+
+
+class Recording(Sink[Any]):
+    """Its writers note what happens to them; a writer hands over what it has at every third."""
+
+    def __init__(self, batch: int = 1, wakeup: int | None = None) -> None:
+        self.batch, self.wakeup = batch, wakeup
+        self.events: list[Any] = []
+
+    def create_writer(self, context: WriterContext, state: Any) -> RecordingWriter:
+        self.events.append(("create", context.attempt, context.epoch, context.now, state))
+        return RecordingWriter(self, state or [])
+
+
+class RecordingWriter(SinkWriter[Any]):
+    def __init__(self, sink: Recording, waiting: list[Any]) -> None:
+        self.sink, self.waiting = sink, list(waiting)
+
+    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if "bad" in values:
+            raise ValueError("bad")
+        self.waiting += values
+
+    def prepare_commit(self, end_of_input: bool) -> list[Any]:
+        if len(self.waiting) < self.sink.batch and not end_of_input:
+            return []
+        ready, self.waiting = self.waiting, []
+        return [ready] if ready else []
+
+    def snapshot_state(self) -> list[Any] | None:
+        return self.waiting or None
+
+    def next_wakeup(self) -> int | None:
+        return self.sink.wakeup
+
+    def close(self) -> None:
+        self.sink.events.append("close")
+
+
+class Rig:
+    def __init__(self, sink: Recording) -> None:
+        self.state = SubtaskState()
+        self.sink = sink
+        self.epoch = 0
+        self.open()
+
+    def open(self) -> None:
+        self.operator = SinkOperator(self.sink)
+        context = OperatorContext("sink", "Sink", 1, 2, 128, self.state, lambda: 0)
+        self.operator.setup(context, Discard(), {})
+        self.operator.open()
+        self.operator.restore()
+
+    def run(self, *values: Any, now: int = 0, ended: bool = False) -> list[Any]:
+        """One epoch; returns the committables."""
+        self.operator.attempt = f"attempt-{self.epoch}"
+        self.operator.begin_epoch(self.epoch, now)
+        if values:
+            self.operator.process(list(values), None)
+        self.operator.end_epoch(ended)
+        ack = Ack(0, 0, 0)
+        self.operator.contribute(ack)
+        self.epoch += 1
+        return [decode(item) for item in ack.committables.get("sink", [])]
+
+
+def test_one_writer_per_epoch_with_records() -> None:
+    rig = Rig(Recording())
+    assert rig.run("a", "b", now=5) == [["a", "b"]]
+    assert rig.run(now=6) == []
+    assert rig.run("c", now=7) == [["c"]]
+    assert rig.sink.events == [
+        ("create", "attempt-0", 0, 5, None), "close",
+        ("create", "attempt-2", 2, 7, None), "close",
+    ]  # fmt: skip
+
+
+def test_the_next_writer_gets_the_state_of_the_last() -> None:
+    rig = Rig(Recording(batch=3))
+    assert rig.run("a") == []
+    assert rig.run("b") == []
+    assert rig.run("c") == [["a", "b", "c"]]
+    assert rig.run("d") == []
+    states = [event[4] for event in rig.sink.events if event != "close"]
+    assert states == [None, ["a"], ["a", "b"], None]
+
+
+def test_the_end_of_input_gets_everything_out() -> None:
+    rig = Rig(Recording(batch=3))
+    assert rig.run("a") == []
+    assert rig.run(ended=True) == [["a"]]
+    assert rig.run(ended=True) == []
+
+
+def test_a_writer_that_asked_for_it_is_woken_without_records() -> None:
+    rig = Rig(Recording(batch=3, wakeup=100))
+    rig.run("a", now=50)
+    assert rig.operator.next_wakeup() == 100
+    created = len(rig.sink.events)
+    rig.run(now=99)
+    assert len(rig.sink.events) == created
+    rig.run(now=100)
+    assert len(rig.sink.events) == created + 2
+
+
+def test_after_a_restart_kept_state_gets_a_writer_that_can_ask_for_a_wakeup() -> None:
+    rig = Rig(Recording(batch=3, wakeup=100))
+    rig.run("a", now=50)
+    rig.open()
+    assert rig.operator.next_wakeup() is None
+    rig.run(now=60)
+    assert rig.operator.next_wakeup() == 100
+
+
+def test_a_writer_is_closed_when_the_epoch_fails() -> None:
+    rig = Rig(Recording())
+    with pytest.raises(ValueError, match="bad"):
+        rig.run("bad")
+    rig.operator.close()
+    assert rig.sink.events[-1] == "close"

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millrace.common import WatermarkStrategy
+from millrace.common.source import (
+    ReaderContext,
+    Records,
+    Source,
+    SourceReader,
+    SourceSplit,
+    SplitEnumerator,
+    StaticEnumerator,
+)
+from millrace.common.watermark_strategy import WatermarkGenerator
+from millrace.runtime.epoch import Ack, SplitPlan
+from millrace.runtime.operator import OperatorContext
+from millrace.runtime.operators.source import SourceOperator
+from millrace.state.store import SubtaskState
+
+MIN, MAX = -(2**63), 2**63 - 1
+
+
+class Script(Source[int]):
+    """Each split gives its records, which are their event times, one list per read. One that ends
+    with None goes on for ever without giving more."""
+
+    def __init__(self, **splits: list[list[int] | None]) -> None:
+        self.splits = splits
+        self.wakeup: int | None = None
+        self.open_readers = 0
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return StaticEnumerator([SourceSplit(name) for name in self.splits])
+
+    def create_reader(self, split: Any, position: Any, context: ReaderContext) -> ScriptReader:
+        self.open_readers += 1
+        return ScriptReader(self, self.splits[split.split_id], position or 0)
+
+
+class ScriptReader(SourceReader[int]):
+    def __init__(self, source: Script, reads: list[list[int] | None], position: int) -> None:
+        self.source, self.reads, self.next = source, reads, position
+
+    def read(self, max_records: int) -> Records[int]:
+        values = self.reads[self.next]
+        if values is None:
+            return Records([], [])
+        self.next += 1
+        return Records(values, list(values))
+
+    def position(self) -> int:
+        return self.next
+
+    def finished(self) -> bool:
+        return self.next == len(self.reads)
+
+    def next_wakeup(self, now: int) -> int | None:
+        return self.source.wakeup
+
+    def close(self) -> None:
+        self.source.open_readers -= 1
+
+
+class Rig:
+    """A source operator and what comes out of it, in order: records, and watermarks as W<time>."""
+
+    def __init__(self, source: Source[Any], strategy: WatermarkStrategy[Any], **settings: Any):
+        self.source, self.strategy, self.settings = source, strategy, settings
+        self.now = 0
+        self.state = SubtaskState()
+        self.out: list[Any] = []
+        self.epoch = 0
+        self.open()
+
+    def open(self) -> None:
+        context = OperatorContext(
+            "uid", "Source", 0, 1, 128, self.state, lambda: self.now, **self.settings
+        )
+        self.operator = SourceOperator(self.source, self.strategy, lambda: self.now)
+        self.operator.setup(context, self, {})
+        self.operator.open()
+        self.operator.restore()
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self.out += values
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.out.append(f"W{timestamp}" if timestamp < MAX else "END")
+
+    def run(self, plans: dict[str, Any], limit: int = 1000, no_more: bool = True) -> Ack:
+        """One epoch over splits at positions; returns its answer."""
+        operator = self.operator
+        operator.begin_epoch(self.epoch, self.now)
+        operator.assign(
+            [SplitPlan("uid", SourceSplit(name), at, limit) for name, at in plans.items()]
+        )
+        for _ in operator.run(100):
+            pass
+        ended = operator.finish_input(no_more)
+        operator.end_epoch(ended)
+        ack = Ack(0, 0, 0, ended=ended)
+        operator.contribute(ack)
+        version = f"v{self.epoch}"
+        if self.state.snapshot(self.epoch, version):
+            self.state.align(version, (), lambda layer: b"")
+        self.epoch += 1
+        return ack
+
+
+MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
+
+
+def positions(ack: Ack) -> dict[str, tuple[Any, bool]]:
+    return {split.split_id: (split.position, split.finished) for split in ack.splits}
+
+
+def test_reads_a_split_to_its_end() -> None:
+    rig = Rig(Script(a=[[1, 2], [3]]), MONOTONOUS)
+    ack = rig.run({"a": None})
+    assert rig.out == [1, 2, "W1", 3, "W2", "END"]
+    assert positions(ack) == {"a": (2, True)}
+    assert ack.ended
+    assert rig.source.open_readers == 0
+
+
+def test_an_epoch_reads_its_share_and_the_next_goes_on() -> None:
+    source = Script(a=[[1], [2], [3]])
+    rig = Rig(source, MONOTONOUS)
+    assert positions(rig.run({"a": None}, limit=2)) == {"a": (2, False)}
+    assert rig.operator.next_wakeup() == 0, "there is more to read at once"
+    assert source.open_readers == 1
+    assert positions(rig.run({"a": 2})) == {"a": (3, True)}
+    assert rig.out == [1, "W0", 2, "W1", 3, "W2", "END"]
+
+
+def test_another_position_than_the_readers_opens_a_new_one() -> None:
+    rig = Rig(Script(a=[[1], [2], [3]]), WatermarkStrategy.no_watermarks())
+    rig.run({"a": None}, limit=2)
+    rig.run({"a": 1})
+    assert rig.out == [1, 2, 2, 3, "END"]
+    assert rig.source.open_readers == 0
+
+
+def test_the_watermark_is_the_minimum_over_splits() -> None:
+    rig = Rig(Script(a=[[10], None], b=[[3], None]), MONOTONOUS)
+    rig.run({"a": None, "b": None})
+    assert rig.out == [10, 3, "W2"]
+
+
+def test_a_finished_split_is_left_out() -> None:
+    rig = Rig(Script(a=[[10], [30], []], b=[[3]]), MONOTONOUS)
+    rig.run({"a": None, "b": None}, no_more=False)
+    assert rig.out == [10, 3, "W2", 30, "W29"]
+
+
+def test_an_idle_split_is_left_out_and_comes_back() -> None:
+    source = Script(a=[[10], [], [30], [], [50], None], b=[[], [], [], [40], None])
+    rig = Rig(source, MONOTONOUS.with_idleness(50))
+    rig.run({"a": None, "b": None})
+    assert rig.out == [10], "b gave nothing yet, and may give something old"
+    rig.now = 50
+    rig.run({"a": 2, "b": 1})
+    assert rig.out == [10, 30, "W29"]
+    assert not rig.operator.idle
+    rig.run({"a": 4, "b": 3})
+    assert rig.out == [10, 30, "W29", 50, 40, "W39"]
+
+
+def test_idle_when_all_splits_are() -> None:
+    rig = Rig(Script(a=[[10], None]), MONOTONOUS.with_idleness(50))
+    rig.run({"a": None})
+    assert not rig.operator.idle_after(True)
+    rig.now = 50
+    rig.run({"a": 1})
+    assert rig.operator.idle_after(False)
+
+
+def test_a_subtask_without_splits_is_idle_until_it_gets_one() -> None:
+    rig = Rig(Script(a=[[1]]), MONOTONOUS)
+    rig.run({}, no_more=False)
+    assert rig.operator.idle
+    rig.run({"a": None}, no_more=False)
+    assert not rig.operator.idle, "it waits for its next split"
+
+
+def test_without_splits_and_none_to_come_it_ends() -> None:
+    rig = Rig(Script(), MONOTONOUS)
+    assert rig.run({}).ended
+    assert rig.out == ["END"]
+
+
+def test_a_record_times_watermark_does_not_overtake_it() -> None:
+    """Punctuated generators: each watermark stands right behind its own record."""
+
+    class Punctuated(WatermarkGenerator[int]):
+        def on_event(self, event: int, timestamp: int, output: Any) -> None:
+            output.emit_watermark(timestamp)
+
+        def on_periodic_emit(self, output: Any) -> None:
+            pass
+
+    rig = Rig(Script(a=[[1, 2, 3]]), WatermarkStrategy.for_generator(Punctuated))
+    rig.run({"a": None})
+    assert rig.out == [1, "W1", 2, "W2", 3, "W3", "END"]
+
+
+def test_watermarks_survive_a_restart_and_never_go_back() -> None:
+    source = Script(a=[[10]], b=[[3], [20], None])
+    rig = Rig(source, MONOTONOUS)
+    rig.run({"a": None}, no_more=False)
+    rig.open()
+    rig.run({"b": None}, limit=1, no_more=False)
+    rig.run({"b": 1}, no_more=False)
+    assert rig.out == [10, "W9", 3, 20, "W19"]
+
+
+@pytest.mark.parametrize(("wakeup", "expected"), [(None, 1100), (1500, 1500)])
+def test_a_drained_split_is_polled_or_wakes_itself(wakeup, expected) -> None:
+    source = Script(a=[[1], None])
+    source.wakeup = wakeup
+    rig = Rig(source, MONOTONOUS)
+    rig.now = 1000
+    rig.run({"a": None})
+    assert rig.operator.next_wakeup() == expected
+
+
+def test_batch_mode_has_no_watermark_before_the_end() -> None:
+    rig = Rig(Script(a=[[5], [1]]), MONOTONOUS, batch_mode=True)
+    rig.run({"a": None})
+    assert rig.out == [5, 1, "END"]

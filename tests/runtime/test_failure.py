@@ -1,0 +1,204 @@
+"""What a person is shown when their function fails: the operator, the record, their own frames."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.common import Time
+from millrace.common.errors import UserFunctionError
+from millrace.datastream import (
+    AggregateFunction,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    ProcessFunction,
+    StreamExecutionEnvironment,
+)
+from millrace.datastream.state import ValueStateDescriptor
+from millrace.datastream.window import TumblingEventTimeWindows
+from millrace.testing import run_local
+
+
+def fail_on(bad):
+    def check(value):
+        if value == bad:
+            raise ValueError(f"cannot take {value!r}")
+        return value
+
+    return check
+
+
+def failure(build, values=("a", "b", "c")) -> UserFunctionError:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        build(env.from_collection(values)).print()
+        with pytest.raises(UserFunctionError) as caught:
+            env.execute()
+    return caught.value
+
+
+class Raise(KeyedProcessFunction):
+    def process_element(self, value, ctx):
+        fail_on("b")(value)
+        yield value
+
+
+class RaiseOnTimer(KeyedProcessFunction):
+    def process_element(self, value, ctx):
+        ctx.timer_service().register_event_time_timer(5)
+
+    def on_timer(self, timestamp, ctx):
+        raise ValueError(f"cannot take {ctx.get_current_key()!r}")
+
+
+class RaisePlain(ProcessFunction):
+    def process_element(self, value, ctx):
+        yield fail_on("b")(value)
+
+
+class RaiseFlat(FlatMapFunction):
+    def flat_map(self, value):
+        yield fail_on("b")(value)
+
+
+@pytest.mark.parametrize(
+    ("operator", "build"),
+    [
+        ("Map", lambda s: s.map(fail_on("b"))),
+        ("Filter", lambda s: s.filter(fail_on("b"))),
+        ("Flat Map", lambda s: s.flat_map(RaiseFlat())),
+        ("Process", lambda s: s.process(RaisePlain())),
+        ("Keyed Process", lambda s: s.key_by(lambda v: 1).process(Raise())),
+        ("Reduce", lambda s: s.key_by(lambda v: 1).reduce(lambda a, b: fail_on("b")(b))),
+        ("mine", lambda s: s.map(str.upper).map(str.lower).map(fail_on("b")).name("mine")),
+        ("key_by after Collection", lambda s: s.key_by(fail_on("b")).process(Raise())),
+    ],
+)
+def test_operator_record_and_traceback(operator, build) -> None:
+    error = failure(build)
+    assert error.operator == operator
+    assert error.record == "'b'"
+    assert "ValueError: cannot take 'b'" in error.user_traceback
+    assert "in check" in error.user_traceback
+    assert "millrace/runtime" not in error.user_traceback
+    assert f"operator {operator!r} failed for the record 'b'" in str(error)
+
+
+def test_with_event_times_too() -> None:
+    from millrace.common import WatermarkStrategy
+
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, t: 1)
+    for build in (
+        lambda s: s.filter(fail_on("b")),
+        lambda s: s.flat_map(RaiseFlat()),
+        lambda s: s.process(RaisePlain()),
+        lambda s: s.key_by(lambda v: 1).process(Raise()),
+    ):
+        error = failure(lambda s, b=build: b(s.assign_timestamps_and_watermarks(strategy)))
+        assert error.record == "'b'"
+
+
+def test_outside_of_a_record_none_is_named() -> None:
+    error = failure(lambda s: s.map(str.upper).key_by(lambda v: v).process(RaiseOnTimer()))
+    assert (error.operator, error.record) == ("Keyed Process", None)
+    assert "cannot take 'A'" in error.user_traceback
+
+
+def test_the_record_of_an_operator_further_up_is_not_blamed() -> None:
+    class Pass(KeyedProcessFunction):
+        def process_element(self, value, ctx):
+            yield value
+
+    def bad_sink(value):
+        raise ValueError(value)
+
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        stream = env.from_collection(["a", "b", "c"]).key_by(lambda v: 1).process(Pass())
+        stream.add_sink(bad_sink).name("out")
+        with pytest.raises(UserFunctionError) as caught:
+            env.execute()
+    assert (caught.value.operator, caught.value.record) == ("out", "'a'")
+
+
+def test_a_state_value_that_cannot_be_pickled_is_named() -> None:
+    class Unpicklable(KeyedProcessFunction):
+        def open(self, runtime_context):
+            self.state = runtime_context.get_state(ValueStateDescriptor("letters"))
+
+        def process_element(self, value, ctx):
+            self.state.update(letter for letter in "abc")
+
+    error = failure(lambda s: s.key_by(lambda v: v).process(Unpicklable()), values=["a"])
+    assert "Keyed Process" in error.operator
+    assert "state 'letters'" in str(error)
+    assert "generator" in str(error)
+
+
+def test_open_and_window_functions() -> None:
+    from millrace.common import WatermarkStrategy
+
+    class Bad(AggregateFunction):
+        def create_accumulator(self):
+            return 0
+
+        def add(self, value, accumulator):
+            return accumulator
+
+        def get_result(self, accumulator):
+            raise ValueError("no result")
+
+        def merge(self, acc_a, acc_b):
+            return acc_a
+
+    class BadOpen(Raise):
+        def open(self, runtime_context):
+            raise ValueError("not open")
+
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, t: 1)
+
+    def window(stream):
+        keyed = stream.assign_timestamps_and_watermarks(strategy).key_by(lambda v: 1)
+        return keyed.window(TumblingEventTimeWindows.of(Time.seconds(1))).aggregate(Bad())
+
+    error = failure(window)
+    assert (error.operator, error.record) == ("Window Aggregate", None)
+    error = failure(lambda s: s.key_by(lambda v: 1).process(BadOpen()))
+    assert (error.operator, error.record) == ("Keyed Process", None)
+    assert "not open" in str(error)
+
+
+def test_causes_are_shown_without_our_frames() -> None:
+    def chained(value):
+        try:
+            fail_on(value)(value)
+        except ValueError as error:
+            raise RuntimeError("chained") from error
+
+    error = failure(lambda s: s.map(chained))
+    assert "cannot take 'a'" in error.user_traceback
+    assert "direct cause" in error.user_traceback
+    assert "millrace/runtime" not in error.user_traceback
+
+
+def test_exit_in_a_function_fails_the_job_and_not_the_worker() -> None:
+    def leave(value):
+        raise SystemExit(3)
+
+    assert "SystemExit: 3" in failure(lambda s: s.map(leave)).user_traceback
+
+
+def test_long_records_and_bad_reprs() -> None:
+    class Secret:
+        def __repr__(self) -> str:
+            raise ValueError("secret")
+
+    def fail(value):
+        raise KeyError
+
+    error = failure(lambda s: s.map(fail), values=["x" * 10_000])
+    assert error.record is not None
+    assert len(error.record) == 500
+    error = failure(lambda s: s.map(lambda v: Secret()).map(fail))
+    assert error.record == (
+        "<test_long_records_and_bad_reprs.<locals>.Secret whose repr fails: secret>"
+    )

@@ -1,0 +1,273 @@
+"""Every kind of state with every operation, against the plain Python object it stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millrace.common import Types
+from millrace.common.errors import StateError
+from millrace.datastream import AggregateFunction
+from millrace.datastream.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
+from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.state.store import SubtaskState
+
+
+class Total(AggregateFunction):
+    def create_accumulator(self):
+        return [0]
+
+    def add(self, value, accumulator):
+        accumulator[0] += value
+        return accumulator
+
+    def get_result(self, accumulator):
+        return accumulator[0]
+
+    def merge(self, acc_a, acc_b):
+        raise AssertionError
+
+
+class Rig:
+    """States of one operator; `key` switches the current key."""
+
+    def __init__(self) -> None:
+        self.store = SubtaskState()
+        self.current = CurrentKey()
+        self.states = KeyedStates(self.store, "uid", self.current)
+        self.epoch = 0
+        self.key("a")
+
+    def key(self, key: Any) -> None:
+        self.current.key = key
+
+    def commit(self) -> None:
+        version = f"v{self.epoch}"
+        if self.store.snapshot(self.epoch, version):
+            self.store.align(version, (), lambda layer: b"")
+        self.epoch += 1
+
+    def abort(self) -> None:
+        self.store.roll_back()
+
+
+@pytest.fixture(params=["typed", "untyped"])
+def value_rig(request) -> tuple[Rig, Any]:
+    rig = Rig()
+    type_info = Types.LONG() if request.param == "typed" else None
+    return rig, rig.states.get_state(ValueStateDescriptor("v", type_info))
+
+
+def test_value_state(value_rig) -> None:
+    rig, state = value_rig
+    assert state.value() is None
+    state.update(1)
+    rig.key("b")
+    assert state.value() is None
+    state.update(2)
+    rig.key("a")
+    assert state.value() == 1
+    state.clear()
+    assert state.value() is None
+    state.clear()
+
+
+def test_updating_to_none_removes(value_rig) -> None:
+    rig, state = value_rig
+    state.update(1)
+    rig.commit()
+    state.update(None)
+    state.update(None)
+    rig.commit()
+    assert state.value() is None
+    assert rig.store.tables["uid/v"].entry_count() == 0
+
+
+def test_value_state_is_taken_back(value_rig) -> None:
+    rig, state = value_rig
+    state.update(1)
+    rig.commit()
+    state.update(2)
+    rig.key("b")
+    state.update(3)
+    rig.abort()
+    assert state.value() is None
+    rig.key("a")
+    assert state.value() == 1
+
+
+def test_a_value_changed_in_place_counts_as_an_update() -> None:
+    rig = Rig()
+    state = rig.states.get_state(ValueStateDescriptor("v"))
+    state.update([1])
+    rig.commit()
+    state.value().append(2)
+    rig.commit()
+    state.value().append(3)
+    rig.abort()
+    assert state.value() == [1, 2]
+
+
+def test_list_state() -> None:
+    rig = Rig()
+    state = rig.states.get_list_state(ListStateDescriptor("l", Types.INT()))
+    assert list(state) == []
+    state.add(1)
+    state.add_all([2, 3])
+    rig.commit()
+    state.add(4)
+    assert state.get() == [1, 2, 3, 4]
+    rig.abort()
+    assert state.get() == [1, 2, 3]
+    rig.key("b")
+    assert state.get() == []
+    rig.key("a")
+    state.update([9])
+    assert state.get() == [9]
+    state.update([])
+    assert state.get() == []
+    rig.abort()
+    state.clear()
+    rig.commit()
+    assert state.get() == []
+
+
+def test_changing_what_list_state_gave_changes_nothing() -> None:
+    rig = Rig()
+    state = rig.states.get_list_state(ListStateDescriptor("l"))
+    mine = [1, 2]
+    state.update(mine)
+    mine.append(3)
+    state.get().append(4)
+    assert state.get() == [1, 2]
+
+
+def test_map_state() -> None:
+    rig = Rig()
+    state = rig.states.get_map_state(MapStateDescriptor("m", Types.STRING(), Types.INT()))
+    assert state.is_empty()
+    state.put("x", 1)
+    state["y"] = 2
+    state.put_all({"z": 3, "x": 4})
+    rig.commit()
+    assert dict(state.items()) == {"x": 4, "y": 2, "z": 3}
+    assert sorted(state.keys()) == sorted(state) == ["x", "y", "z"]
+    assert sorted(state.values()) == [2, 3, 4]
+    assert state["x"] == 4
+    assert state.get("q") is None
+    assert "y" in state
+    assert not state.contains("q")
+    del state["y"]
+    state.remove("q")
+    assert not state.is_empty()
+    rig.abort()
+    assert "y" in state
+    rig.key("b")
+    assert state.is_empty()
+    rig.key("a")
+    state.clear()
+    assert state.is_empty()
+    state.put("new", 1)
+    rig.commit()
+    assert dict(state.items()) == {"new": 1}
+
+
+def test_map_state_may_be_changed_while_iterating() -> None:
+    rig = Rig()
+    state = rig.states.get_map_state(MapStateDescriptor("m"))
+    state.put_all({n: n for n in range(5)})
+    for key in state:
+        state.remove(key)
+    for key, _ in state.items():
+        state.remove(key)
+    assert state.is_empty()
+
+
+@pytest.mark.parametrize("how", ["get", "items", "values"])
+def test_map_values_changed_in_place_count_as_updates(how: str) -> None:
+    rig = Rig()
+    state = rig.states.get_map_state(MapStateDescriptor("m"))
+    state.put("x", [1])
+    rig.commit()
+    value = {
+        "get": lambda: state.get("x"),
+        "items": lambda: next(iter(state.items()))[1],
+        "values": lambda: next(iter(state.values())),
+    }[how]()
+    value.append(2)
+    rig.abort()
+    assert state.get("x") == [1]
+
+
+def test_reducing_state() -> None:
+    rig = Rig()
+    descriptor = ReducingStateDescriptor("r", lambda a, b: a + b, Types.INT())
+    state = rig.states.get_reducing_state(descriptor)
+    assert state.get() is None
+    state.add(1)
+    state.add(2)
+    rig.commit()
+    state.add(4)
+    assert state.get() == 7
+    rig.abort()
+    assert state.get() == 3
+    state.clear()
+    assert state.get() is None
+
+
+def test_aggregating_state() -> None:
+    rig = Rig()
+    state = rig.states.get_aggregating_state(AggregatingStateDescriptor("a", Total()))
+    assert state.get() is None
+    state.add(1)
+    rig.commit()
+    state.add(2)
+    assert state.get() == 3
+    rig.abort()
+    assert state.get() == 1
+    rig.key("b")
+    assert state.get() is None
+    rig.key("a")
+    state.clear()
+    assert state.get() is None
+
+
+def test_falsy_values_are_values() -> None:
+    rig = Rig()
+    value = rig.states.get_state(ValueStateDescriptor("v"))
+    value.update(0)
+    assert value.value() == 0
+    reducing = rig.states.get_reducing_state(ReducingStateDescriptor("r", max))
+    reducing.add(0)
+    reducing.add(-1)
+    assert reducing.get() == 0
+
+
+def test_a_descriptor_used_with_two_types_is_refused() -> None:
+    states = Rig().states
+    states.get_state(ValueStateDescriptor("v", Types.INT()))
+    states.get_state(ValueStateDescriptor("v", Types.INT()))
+    with pytest.raises(StateError, match="state 'v' is declared twice.*own name"):
+        states.get_state(ValueStateDescriptor("v", Types.STRING()))
+
+
+def test_a_descriptor_used_as_two_kinds_is_refused() -> None:
+    states = Rig().states
+    states.get_state(ValueStateDescriptor("v"))
+    with pytest.raises(StateError, match="'v'"):
+        states.get_list_state(ListStateDescriptor("v"))
+
+
+def test_two_handles_on_one_state_are_the_same_state() -> None:
+    states = Rig().states
+    one = states.get_state(ValueStateDescriptor("v"))
+    other = states.get_state(ValueStateDescriptor("v"))
+    one.update(1)
+    assert other.value() == 1

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
+
+
+def test_counters_and_meters_tell_what_is_new() -> None:
+    registry = MetricRegistry()
+    group = RegisteredGroup(registry)
+    counter, meter = group.counter("n"), group.meter("m")
+    counter.inc()
+    counter.inc(5)
+    counter.dec()
+    meter.mark_event()
+    assert registry.counts() == {"n": 5, "m": 1}
+    meter.mark_event(2)
+    assert registry.counts() == {"n": 0, "m": 2}
+    assert (counter.get_count(), meter.get_count()) == (5, 3)
+
+
+def test_gauges_and_distributions_tell_what_is() -> None:
+    registry = MetricRegistry()
+    group = RegisteredGroup(registry)
+    level = [3]
+    group.gauge("level", lambda: level[0])
+    sizes = group.distribution("sizes")
+    empty = {"count": 0, "sum": 0, "min": None, "max": None}
+    assert registry.values() == {"level": 3, "sizes": empty}
+    level[0] = 4
+    sizes.update(5)
+    sizes.update(-1)
+    assert registry.values() == {"level": 4, "sizes": {"count": 2, "sum": 4, "min": -1, "max": 5}}
+
+
+def test_groups_make_longer_names_and_names_are_shared() -> None:
+    registry = MetricRegistry()
+    group = RegisteredGroup(registry)
+    inner = group.add_group("kafka").add_group("topic", "t1")
+    inner.counter("n").inc()
+    assert group.add_group("kafka").add_group("topic", "t1").counter("n").get_count() == 1
+    assert registry.counts() == {"kafka.topic.t1.n": 1}
