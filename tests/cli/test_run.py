@@ -118,7 +118,7 @@ def test_a_failed_job_is_told_without_spark(start: Start, tmp_path: Path) -> Non
     env.execute("failing")
     """
     write(tmp_path, {"job.py": PREAMBLE + failing})
-    code, out, err = finish(start("run", "job.py"))
+    code, _, err = finish(start("run", "job.py"))
     assert code == 1
     assert "a function of operator 'parse numbers' failed\n  record: 'x'\n" in err
     assert 'job.py", line 7, in parse\n' in err

@@ -80,8 +80,8 @@ def test_late_records_are_an_accumulator() -> None:
     with run_local(epoch_records=1):
         env = StreamExecutionEnvironment.get_execution_environment()
         stream = env.from_collection([5, 25, 6, 7]).assign_timestamps_and_watermarks(strategy)
-        windows = stream.key_by(lambda v: 0).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
-        windows.reduce(max).print()
+        ten = TumblingEventTimeWindows.of(Time.milliseconds(10))
+        stream.key_by(lambda v: 0).window(ten).reduce(max).print()
         assert env.execute().get_accumulator_result("numLateRecordsDropped") == 2
 
 

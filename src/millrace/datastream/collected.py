@@ -77,6 +77,7 @@ class CloseableIterator(Generic[T]):
         if self._client is None or self._ended:
             return
         self._ended = True
+        self._batch = iter(())
         self._client.cancel()
         with suppress(JobCancelledError):
             self._client.result()

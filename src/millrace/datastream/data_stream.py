@@ -268,9 +268,10 @@ class DataStream(Generic[T]):
         """
         from millrace.datastream.collected import collect
 
-        iterator: CloseableIterator[T] = collect(
-            self._env, self._collecting("Collect"), job_execution_name
-        )
+        collecting = self._collecting("Collect")
+        # no exchange in between: each subtask's order stays
+        collecting.parallelism = max(i.transformation.parallelism for i in self._inputs)
+        iterator: CloseableIterator[T] = collect(self._env, collecting, job_execution_name)
         return iterator if limit is None else iterator.take(limit)
 
     def _collecting(self, name: str) -> Transformation:

@@ -92,8 +92,9 @@ def worker() -> Worker:
     global _worker  # noqa: PLW0603 (one per process is the point)
     if _worker is None:
         _worker = Worker()
-        # the collector would look at every state object again and again
-        gc.set_threshold(100_000, 50, 1000)
+        # the collector would look at every state object again and again; and nothing may get into
+        # the oldest generation before `_tidy`
+        gc.set_threshold(100_000, 10_000, 1000)
     return _worker
 
 
@@ -108,8 +109,12 @@ def load_program(data: bytes) -> Program:
 
 
 def _tidy() -> None:
-    """PySpark runs a full collection after every task: keep the state's objects out of it."""
-    gc.collect()
+    """PySpark runs a full collection after every task: keep the state's objects out of it.
+
+    Not the oldest generation here: a full collection stops tracking a dict of plain tuples, the
+    next update tracks it again, and so each epoch would walk through all its entries.
+    """
+    gc.collect(1)
     gc.freeze()
 
 

@@ -1,0 +1,52 @@
+"""A driver on a Spark cluster; prints a line of JSON after each epoch and one at the end.
+
+Usage: ``cluster_driver.py DIRECTORY COUNT MASTER [KEY=VALUE ...]``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+
+import fault_pipeline as pipeline
+
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.progress import Progress
+
+SPLITS = 3
+
+
+def tell(progress: Progress, finished: bool = False) -> None:
+    line = {
+        "epochs": progress.epochs,
+        "records": progress.records,
+        "cached": progress.cached,
+        "refused": progress.refused,
+        "epoch_ms": round(progress.epoch_ms),
+        "finished": finished,
+    }
+    print(json.dumps(line), flush=True)
+
+
+def main(directory: Path, count: int, master: str, *settings: str) -> None:
+    logging.basicConfig(level=logging.INFO)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    JobLauncher.install(JobLauncher(resume=True, listeners=[tell]))
+    configuration = pipeline.small_epochs(directory / "checkpoints", records=60)
+    configuration.set_string("spark.master", master)
+    for setting in settings:
+        configuration.set_string(*setting.split("=", 1))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(2)
+    pipeline.build(env, str(directory / "out"), count, SPLITS)
+    client = env.build_client(pipeline.JOB_NAME)
+    client.run()
+    client.result()
+    tell(client.progress(), finished=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -1,0 +1,150 @@
+"""A real Spark standalone cluster on loopback: one master and workers of one core each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyspark
+from fault_lives import JOBS, environment
+
+PATIENCE = 300.0
+"""Seconds that anything may take on a busy machine."""
+LOOPBACK = "127.0.0.1"
+
+
+class StandaloneCluster:
+    """Processes that are ended, each by its pid, when the cluster is closed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.home = Path(pyspark.__file__).parent
+        self.master = self._start("master", "org.apache.spark.deploy.master.Master")
+        self.workers: list[psutil.Popen] = []
+
+    def start_workers(self, workers: int) -> None:
+        self.url = self._wait_for_url()
+        self.workers = [self._start_worker(f"worker-{number}") for number in range(workers)]
+
+    def _wait_for_url(self) -> str:
+        """The master takes a port that is free and tells it in its log."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            log = (self.directory / "master.log").read_text()
+            found = re.search(r"spark://\S+:\d+", log)
+            if found and "New state: ALIVE" in log:
+                return found[0]
+            assert self.master.poll() is None, log
+            assert time.monotonic() < deadline, log
+            time.sleep(0.05)
+
+    def _start_worker(self, name: str) -> psutil.Popen:
+        return self._start(
+            name,
+            "org.apache.spark.deploy.worker.Worker",
+            *("--cores", "1", "--memory", "1g"),
+            *("--work-dir", str(self.directory / name), self.url),
+        )
+
+    def _start(self, name: str, main: str, *arguments: str) -> psutil.Popen:
+        listening = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
+        return psutil.Popen(
+            [str(self.home / "bin" / "spark-class"), main, *listening, *arguments],
+            env=environment(
+                SPARK_HOME=str(self.home),
+                SPARK_LOCAL_IP=LOOPBACK,
+                SPARK_DAEMON_MEMORY="256m",
+                SPARK_DAEMON_JAVA_OPTS="-Dspark.master.rest.enabled=false",
+                PYSPARK_PYTHON=sys.executable,
+            ),
+            stdout=subprocess.DEVNULL,
+            stderr=(self.directory / f"{name}.log").open("wb"),
+        )
+
+    def executors(self, worker: int) -> list[psutil.Process]:
+        """The executors that a worker runs now."""
+        with suppress(psutil.NoSuchProcess):
+            found = self.workers[worker].children(recursive=True)
+            return [p for p in found if "CoarseGrainedExecutorBackend" in command_line(p)]
+        return []
+
+    def close(self) -> None:
+        ended: list[psutil.Process] = []
+        for process in [*self.workers, self.master]:
+            with suppress(psutil.NoSuchProcess):
+                ended += [process, *process.children(recursive=True)]
+        for process in ended:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(ended, timeout=30)
+
+
+class ClusterDriver:
+    """A driver in a process of its own, and what it tells about its epochs."""
+
+    def __init__(self, cluster: StandaloneCluster, directory: Path, count: int) -> None:
+        self.out = directory / "epochs.json"
+        self.err = directory / "driver.log"
+        env = environment()
+        settings = {
+            "spark.executorEnv.PYTHONPATH": env["PYTHONPATH"],
+            "spark.executor.memory": "512m",
+            "spark.executor.cores": "1",
+            "spark.driver.host": LOOPBACK,
+        }
+        self.process = psutil.Popen(
+            [
+                *(sys.executable, str(JOBS / "cluster_driver.py"), str(directory), str(count)),
+                *(cluster.url, *(f"{key}={value}" for key, value in settings.items())),
+            ],
+            env=env,
+            stdout=self.out.open("wb"),
+            stderr=self.err.open("wb"),
+        )
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What it told so far, an epoch per line."""
+        told = self.out.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in told if line.endswith("\n")]
+
+    def wait_for(self, happened: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not happened():
+            assert self.process.poll() is None, f"ended before {what}:\n{self.tail()}"
+            assert time.monotonic() < deadline, f"no {what}:\n{self.tail()}"
+            time.sleep(0.02)
+
+    def wait_for_epochs(self, more: int) -> None:
+        goal = len(self.lines) + more
+        self.wait_for(lambda: len(self.lines) >= goal, f"{more} more epochs")
+
+    def wait(self) -> int:
+        return int(self.process.wait(PATIENCE))
+
+    def tail(self) -> str:
+        return self.err.read_text()[-6000:]
+
+    def close(self) -> None:
+        with suppress(psutil.NoSuchProcess):
+            children = self.process.children(recursive=True)
+            self.process.kill()
+            psutil.wait_procs([self.process], timeout=10)
+            _, left = psutil.wait_procs(children, timeout=20)
+            for process in left:
+                process.kill()
+
+
+def command_line(process: psutil.Process) -> str:
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        return os.fspath(" ".join(process.cmdline()))
+    return ""
