@@ -74,11 +74,11 @@ class ThroughputBar:
         workload = self._workload
         ours = _Series("millrace", workload.quick if quick else workload.ours)
         flink = _Flink(workload, quick)
-        spark = _Series("transformWithState", workload.spark) if workload.spark else None
+        spark = _spark_series(workload, quick)
         for number in range(1 if quick else workload.rounds):
             ours.add(partial(_ours, workload.key))
             flink.add(number)
-            if spark is not None and not quick:
+            if spark is not None:
                 spark.add(partial(_spark, workload.key))
         series = [ours, *flink.series, *([spark] if spark is not None else [])]
         return {
@@ -163,6 +163,12 @@ class _Flink:
     @property
     def series(self) -> list[_Series]:
         return list(self._all.values())
+
+
+def _spark_series(workload: Workload, quick: bool) -> _Series | None:
+    if workload.spark is None:
+        return None
+    return _Series("transformWithState", (20_000, 40_000) if quick else workload.spark)
 
 
 def _ours(key: str, size: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """PyFlink's side of the benchmark: one workload, one mode, one size per process.
 
-    python pyflink_peer.py WORKLOAD MODE N [--sink filter|discard] [--bundle-ms MS] [--check]
+    python pyflink_peer.py WORKLOAD MODE N [--timestamps table|assigner]
+                           [--sink filter|discard] [--bundle-ms MS] [--check]
 
 MODE is ``thread`` (Python embedded in the task manager's JVM) or ``process`` (Python workers of
 their own, fed through Beam's Fn API). Prints one JSON line; ``seconds`` is the time ``execute``
@@ -39,6 +40,7 @@ from pyflink.datastream.connectors import NumberSequenceSource, Sink
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.datastream.window import TumblingEventTimeWindows
 from pyflink.java_gateway import get_gateway
+from pyflink.table import Schema, StreamTableEnvironment
 
 PARALLELISM = 2
 PRIME = 2_654_435_761
@@ -93,7 +95,7 @@ class CountPerKey(KeyedProcessFunction):
         yield ctx.get_current_key(), count
 
 
-def keyed_count(env: StreamExecutionEnvironment, n: int) -> DataStream:
+def keyed_count(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
     keyed = numbers(env, n).key_by(lambda i: i * PRIME % COUNT_KEYS, key_type=Types.LONG())
     return keyed.process(CountPerKey(), PAIR)
 
@@ -111,7 +113,7 @@ def words(i: int) -> Iterator[tuple[str, int]]:
         yield word, 1
 
 
-def word_count(env: StreamExecutionEnvironment, n: int) -> DataStream:
+def word_count(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
     pairs = numbers(env, n).flat_map(words, WORD_COUNT)
     keyed = pairs.key_by(lambda pair: pair[0], key_type=Types.STRING())
     return keyed.reduce(lambda a, b: (a[0], a[1] + b[1]))
@@ -129,7 +131,7 @@ class CountAndSum(AggregateFunction):
     def create_accumulator(self) -> tuple[int, int]:
         return 0, 0
 
-    def add(self, value: int, accumulator: tuple[int, int]) -> tuple[int, int]:
+    def add(self, value: Any, accumulator: tuple[int, int]) -> tuple[int, int]:
         return accumulator[0] + 1, accumulator[1] + value % 1000
 
     def get_result(self, accumulator: tuple[int, int]) -> tuple[int, int]:
@@ -137,6 +139,11 @@ class CountAndSum(AggregateFunction):
 
     def merge(self, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
         return a[0] + b[0], a[1] + b[1]
+
+
+class CountAndSumOfRow(CountAndSum):
+    def add(self, value: Any, accumulator: tuple[int, int]) -> tuple[int, int]:
+        return accumulator[0] + 1, accumulator[1] + value[0] % 1000
 
 
 class HalfClock(TimestampAssigner):
@@ -149,12 +156,36 @@ class HalfClock(TimestampAssigner):
         return value % self.half // 50
 
 
-def tumbling_window(env: StreamExecutionEnvironment, n: int) -> DataStream:
+def timed_by_assigner(env: StreamExecutionEnvironment, n: int) -> DataStream:
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(HalfClock(n))
-    timed = numbers(env, n).assign_timestamps_and_watermarks(strategy)
-    keyed = timed.key_by(lambda i: i * PRIME % WINDOW_KEYS, key_type=Types.LONG())
+    return numbers(env, n).assign_timestamps_and_watermarks(strategy)
+
+
+def timed_by_table(env: StreamExecutionEnvironment, n: int) -> DataStream:
+    """The same timestamps computed in the JVM, which saves a round trip through Python."""
+    schema = (
+        Schema.new_builder()
+        .column_by_expression("ts", f"TO_TIMESTAMP_LTZ(MOD(f0, {n // 2}) / 50, 3)")
+        .watermark("ts", "ts - INTERVAL '0.001' SECOND")
+        .build()
+    )
+    tables = StreamTableEnvironment.create(env)
+    return tables.to_data_stream(tables.from_data_stream(numbers(env, n), schema))
+
+
+def tumbling_window(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
+    if timestamps == "table":
+        keyed = timed_by_table(env, n).key_by(
+            lambda row: row[0] * PRIME % WINDOW_KEYS, key_type=Types.LONG()
+        )
+        aggregate: CountAndSum = CountAndSumOfRow()
+    else:
+        keyed = timed_by_assigner(env, n).key_by(
+            lambda i: i * PRIME % WINDOW_KEYS, key_type=Types.LONG()
+        )
+        aggregate = CountAndSum()
     return keyed.window(TumblingEventTimeWindows.of(Time.seconds(1))).aggregate(
-        CountAndSum(), accumulator_type=PAIR, output_type=PAIR
+        aggregate, accumulator_type=PAIR, output_type=PAIR
     )
 
 
@@ -170,7 +201,7 @@ def expected_tumbling_window(n: int) -> Counter[Any]:
 # --- (d) stateless chain ---------------------------------------------------------------------
 
 
-def map_filter(env: StreamExecutionEnvironment, n: int) -> DataStream:
+def map_filter(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
     return (
         numbers(env, n)
         .map(lambda i: i * 3 + 1, Types.LONG())
@@ -190,7 +221,7 @@ def expected_map_filter(n: int) -> Counter[Any]:
 
 # --- running ---------------------------------------------------------------------------------
 
-Workload = Callable[[StreamExecutionEnvironment, int], DataStream]
+Workload = Callable[[StreamExecutionEnvironment, int, str], DataStream]
 WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
     "keyed_count": (keyed_count, expected_keyed_count, 1),
     "word_count": (word_count, expected_word_count, WORDS_PER_LINE),
@@ -231,6 +262,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("workload", choices=WORKLOADS)
     parser.add_argument("mode", choices=("thread", "process"))
     parser.add_argument("n", type=int)
+    parser.add_argument("--timestamps", choices=("table", "assigner"), default="assigner")
     parser.add_argument("--sink", choices=("filter", "discard"), default="discard")
     parser.add_argument("--bundle-ms", type=int, default=1000)
     parser.add_argument("--check", action="store_true", help="compare the results, do not time")
@@ -241,7 +273,7 @@ def main() -> None:
     args = arguments()
     build, expected, records_per_number = WORKLOADS[args.workload]
     env = environment(args.mode, args.bundle_ms)
-    stream = build(env, args.n)
+    stream = build(env, args.n, args.timestamps)
     report: dict[str, Any] = {"workload": args.workload, "mode": args.mode, "n": args.n}
     if args.check:
         report |= check(stream, expected(args.n))

@@ -8,6 +8,7 @@ Parquet and CSV files, exactly once, and at the end prints a report of what is i
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from aircraft import still_away
@@ -96,7 +97,7 @@ def main() -> None:
     build(env, write_replay(output / "replay.csv"), results)
     env.execute("New York flights")
     print(report(read_results(results)))
-    print(f"The files are in {results}")
+    print(f"The files are in {os.path.relpath(results)}")
 
 
 if __name__ == "__main__":

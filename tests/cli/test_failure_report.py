@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from millrace.cli.failure_report import failure_report
+from millrace.cli.progress_line import time_text
 from millrace.common.errors import ConfigurationError, JobDefinitionError, UserFunctionError
 from millrace.datastream import StreamExecutionEnvironment
 
@@ -64,3 +65,9 @@ def test_what_led_to_our_errors_is_left_to_the_log() -> None:
         raise ConfigurationError("no Java") from OSError("py4j")
 
     assert "py4j" not in failure_report(caught(fail))
+
+
+def test_our_own_bugs_are_called_so() -> None:
+    report = failure_report(caught(lambda: time_text("soon")))  # type: ignore[arg-type]
+    assert report.startswith("an error inside of millrace; please report it with the log\n")
+    assert "progress_line.py" not in report

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
 from millrace.cli.progress_line import ProgressLine, describe, time_text
 from millrace.cli.terminal import Terminal
 from millrace.engine.progress import Progress
@@ -23,7 +25,7 @@ class Screen(io.StringIO):
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    assert describe(Progress(records=5, epoch=1), 2.5) == "5 records | 2/s | epoch 1"
+    assert describe(Progress(records=5, epoch=1), 2.5) == "5 records  2/s  epoch 1"
 
 
 def test_event_time_is_shown_as_a_date_if_it_is_one() -> None:
@@ -38,8 +40,8 @@ def test_without_a_terminal_a_line_comes_every_few_seconds() -> None:
         clock.now = 100.0 + second
         line(Progress(records=second * 100, epoch=second, epoch_ms=1000))
     assert stream.getvalue().splitlines() == [
-        "millrace: 500 records | 100/s | epoch 5",
-        "millrace: 1,000 records | 100/s | epoch 10",
+        "millrace: 500 records  100/s  epoch 5",
+        "millrace: 1,000 records  100/s  epoch 10",
     ]
 
 
@@ -48,7 +50,7 @@ def test_on_a_terminal_the_line_follows_at_once() -> None:
     line = ProgressLine(Terminal(screen), clock)
     clock.now += 0.5
     line(Progress(records=50, epoch=1, epoch_ms=500))
-    assert screen.getvalue().endswith("50 records | 100/s | epoch 1")
+    assert screen.getvalue().endswith("50 records  100/s  epoch 1")
 
 
 def test_the_rate_is_that_of_the_last_seconds() -> None:
@@ -58,4 +60,17 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
         clock.now = 100.0 + second
         records = second * 10 if second <= 20 else 200 + (second - 20) * 1000
         line(Progress(records=records, epoch=second, epoch_ms=1000))
-    assert " | 1,000/s | " in screen.getvalue().rpartition("\r")[2]
+    assert "  1,000/s  " in screen.getvalue().rpartition("\r")[2]
+
+
+def test_a_narrow_terminal_gets_a_shorter_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    clock, screen = ManualSeconds(), Screen()
+    line = ProgressLine(Terminal(screen), clock)
+    clock.now += 0.5
+    line(Progress(records=50_000, epoch=1, epoch_ms=500, checkpoint=12))
+    assert screen.getvalue().endswith("50,000 records  100,000/s  epoch 1  chk-12"[:39])
+    monkeypatch.setenv("COLUMNS", "60")
+    clock.now += 0.5
+    line(Progress(records=50_000, epoch=1, epoch_ms=500, checkpoint=12))
+    assert screen.getvalue().endswith("epoch 1  checkpoint 12")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import textwrap
@@ -34,7 +35,11 @@ def interrupt_at_first_output(process: subprocess.Popen[str], number: int) -> tu
     assert process.stdout is not None
     assert process.stderr is not None
     first = process.stdout.readline()
-    process.send_signal(number)
+    if number == signal.SIGINT:
+        # as a terminal does: to everything that was started with it
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
     # not communicate(), which would lose what readline() has buffered
     out, err = first + process.stdout.read(), process.stderr.read()
     process.wait(PATIENCE)

@@ -66,7 +66,7 @@ def expected_windows(records, size: int, slide: int) -> dict:
 RECORDS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 60)), max_size=40)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     RECORDS,
     st.sampled_from([(10, 10), (10, 5), (15, 5)]),

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.engine.epoch_check import EpochRefusedError, check, state_misses, storage_failure, user_failure
+from millrace.engine.epoch_check import (
+    EpochRefusedError,
+    check,
+    state_misses,
+    storage_failure,
+    user_failure,
+)
 from millrace.runtime.epoch import Ack, Failure, FailureKind
 from millrace.runtime.program import Edge, Exchange, Program, Stage
 

@@ -15,8 +15,19 @@ def test_a_slow_epoch_makes_the_next_smaller() -> None:
     pacer = Pacer(1000, 10_000, target_ms=1000)
     pacer.observe(4000, 1000)
     assert pacer.records == 250
-    pacer.observe(4000, 10)
-    assert pacer.records == 62, "slow although it was not even full"
+    pacer.observe(2000, 250)
+    assert pacer.records == 125
+
+
+def test_where_reading_less_does_not_help_epochs_do_not_shrink_to_nothing() -> None:
+    pacer = Pacer(1000, 100_000, target_ms=1000)
+    for _ in range(20):
+        pacer.observe(1250, pacer.records)
+    assert pacer.records > 1000
+    pacer.observe(500, pacer.records)
+    before = pacer.records
+    pacer.observe(2000, before)
+    assert pacer.records == before // 2, "the wanted target is in force again"
 
 
 def test_an_epoch_that_was_not_full_tells_nothing() -> None:

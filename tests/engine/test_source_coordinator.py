@@ -83,7 +83,7 @@ def test_new_splits_go_where_there_is_least_to_do() -> None:
     made.accept(progress("a", 1, finished=True))
     made.accept(progress("c", 1, finished=True))
     made.discover(10)
-    assert planned(made) == [[("d", None), ("e", None)], [("b", None)]]
+    assert planned(made) == [[("d", None)], [("b", None), ("e", None)]]
 
 
 def test_discovery_happens_when_it_is_due() -> None:

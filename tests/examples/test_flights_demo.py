@@ -109,4 +109,4 @@ def test_alerts_are_those_of_aircraft_that_stayed_away(sql: Any) -> None:
 def test_the_report_adds_up(demo: tuple[Path, str]) -> None:
     results, printed = demo
     assert f" = {FLIGHTS:,} flights" in printed
-    assert f"The files are in {results}" in printed
+    assert f"The files are in {os.path.relpath(results, ROOT)}" in printed

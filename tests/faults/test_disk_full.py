@@ -32,9 +32,8 @@ def test_a_checkpoint_that_cannot_be_written_fails_the_job(
     """With the reason; the checkpoint before is what the next run goes on from."""
     lives = live_and_die([f"{point}:4:raise"])
     assert lives.drivers[0].status == 1
-    assert f"CheckpointError: cannot write checkpoint 4 in {job_dir(lives.directory)}" in (
-        lives.errors
-    ) or f"CheckpointError: cannot write {job_dir(lives.directory)}" in lives.errors
+    assert "CheckpointError: cannot write" in lives.errors
+    assert str(job_dir(lives.directory)) in lives.errors
     assert FULL in lives.errors
     assert complete_checkpoints(job_dir(lives.directory)) == [2, 3]
     finished_exactly(live_and_die([""]))

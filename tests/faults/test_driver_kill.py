@@ -6,6 +6,7 @@ import random
 import signal
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import fault_pipeline as pipeline
@@ -36,7 +37,7 @@ def check(lives: Lives, count: int = 400, splits: int = 3) -> None:
     pipeline.check_output(lives.directory / "out", count, splits)
     for name in pipeline.SINKS:
         views = [rows_of(life.seen[name]) for life in lives.drivers]
-        for earlier, later in zip(views, views[1:], strict=False):
+        for earlier, later in pairwise(views):
             assert earlier <= later
 
 

@@ -11,6 +11,7 @@ from threading import Event
 import fault_pipeline as pipeline
 import pytest
 from fault_cluster import FaultyCluster
+from fault_drivers import run_driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,9 +74,7 @@ class World:
         """One more driver for the same job directory."""
         rate = 0.0 if self.calm else self.rate
         cluster = FaultyCluster(self.random.getrandbits(32), rate)
-        JobLauncher.install(
-            JobLauncher(resume=True, clock=self.clock, executor=lambda *_: cluster)
-        )
+        JobLauncher.install(JobLauncher(resume=True, clock=self.clock, executor=lambda *_: cluster))
         configuration = pipeline.small_epochs(
             self.directory / "checkpoints", self.interval, inline_limit=self.inline_limit
         )
@@ -135,3 +134,12 @@ def test_any_history_gives_the_plain_result_at_length(
     seed: int, rate: float, interval: int, parallelism: int
 ) -> None:
     live_through(seed, rate, interval, parallelism)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mixed_attempts_are_refused(seed: int, tmp_path: Path) -> None:
+    """A producer runs twice and reads differently; some consumers get the one, some the other."""
+    cluster = FaultyCluster(seed, rate=0.5, size=1, faults=("producer ran again",))
+    client = run_driver(tmp_path, 300, cluster=cluster)
+    assert client.progress().refused > 0
+    pipeline.check_output(tmp_path / "out", 300, 3)

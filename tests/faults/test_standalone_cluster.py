@@ -4,7 +4,7 @@ when it is read again: nothing is lost, nothing doubled."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fault_pipeline as pipeline
@@ -14,14 +14,12 @@ from standalone_cluster import ClusterDriver, StandaloneCluster
 
 pytestmark = [pytest.mark.fault, pytest.mark.spark]
 
-STATEFUL_AND_SOURCE_SUBTASKS = 8
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
     cluster = StandaloneCluster(tmp_path)
     try:
-        cluster.start_workers(2)
+        cluster.start_workers()
         yield cluster
     finally:
         cluster.close()
@@ -56,11 +54,14 @@ def survive(cluster: StandaloneCluster, directory: Path, count: int, seed: int) 
     return share
 
 
-def test_an_executor_and_a_worker_die(cluster: StandaloneCluster, tmp_path: Path) -> None:
+def test_an_executor_and_a_worker_die(
+    cluster: StandaloneCluster, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     """Before that, subtasks find their state where they left it, for they stay on their hosts."""
     share = survive(cluster, tmp_path, count=6000, seed=0)
-    print(f"state found current before the first kill: {share:.1%}")
-    assert share >= 0.99
+    record_property("state found current before the first kill", f"{share:.1%}")
+    # a machine so busy that a task waits too long for its host makes it move once
+    assert share >= 0.95
 
 
 @pytest.mark.torture

@@ -16,12 +16,13 @@ from worker_faults import COUNT, SPLITS
 pytestmark = [pytest.mark.fault, pytest.mark.spark]
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[dict[str, Any]]]]:
-    """The directory of all jobs, and per name what came of each of their runs."""
-    root = tmp_path_factory.mktemp("workers")
+Outcomes = dict[str, list[dict[str, Any]]]
+"""Per job, what came of each of its runs."""
+
+
+def run_jobs(root: Path, *seed: str) -> Outcomes:
     done = subprocess.run(
-        [sys.executable, str(JOBS / "worker_faults.py"), str(root)],
+        [sys.executable, str(JOBS / "worker_faults.py"), str(root), *seed],
         env=environment(MILLRACE_CRASH="after-segment:6"),
         capture_output=True,
         text=True,
@@ -29,7 +30,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, lis
         timeout=500,
     )
     assert done.returncode == 0, done.stderr
-    return root, json.loads(done.stdout)
+    outcomes: Outcomes = json.loads(done.stdout)
+    return outcomes
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcomes]:
+    """The directory of all the jobs and their outcomes."""
+    root = tmp_path_factory.mktemp("workers")
+    return root, run_jobs(root)
 
 
 def tickets(root: Path, name: str) -> int:
@@ -80,3 +89,13 @@ def test_three_failures_with_two_restarts(world: Any) -> None:
     assert resumed["error"] is None
     assert resumed["restarts"] == 0
     pipeline.check_output(root / "too few attempts" / "out", COUNT, SPLITS)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(20))
+def test_workers_killed_at_random(seed: int, tmp_path: Path) -> None:
+    [outcome] = run_jobs(tmp_path, str(seed))["at random"]
+    assert outcome["error"] is None
+    assert outcome["restarts"] == 0
+    assert tickets(tmp_path, "at random") > 0
+    pipeline.check_output(tmp_path / "at random" / "out", COUNT, SPLITS)

@@ -104,7 +104,7 @@ def produced(
 
 def results(ack: Ack) -> list[Any]:
     assert ack.failure is None, ack.failure
-    return [value for values in ack.results.values() for value in values]
+    return [value for payload in ack.results.values() for value in decode(payload)]
 
 
 def test_state_goes_from_epoch_to_epoch() -> None:

@@ -60,11 +60,9 @@ def test_subtasks_stay_until_they_are_forgotten() -> None:
     run(made, worker)
     kept = len(worker._subtasks)
     assert kept == sum(stage.parallelism for stage in made.stages)
-    worker.forget_all_but("run", "job")
+    worker.forget("another run")
     assert len(worker._subtasks) == kept
-    worker.forget_all_but("another run", "another job")
-    assert len(worker._subtasks) == kept
-    worker.forget_all_but("another run", "job")
+    worker.forget("run")
     assert not worker._subtasks
 
 

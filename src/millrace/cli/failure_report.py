@@ -9,7 +9,11 @@ import millrace
 from millrace.common.errors import MillraceError, UserFunctionError
 
 _OURS = os.path.dirname(os.path.abspath(millrace.__file__)) + os.sep
-_SPARKS = (f"{os.sep}pyspark{os.sep}", f"{os.sep}py4j{os.sep}")
+_NOBODYS = tuple(
+    os.sep + os.path.join(*parts) + os.sep
+    for parts in (("pyspark",), ("py4j",), ("concurrent", "futures"))
+)
+"""What stands in tracebacks between the user's code and the cause."""
 
 
 def failure_report(error: BaseException) -> str:
@@ -42,14 +46,16 @@ def _place(error: BaseException) -> str:
 
 def _is_users(frame: traceback.FrameSummary) -> bool:
     name = frame.filename
-    return not name.startswith(_OURS) and not any(part in name for part in _SPARKS)
+    return not name.startswith(_OURS) and not any(part in name for part in _NOBODYS)
 
 
 def _traceback(error: BaseException) -> str:
     report = traceback.TracebackException.from_exception(error)
+    internal = bool(report.stack) and report.stack[-1].filename.startswith(_OURS)
     report.stack = traceback.StackSummary.from_list([f for f in report.stack if _is_users(f)])
     if not _from_spark(error):
-        return "".join(report.format())
+        lead = "an error inside of millrace; please report it with the log\n" if internal else ""
+        return lead + "".join(report.format())
     # Spark's message carries the whole Java stack trace behind its first line.
     kind = type(error).__name__
     first = str(error).strip().partition("\n")[0]

@@ -41,7 +41,8 @@ class ProgressLine:
         self._shown = now
         line = describe(progress, rate)
         if self._terminal.interactive:
-            self._terminal.show(line)
+            fits = len(line) <= self._terminal.width
+            self._terminal.show(line if fits else line.replace("checkpoint ", "chk-"))
         else:
             self._terminal.say(line)
 
@@ -59,7 +60,7 @@ def describe(progress: Progress, rate: float) -> str:
 
     Example:
         >>> describe(Progress(epoch=7, records=12_000, watermark=0, checkpoint=6), 4_000.0)
-        '12,000 records | 4,000/s | watermark 1970-01-01 00:00:00 | epoch 7 | checkpoint 6'
+        '12,000 records  4,000/s  watermark 1970-01-01 00:00:00  epoch 7  checkpoint 6'
     """
     parts = [f"{progress.records:,} records", f"{rate:,.0f}/s"]
     if progress.watermark is not None:
@@ -67,7 +68,7 @@ def describe(progress: Progress, rate: float) -> str:
     parts.append(f"epoch {progress.epoch}")
     if progress.checkpoint is not None:
         parts.append(f"checkpoint {progress.checkpoint}")
-    return " | ".join(parts)
+    return "  ".join(parts)
 
 
 def time_text(timestamp: int) -> str:

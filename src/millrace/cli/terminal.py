@@ -27,6 +27,11 @@ class Terminal:
         self._mid_line = False
         self.interactive = self._stream.isatty()
 
+    @property
+    def width(self) -> int:
+        """How long a live line may be, in characters."""
+        return shutil.get_terminal_size().columns - 1
+
     def say(self, text: str) -> None:
         """A line of its own, marked as ours."""
         self.write(f"millrace: {text}\n")
@@ -43,8 +48,7 @@ class Terminal:
         with self._lock:
             if self._mid_line:
                 return
-            width = shutil.get_terminal_size().columns - 1
-            self._stream.write(CLEAR_LINE + line[:width])
+            self._stream.write(CLEAR_LINE + line[: self.width])
             self._stream.flush()
             self._live = True
 

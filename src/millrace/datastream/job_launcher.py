@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 
 from millrace.common import options
 from millrace.common.configuration import Configuration
+from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.job import JobExecutionResult, JobID
+from millrace.common.payload import dump_code
 from millrace.common.restart_strategy import (
     FallbackRestartStrategy,
     RestartStrategies,
@@ -151,7 +153,13 @@ def spark_executor(configuration: Configuration, name: str, parallelism: int) ->
 
 def _is_batch(configuration: Configuration, sinks: Sequence[Transformation]) -> bool:
     mode = configuration.get(options.RUNTIME_MODE)
-    return mode == "BATCH" or (mode == "AUTOMATIC" and all(map(_bounded, sinks)))
+    bounded = all(map(_bounded, sinks))
+    if mode == "BATCH" and not bounded:
+        raise JobDefinitionError(
+            "the job runs in BATCH mode but one of its sources never ends, so there would never be "
+            "a result; use STREAMING mode, or give the source an end"
+        )
+    return bounded and mode in ("BATCH", "AUTOMATIC")
 
 
 def _bounded(transformation: Transformation) -> bool:
@@ -167,8 +175,17 @@ def _main_classes() -> dict[str, type]:
     return {
         name: value
         for name, value in vars(main).items()
-        if isinstance(value, type) and value.__module__ == "__main__"
+        if isinstance(value, type) and value.__module__ == "__main__" and _can_travel(value)
     }
+
+
+def _can_travel(kind: type) -> bool:
+    """A class that cannot be pickled is left out; if the program needs it, its operator says so."""
+    try:
+        dump_code(kind, lambda: kind.__name__)
+    except SerializationError:
+        return False
+    return True
 
 
 def _dispatcher(

@@ -193,8 +193,9 @@ class StreamExecutionEnvironment:
         """A stream of the rows of a bounded Spark DataFrame, so that every Spark reader is a
         source.
 
-        ``dataframe`` is a `pyspark.sql.DataFrame`. It is written to files once, so that a retry reads the same; with
-        ``deterministic`` the files are not kept for a later run, which makes them again.
+        ``dataframe`` is a `pyspark.sql.DataFrame`. It is written to files once, so that a retry
+        reads the same; with ``deterministic`` the files are not kept for a later run, which makes
+        them again.
         """
         from millrace.connectors.dataframe_source import DataFrameSource
 

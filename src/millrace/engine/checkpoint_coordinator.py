@@ -175,14 +175,17 @@ def _check_fits(manifest: Manifest, graph: JobGraph) -> None:
             f"set pipeline.max-parallelism to {manifest.max_parallelism}"
         )
     stages = {stage.uid: stage for stage in program.stages}
-    for uid, parallelism in manifest.stages.items():
-        name = manifest.operators.get(uid, uid)
-        if uid not in stages:
+    known = {node.uid for stage in program.stages for node in stage.nodes}
+    for uid in [*manifest.stages, *manifest.operators, *manifest.pending]:
+        if uid not in known or (uid in manifest.stages and uid not in stages):
+            name = manifest.operators.get(uid, uid)
             raise CheckpointError(
                 f"checkpoint {manifest.checkpoint} has state of operator '{name}' (uid {uid}), "
                 "which the job does not have; it belongs to another job or an older version of "
                 "this one. Start without --resume, or give operators fixed uids"
             )
+    for uid, parallelism in manifest.stages.items():
+        name = manifest.operators.get(uid, uid)
         if stages[uid].parallelism != parallelism:
             raise CheckpointError(
                 f"operator '{name}' ran with parallelism {parallelism} when checkpoint "

@@ -277,7 +277,8 @@ class CheckpointStorage:
                 continue
             usable.append(number)
             last_use.update(dict.fromkeys(_paths(layers), number))
-        self._retention.begin(usable, damaged)
+        starts_afresh = self._base is None and bool(usable)
+        self._retention.begin(usable, damaged, keep=usable[-1] if starts_afresh else None)
         in_use = self._in_use()
         for path, number in last_use.items():
             if path not in in_use:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from threading import Event
 from typing import Any
 
@@ -20,6 +21,7 @@ from millrace.common.errors import (
     JobExecutionError,
     UserFunctionError,
 )
+from millrace.common.payload import decode
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock
 from millrace.engine.epoch_check import (
@@ -138,16 +140,19 @@ class JobManager:
             raise JobCancelledError("the job was stopped after a checkpoint")
 
     def _wait(self) -> None:
-        """Until the earliest of: something to read, a timer, the next discovery, keep-warm."""
-        if self._wakeup is None or self._wakeup > self._clock.now():
-            self._clock.wait_until(self._next_start(), self._interrupted)
-
-    def _next_start(self) -> int:
-        if any(source.has_news for source in self._sources):
-            return self._clock.now()
-        keep_warm = self._clock.now() + self._config.keep_warm
-        times = [source.next_wakeup() for source in self._sources] + [self._wakeup]
-        return min([at for at in times if at is not None] + [keep_warm])
+        """Until the earliest of: something to read, a timer, keep-warm. Looking for new splits
+        needs no epoch."""
+        due = self._clock.now() + self._config.keep_warm
+        if self._wakeup is not None:
+            due = min(due, self._wakeup)
+        while (now := self._clock.now()) < due and not self._interrupted.is_set():
+            for source in self._sources:
+                source.discover(now)
+            if any(source.has_news for source in self._sources):
+                return
+            discoveries = [source.next_wakeup() for source in self._sources]
+            next_look = min([at for at in discoveries if at is not None], default=due)
+            self._clock.wait_until(min(due, next_look), self._interrupted)
 
     def _attempt(self) -> list[Ack] | None:
         """Run the next epoch once; None when it has to be run again."""
@@ -306,7 +311,7 @@ class JobManager:
         width = {stage.id: stage.parallelism for stage in self._program.stages}
         for ack in sorted(undelivered, key=lambda ack: (ack.stage, ack.subtask)):
             for uid, values in ack.results.items():
-                self._results(uid, values, ack.subtask, width[ack.stage])
+                self._results(uid, decode(values), ack.subtask, width[ack.stage])
 
     # -- beginning and end -------------------------------------------------------------
 
@@ -330,8 +335,10 @@ class JobManager:
         self.progress.checkpoint = restored.checkpoint
 
     def _close(self) -> None:
-        for source in self._sources:
-            source.close()
-        self._sinks.close()
-        self._executor.close()
-        self._checkpoints.close()
+        # whatever one of them raises, the others are closed, the lease last
+        with ExitStack() as closing:
+            closing.callback(self._checkpoints.close)
+            closing.callback(self._executor.close)
+            closing.callback(self._sinks.close)
+            for source in self._sources:
+                closing.callback(source.close)

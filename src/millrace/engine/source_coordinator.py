@@ -30,6 +30,7 @@ class SourceCoordinator:
         self._next_discovery: int | None = 0
         self._discovered_all = False
         self._told_end = False
+        self._given = [0] * node.parallelism
 
     def discover(self, now: int) -> None:
         """Ask the enumerator for new splits if it is time to, and hand out what waits."""
@@ -48,6 +49,7 @@ class SourceCoordinator:
         """Give waiting splits to the subtasks with the fewest active ones."""
         while self._waiting and (subtask := self._least_loaded()) is not None:
             split = self._waiting.popleft()
+            self._given[subtask] += 1
             self._assigned[split.split_id] = _Assigned(split, subtask)
 
     def _least_loaded(self) -> int | None:
@@ -56,7 +58,8 @@ class SourceCoordinator:
         loads = [0] * self.node.parallelism
         for assigned in self._assigned.values():
             loads[assigned.subtask] += 1
-        subtask = loads.index(min(loads))
+        # of equals, the one that has been given the fewest so far
+        subtask = min(range(len(loads)), key=lambda index: (loads[index], self._given[index]))
         return None if limit is not None and loads[subtask] >= limit else subtask
 
     def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:

@@ -24,7 +24,8 @@ class StateRegistry:
         self._layers: dict[SubtaskId, dict[str, Layer]] = {}
         """Live layers by version, oldest first."""
         self._floors: dict[SubtaskId, int] = {}
-        self._unsaved: list[tuple[SubtaskId, Layer]] = []
+        self._unsaved: dict[SubtaskId, dict[str, Layer]] = {}
+        """Those of them that no checkpoint has yet."""
 
     def version(self, subtask: SubtaskId) -> str:
         """The version of a subtask's state; "" when it never had any."""
@@ -50,7 +51,8 @@ class StateRegistry:
         if ack.layer.floor > self._floors.get(subtask, 0):
             self._floors[subtask] = ack.layer.floor
             _drop_dead(kept, ack.layer.floor)
-        self._unsaved.append((subtask, ack.layer))
+            _drop_dead(self._unsaved.get(subtask, {}), ack.layer.floor)
+        self._unsaved.setdefault(subtask, {})[ack.version] = ack.layer
 
     def recent(self, subtask: SubtaskId) -> tuple[Layer, ...]:
         """The last layers, as far as they are small enough to travel with a plan."""
@@ -70,7 +72,7 @@ class StateRegistry:
 
     def unsaved(self) -> list[tuple[SubtaskId, Layer]]:
         """Live layers that no checkpoint has yet."""
-        return [(s, la) for s, la in self._unsaved if la.epoch >= self._floors.get(s, 0)]
+        return [(s, layer) for s, kept in self._unsaved.items() for layer in kept.values()]
 
     def saved(self, layers: Iterable[tuple[SubtaskId, Layer]]) -> None:
         """A checkpoint has them now: keep only where their bytes are."""

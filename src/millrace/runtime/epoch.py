@@ -98,8 +98,8 @@ class Ack:
     version: str = ""
     committables: dict[str, list[bytes]] = field(default_factory=dict)
     """Per sink uid."""
-    results: dict[str, list[Any]] = field(default_factory=dict)
-    """Per collecting sink's uid: values for the client."""
+    results: dict[str, bytes] = field(default_factory=dict)
+    """Per collecting sink's uid: the encoded list of values for the client."""
     consumed: dict[tuple[int, int], int] = field(default_factory=dict)
     """Per (edge, channel): the producer attempt whose buffers were used."""
     next_wakeup: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from operator import length_hint
+from operator import itemgetter, length_hint
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
@@ -86,10 +86,6 @@ def has_tagged(results: list[Any]) -> bool:
     if tuple not in set(map(type, results)):
         return False
     try:
-        return OutputTag in set(map(_type_of_first, results))
+        return OutputTag in set(map(type, map(itemgetter(0), results)))
     except Exception:  # not everything has a first element, nor fails alike for it
         return any(map(is_tagged, results))
-
-
-def _type_of_first(result: Any) -> type:
-    return type(result[0])

@@ -31,8 +31,7 @@ class Discard:
 
 
 class FanOut:
-    """Gives the same batches to several outputs; what one does to a record, the others do not see.
-    """
+    """Gives the same batches to several outputs; none sees what another does to a record."""
 
     def __init__(self, outputs: list[Output]) -> None:
         self._outputs = outputs

@@ -86,6 +86,8 @@ class Program:
     inline_limit: int = 1 << 20
     memory_cap: int | None = None
     poll_interval: int = 100
+    closed_runs: tuple[str, ...] = ()
+    """Runs that ended in this Spark application: workers drop what they hold of them."""
     main_classes: dict[str, type] = field(default_factory=dict)
     """Classes defined in the job file itself; workers know them under their own names."""
 

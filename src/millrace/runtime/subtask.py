@@ -298,7 +298,12 @@ class Subtask:
                 ack.counts[uid] = registry.counts()
 
     def _acknowledgement(self, ack: Ack) -> Buffer:
-        payload = encode(ack)
+        try:
+            payload = encode(ack)
+        except Exception as error:  # a metric that cannot be pickled, for example
+            failure = describe_failure(error, self.stage.name)
+            self._discard()
+            payload = encode(Ack(self.stage.id, self.index, ack.attempt, failure))
         return Buffer(self.index, 0, self.index, ack.attempt, 0, BufferKind.ACK, 0, 0, payload)
 
     def _discard(self) -> None:
@@ -314,8 +319,10 @@ class Subtask:
                     operator.close()
 
     def close(self) -> None:
-        """Close the operators; the subtask is not used again."""
+        """Close the operators and give the memory of the state back (frozen objects in reference
+        cycles are never collected); the subtask is not used again."""
         self._discard_operators()
+        self.state.reset()
 
 
 def _channel(buffer: Buffer) -> Channel:

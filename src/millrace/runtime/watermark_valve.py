@@ -32,10 +32,10 @@ class WatermarkValve:
         """A channel became idle or active; True when the subtask's watermark advances."""
         if idle == (channel in self._idle):
             return False
-        if idle:
-            self._idle.add(channel)
-        else:
+        if not idle:
             self._idle.discard(channel)
+            return False
+        self._idle.add(channel)
         return self._let_through()
 
     @property

@@ -82,12 +82,6 @@ class Worker:
         for key in [key for key in self._subtasks if key[0] == run_id]:
             self._subtasks.pop(key).close()
 
-    def forget_all_but(self, run_id: str, job_name: str) -> None:
-        """Drop the subtasks of earlier runs of the same job."""
-        for key, subtask in list(self._subtasks.items()):
-            if key[0] != run_id and subtask.program.job_name == job_name:
-                self._subtasks.pop(key).close()
-
 
 class _Router:
     """Finds out where a buffer must go from a given level."""

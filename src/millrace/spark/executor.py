@@ -7,6 +7,8 @@ import hashlib
 import logging
 import os
 import struct
+from collections import deque
+from dataclasses import replace
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -26,6 +28,8 @@ from millrace.spark.slots import JavaObject, SlottedStage
 from millrace.spark.task import ANCHOR, PLAN_PROPERTY, LevelTask, encode_plan
 
 log = logging.getLogger(__name__)
+
+_closed_runs: deque[str] = deque(maxlen=256)
 
 
 def _partition_function(key: int) -> int:
@@ -53,10 +57,19 @@ class SparkExecutor:
         self._broadcast: Any = None
         self._cleaner = _ShuffleCleaner(context)
         self._group = ""
+        self._run_id = ""
 
     def deploy(self, program: Program) -> None:
         """Ship the program and build what is the same in every epoch."""
+        program = replace(program, closed_runs=tuple(_closed_runs))
+        self._run_id = program.run_id
         data = dump_code(program, lambda: f"job '{program.job_name}'")
+        try:
+            self._build(program, data)
+        except (Py4JError, PySparkException) as error:
+            raise ExecutorError(f"Spark does not run: {_reason(error)}") from error
+
+    def _build(self, program: Program, data: bytes) -> None:
         digest = hashlib.sha256(data).hexdigest()
         self._broadcast = self._context.broadcast(data)
         self._group = f"millrace-{program.run_id}"
@@ -152,6 +165,7 @@ class SparkExecutor:
     def close(self) -> None:
         """Release what the application holds for this job."""
         self._cleaner.close()
+        _closed_runs.append(self._run_id)
         with contextlib.suppress(Exception):
             self._context.setLocalProperty(PLAN_PROPERTY, None)  # type: ignore[arg-type]
             for anchor in self._anchors.values():

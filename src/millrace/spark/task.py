@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 from pyspark import TaskContext
 
 from millrace.common.crash import crash_point
+from millrace.common.payload import dump_pickle
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program
 from millrace.runtime.worker import Worker
+from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import Layer
@@ -55,8 +57,9 @@ class LevelTask:
         wants them, or at the last level the buffers alone."""
         context = TaskContext.get()
         assert context is not None
-        plan = decode_plan(context.getLocalProperty(PLAN_PROPERTY) or "")
+        # the program first: classes of the job file may be in the plan
         program = self._load_program()
+        plan = decode_plan(context.getLocalProperty(PLAN_PROPERTY) or "")
         partition = self._slot + split * self._slots
         made = worker().run_level(
             program,
@@ -80,9 +83,9 @@ class LevelTask:
         if program is None:
             program = load_program(self._program.value)
             _programs[self._digest] = program
-            worker().forget_all_but(program.run_id, program.job_name)
             for digest, other in list(_programs.items()):
-                if other.job_name == program.job_name and other is not program:
+                if other.run_id in program.closed_runs:
+                    worker().forget(other.run_id)
                     del _programs[digest]
         return program
 
@@ -138,12 +141,12 @@ def _segment_writer(plan: EpochPlan) -> Callable[[str, Layer], Layer]:
 
 def encode_plan(plan: EpochPlan) -> tuple[str, str | None]:
     """The plan as a property's text, and the file it was put in when it is big."""
-    data = zlib.compress(pickle.dumps(plan, 5), 1)
+    data = zlib.compress(dump_pickle(plan), 1)
     if len(data) <= _INLINE_PLAN:
         return "i" + base64.b85encode(data).decode("ascii"), None
     assert plan.job_dir is not None
     # workers remember the last plan by its path: no other run may use the same one
-    path = Path(plan.job_dir) / f"plan-{plan.epoch}-{plan.attempt}-{uuid.uuid4().hex}"
+    path = Path(plan.job_dir) / SHARED / f"plan-{plan.epoch}-{plan.attempt}-{uuid.uuid4().hex}"
     path.write_bytes(data)
     return f"f{path}", str(path)
 

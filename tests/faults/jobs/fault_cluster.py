@@ -94,7 +94,8 @@ class FaultyCluster:
                 made = self._run_task(plan, level, partition, elements, at_victim)
                 again = made
                 if at_victim == "producer ran again":
-                    again = self._run_task(plan, level, partition, elements, "")
+                    # where it ran before, for elsewhere it would miss its state
+                    again = list(self._task(self.last_worker, plan, level, partition, elements))
                 self._deliver(made, again, following)
             if here == "lost in between":
                 raise ExecutorError(here)
@@ -128,6 +129,7 @@ class FaultyCluster:
         self, position: int, plan: EpochPlan, level: int, partition: int, elements: list[bytes]
     ) -> Iterator[tuple[int, bytes]]:
         self.last_attempt = next(self.attempts)
+        self.last_worker = position
         return self.workers[position].run_level(
             self.program,
             level,

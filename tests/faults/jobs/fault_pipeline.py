@@ -39,6 +39,8 @@ from millrace.formats.json import JsonLinesEncoder
 JOB_NAME = "faults"
 KEYS = 61
 WINDOW = 50
+PAUSE = 0.2
+"""How probable it is that a reader has nothing to give for the rest of an epoch."""
 END_OF_TIME = 1 << 50
 SINKS = ("raw", "tallied", "windowed")
 
@@ -68,6 +70,8 @@ class RestlessReader(SourceReader[Value]):
         self.random = random.SystemRandom()
 
     def read(self, max_records: int) -> Records[Value]:
+        if self.random.random() < PAUSE:
+            return Records([])
         most = self.random.randint((max_records + 1) // 2, max_records)
         start, self.next = self.next, min(self.split.end, self.next + most)
         draw = self.random.getrandbits
@@ -78,6 +82,9 @@ class RestlessReader(SourceReader[Value]):
 
     def finished(self) -> bool:
         return self.next >= self.split.end
+
+    def next_wakeup(self, now: int) -> int:
+        return now
 
 
 class Tally(KeyedProcessFunction):

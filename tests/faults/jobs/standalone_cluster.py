@@ -1,4 +1,4 @@
-"""A real Spark standalone cluster on loopback: one master and workers of one core each."""
+"""A real Spark standalone cluster on loopback: a master and two workers of one core each."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from fault_lives import JOBS, environment
 PATIENCE = 300.0
 """Seconds that anything may take on a busy machine."""
 LOOPBACK = "127.0.0.1"
+HOSTS = ("127.0.0.1", "127.0.0.2")
+"""Two addresses are two hosts to Spark, which can tell a subtask's host but not its executor."""
 
 
 class StandaloneCluster:
@@ -31,9 +33,9 @@ class StandaloneCluster:
         self.master = self._start("master", "org.apache.spark.deploy.master.Master")
         self.workers: list[psutil.Popen] = []
 
-    def start_workers(self, workers: int) -> None:
+    def start_workers(self) -> None:
         self.url = self._wait_for_url()
-        self.workers = [self._start_worker(f"worker-{number}") for number in range(workers)]
+        self.workers = [self._start_worker(host) for host in HOSTS]
 
     def _wait_for_url(self) -> str:
         """The master takes a port that is free and tells it in its log."""
@@ -47,21 +49,19 @@ class StandaloneCluster:
             assert time.monotonic() < deadline, log
             time.sleep(0.05)
 
-    def _start_worker(self, name: str) -> psutil.Popen:
-        return self._start(
-            name,
-            "org.apache.spark.deploy.worker.Worker",
-            *("--cores", "1", "--memory", "1g"),
-            *("--work-dir", str(self.directory / name), self.url),
-        )
+    def _start_worker(self, host: str) -> psutil.Popen:
+        name = f"worker-{host}"
+        main = "org.apache.spark.deploy.worker.Worker"
+        limits = ("--cores", "1", "--memory", "1g", "--work-dir", str(self.directory / name))
+        return self._start(name, main, *limits, self.url, host=host)
 
-    def _start(self, name: str, main: str, *arguments: str) -> psutil.Popen:
-        listening = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
+    def _start(self, name: str, main: str, *arguments: str, host: str = LOOPBACK) -> psutil.Popen:
+        listening = ["--host", host, "--port", "0", "--webui-port", "0"]
         return psutil.Popen(
             [str(self.home / "bin" / "spark-class"), main, *listening, *arguments],
             env=environment(
                 SPARK_HOME=str(self.home),
-                SPARK_LOCAL_IP=LOOPBACK,
+                SPARK_LOCAL_IP=host,
                 SPARK_DAEMON_MEMORY="256m",
                 SPARK_DAEMON_JAVA_OPTS="-Dspark.master.rest.enabled=false",
                 PYSPARK_PYTHON=sys.executable,

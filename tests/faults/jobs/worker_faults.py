@@ -4,6 +4,7 @@ each as JSON. Every worker dies with its sixth segment, whatever job it is for."
 from __future__ import annotations
 
 import json
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -53,25 +54,40 @@ def run(
     }
 
 
-def main(root: Path) -> None:
-    def prepared(name: str) -> Path:
-        (root / name / "tickets").mkdir(parents=True)
-        return root / name
+def prepared(root: Path, name: str) -> Path:
+    (root / name / "tickets").mkdir(parents=True)
+    return root / name
 
+
+def planned(root: Path) -> dict[str, list[dict[str, Any]]]:
+    """The jobs of `make test`."""
     outcomes = {}
-    place = prepared("worker killed")
+    place = prepared(root, "worker killed")
     killer = KillsItsProcess(str(place / "tickets"), (40, 433, 700), 2)
     outcomes["worker killed"] = [run(place, killer)]
-    place = prepared("segments")
+    place = prepared(root, "segments")
     outcomes["segments"] = [run(place, inline_limit=300)]
-    place = prepared("enough attempts")
+    place = prepared(root, "enough attempts")
     raises = Raises(str(place / "tickets"), 500, 3)
     outcomes["enough attempts"] = [run(place, raises, attempts=3)]
-    place = prepared("too few attempts")
+    place = prepared(root, "too few attempts")
     raises = Raises(str(place / "tickets"), 500, 3)
     outcomes["too few attempts"] = [run(place, raises, attempts=2), run(place, raises, attempts=2)]
-    json.dump(outcomes, sys.stdout)
+    return outcomes
+
+
+def at_random(root: Path, seed: int) -> dict[str, list[dict[str, Any]]]:
+    """Workers killed at random records and with every sixth segment."""
+    rng = random.Random(seed)
+    place = prepared(root, "at random")
+    indexes = rng.sample(range(COUNT), rng.randint(3, 8))
+    killer = KillsItsProcess(str(place / "tickets"), indexes, rng.randint(1, 3))
+    return {"at random": [run(place, killer, inline_limit=rng.choice((300, NO_SEGMENTS)))]}
+
+
+def main(root: Path, seed: str | None = None) -> None:
+    json.dump(planned(root) if seed is None else at_random(root, int(seed)), sys.stdout)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from millrace.common.payload import decode
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.data_stream import DataStream
 from millrace.plan.transformation import Input
@@ -17,7 +18,7 @@ def test_an_epochs_records_go_with_its_answer() -> None:
     harness.process_element(3)
     ack = Ack(0, 0, 0)
     harness.operator.contribute(ack)
-    assert ack.results == {"operator": [1, 2, 3]}
+    assert decode(ack.results["operator"]) == [1, 2, 3]
     again = Ack(0, 0, 0)
     harness.snapshot()
     harness.operator.contribute(again)

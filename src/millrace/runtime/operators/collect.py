@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace.common.payload import encode
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
 
@@ -22,5 +23,5 @@ class CollectOperator(Operator):
 
     def contribute(self, ack: Ack) -> None:
         if self._values:
-            ack.results[self.context.uid] = self._values
+            ack.results[self.context.uid] = encode(self._values)
             self._values = []

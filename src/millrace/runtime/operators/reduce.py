@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.runtime.buffer import MAX_WATERMARK
-from millrace.runtime.detached import detached
+from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.state.flat_table import FlatTable
-from millrace.state.frozen import MISSING, freeze, is_immutable
+from millrace.state.frozen import MISSING, freeze
 
 
 class ReduceOperator(FunctionOperator):
@@ -32,10 +32,11 @@ class ReduceOperator(FunctionOperator):
         reduce, data, undo = self._reduce, self._table.data, self._table.undo
         results: list[Any] = []
         append = results.append
-        if values and not is_immutable(values[0]):
+        if not self.context.batch_mode and not are_immutable(values):
             # what is emitted must not be the object that the next reduce may change in place
             def append(value: Any) -> None:
                 results.append(detached(value))
+
         for key, value in zip(self._keys_of(values), values, strict=True):
             if key in data:
                 old = data[key]

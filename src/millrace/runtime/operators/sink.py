@@ -28,6 +28,10 @@ class SinkOperator(Operator):
         self.attempt = ""
         self._epoch = self._now = 0
 
+    def restore(self) -> None:
+        # another worker may have opened or closed parts: ask when the next is due
+        self._asked, self._wakeup = False, None
+
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._epoch, self._now = epoch, now
         self._committables = []

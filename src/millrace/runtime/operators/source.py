@@ -59,6 +59,7 @@ class SourceOperator(Operator):
         self.idle = False
         self.poll_interval = 100
         self.records = 0
+        self._last_read = 0
 
     def restore(self) -> None:
         for split_id in list(self._active):
@@ -120,6 +121,7 @@ class SourceOperator(Operator):
             split.left -= count
             split.read += count
             self.records += count
+            self._last_read = self._now
             self._emit_batch(split, values, timestamps)
         split.finished = split.reader.finished()
         split.drained = count == 0 and not split.finished
@@ -163,10 +165,17 @@ class SourceOperator(Operator):
         return ended
 
     def _all_idle(self, unfinished: list[_ActiveSplit]) -> bool:
-        """A subtask that waits for its next split is not idle, one that never had any is."""
+        """A subtask that waits for its next split is idle after the timeout, one that never had
+        any is at once."""
         if unfinished:
             return all(split.tracker.idle(self._now) for split in unfinished)
-        return self.watermark == MIN_WATERMARK
+        idle_at = self._idle_without_split()
+        return self.watermark == MIN_WATERMARK or (idle_at is not None and idle_at <= self._now)
+
+    def _idle_without_split(self) -> int | None:
+        """When the strategy's timeout makes a subtask idle whose splits have all been read."""
+        timeout = self._strategy.idle_timeout_ms
+        return None if timeout is None else self._last_read + timeout
 
     def end_epoch(self, ended: bool) -> None:
         self._progress = []
@@ -192,6 +201,10 @@ class SourceOperator(Operator):
 
     def next_wakeup(self) -> int | None:
         times = [self._wakeup(s) for s in self._active.values() if not s.finished]
+        if not times and self.watermark not in (MIN_WATERMARK, MAX_WATERMARK):
+            idle_at = self._idle_without_split()
+            if idle_at is not None and idle_at > self._now:
+                times.append(idle_at)
         return min(times, default=None)
 
     def _wakeup(self, split: _ActiveSplit) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import index as whole
 from typing import Any
 
+from millrace.common.errors import JobExecutionError
 from millrace.common.watermark_generator import BoundedOutOfOrdernessGenerator, WatermarkGenerator
 from millrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
@@ -12,6 +14,27 @@ from millrace.runtime.operator import Operator
 
 NO_TIMESTAMP = MIN_WATERMARK
 """What an assigner gets for a record without an event time, as in Flink."""
+
+
+_INT = {int}
+
+
+def _in_range(times: list[int]) -> bool:
+    return min(times) >= MIN_WATERMARK and max(times) <= MAX_WATERMARK
+
+
+def _event_time(value: Any, time: Any) -> int:
+    """The event time as a plain whole number; numpy's are turned into one."""
+    try:
+        exact = whole(time)
+    except TypeError:
+        exact = MAX_WATERMARK + 1
+    if not MIN_WATERMARK <= exact <= MAX_WATERMARK:
+        raise JobExecutionError(
+            f"the event time {time!r} is not a whole number of milliseconds since the epoch; make "
+            "the timestamp assigner (or the source) return an int"
+        )
+    return exact
 
 
 class _Emitted:
@@ -49,16 +72,18 @@ class WatermarkTracker:
 
     def timestamps(self, values: list[Any], timestamps: list[int] | None) -> list[int] | None:
         """The event times of a batch: assigned, or as they came."""
-        if self._assign is None:
-            return timestamps
         assign = self._assign
-        if timestamps is None:
-            return [assign(value, NO_TIMESTAMP) for value in values]
-        return [assign(value, time) for value, time in zip(values, timestamps, strict=True)]
+        if assign is None:
+            times = timestamps
+        elif timestamps is None:
+            times = [assign(value, NO_TIMESTAMP) for value in values]
+        else:
+            times = [assign(value, time) for value, time in zip(values, timestamps, strict=True)]
+        if not times or (set(map(type, times)) == _INT and _in_range(times)):
+            return times
+        return [_event_time(value, time) for value, time in zip(values, times, strict=True)]
 
-    def pieces(
-        self, values: list[Any], timestamps: list[int] | None, now: int
-    ) -> Iterator[int]:
+    def pieces(self, values: list[Any], timestamps: list[int] | None, now: int) -> Iterator[int]:
         """Note a batch piece by piece: yields the end of each piece, with `watermark` as it is
         behind that piece and not yet further.
 

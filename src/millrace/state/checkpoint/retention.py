@@ -52,9 +52,12 @@ class Retention:
         self._condemned: list[tuple[int, str]] = []
         """(first checkpoint that does not refer to it, path)."""
         self._until_sweep = 0
+        self._kept: int | None = None
 
-    def begin(self, usable: Iterable[int], damaged: Iterable[int]) -> None:
-        """Take over the checkpoints of earlier runs."""
+    def begin(self, usable: Iterable[int], damaged: Iterable[int], keep: int | None = None) -> None:
+        """Take over the checkpoints of earlier runs. ``keep`` stays as long as this run: the
+        newest of a history that this run does not go on from."""
+        self._kept = keep
         self._usable = sorted(usable)
         self._damaged = sorted(damaged)
         self._condemned.clear()
@@ -79,7 +82,7 @@ class Retention:
 
     def _remove_older_than(self, oldest: int) -> None:
         for number in checkpoint_numbers(self._job_dir):
-            if number < oldest:
+            if number < oldest and number != self._kept:
                 remove_checkpoint(self._job_dir, number)
         self._usable = [number for number in self._usable if number >= oldest]
         self._damaged = [number for number in self._damaged if number >= oldest]
@@ -88,7 +91,8 @@ class Retention:
         """One checkpoint late at the earliest: a running epoch may still read the files."""
         staying: list[tuple[int, str]] = []
         for number, path in self._condemned:
-            if number <= oldest and number < newest:
+            needed = self._kept is not None and number > self._kept
+            if number <= oldest and number < newest and not needed:
                 delete_quietly(os.path.join(self._job_dir, path))
             else:
                 staying.append((number, path))
