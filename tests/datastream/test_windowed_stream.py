@@ -90,9 +90,11 @@ def test_on_time_and_late_together_are_everything(
     faults = Faults(lost_epochs=0.1, lost_workers=0.2, repeated_tasks=0.1)
     with run_local(2, seed, faults=faults, epoch_records=4, buffer_records=2):
         env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
-        stream = env.from_collection(records).assign_timestamps_and_watermarks(
-            strategy.with_timestamp_assigner(event_time)
-        ).set_parallelism(channels)
+        stream = (
+            env.from_collection(records)
+            .assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(event_time))
+            .set_parallelism(channels)
+        )
         windowed = stream.key_by(0).window(assigner).side_output_late_data(LATE)
         fired = windowed.process(Elements())
         if aggregated:

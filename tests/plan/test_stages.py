@@ -24,9 +24,7 @@ def numbers(env: StreamExecutionEnvironment) -> DataStream:
 
 
 def graph(env: StreamExecutionEnvironment, **settings) -> JobGraph:
-    return build_job_graph(
-        env._sinks, "run", "job", **{"max_parallelism": 128, **settings}
-    )
+    return build_job_graph(env._sinks, "run", "job", **{"max_parallelism": 128, **settings})
 
 
 def stages(env: StreamExecutionEnvironment) -> list[tuple[str, int, int]]:

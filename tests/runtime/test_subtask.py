@@ -11,7 +11,6 @@ from millrace.common.payload import decode, encode_records
 from millrace.datastream import KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.plan.stages import build_job_graph
-from millrace.plan.transformation import Role
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan, FailureKind, SubtaskPlan
 from millrace.runtime.program import Program
@@ -249,4 +248,3 @@ def test_processing_timers_fire_into_operators_that_are_ready() -> None:
 def test_the_graph_is_what_the_tests_suppose() -> None:
     stages = program().stages
     assert [stage.name for stage in stages] == ["Collection", "Keyed Process -> Collect"]
-    assert Role.COLLECT

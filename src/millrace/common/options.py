@@ -86,6 +86,10 @@ TOLERABLE_FAILED_CHECKPOINTS = known(
     .at_least(0),
     "How many checkpoints in a row may fail before the job does.",
 )
+RESUME_FROM = known(
+    ConfigOptions.key("millrace.checkpoint.resume-from").int_type().no_default_value().at_least(1),
+    "Number of the checkpoint that a run with `--resume` goes on from. Unset: the newest.",
+)
 STATE_BACKEND = known(
     ConfigOptions.key("state.backend.type").string_type().default_value("hashmap"),
     "Where keyed state lives while the job runs.",

@@ -124,6 +124,7 @@ class JobLauncher:
             retained_checkpoints=configuration.get(options.CHECKPOINTING_NUM_RETAINED),
             tolerable_failed_checkpoints=configuration.get(options.TOLERABLE_FAILED_CHECKPOINTS),
             resume=self.resume,
+            resume_from=configuration.get(options.RESUME_FROM),
             restart_strategy=restart,
             target_epoch=configuration.get(options.EPOCH_TARGET_DURATION).to_millis(),
             initial_records=configuration.get(options.EPOCH_INITIAL_RECORDS),

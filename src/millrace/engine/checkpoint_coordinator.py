@@ -77,8 +77,12 @@ class CheckpointCoordinator:
             durable=self.durable,
             retained=self._config.retained_checkpoints,
         )
-        manifest = self._storage.load_latest() if resume else None
+        manifest = self._chosen(self._storage) if resume else None
         return self._restored(manifest, self._storage) if manifest else None
+
+    def _chosen(self, storage: CheckpointStorage) -> Manifest | None:
+        number = self._config.resume_from
+        return storage.load_latest() if number is None else storage.load(number)
 
     def _restored(self, manifest: Manifest, storage: CheckpointStorage) -> Restored:
         assert self._graph is not None
@@ -176,14 +180,14 @@ def _check_fits(manifest: Manifest, graph: JobGraph) -> None:
         )
     stages = {stage.uid: stage for stage in program.stages}
     known = {node.uid for stage in program.stages for node in stage.nodes}
-    for uid in [*manifest.stages, *manifest.operators, *manifest.pending]:
-        if uid not in known or (uid in manifest.stages and uid not in stages):
-            name = manifest.operators.get(uid, uid)
-            raise CheckpointError(
-                f"checkpoint {manifest.checkpoint} has state of operator '{name}' (uid {uid}), "
-                "which the job does not have; it belongs to another job or an older version of "
-                "this one. Start without --resume, or give operators fixed uids"
-            )
+    gone = [uid for uid in manifest.stages if uid not in stages]
+    for uid in gone + [uid for uid in manifest.pending if uid not in known]:
+        name = manifest.operators.get(uid, uid)
+        raise CheckpointError(
+            f"checkpoint {manifest.checkpoint} has state of operator '{name}' (uid {uid}), "
+            "which the job does not have; it belongs to another job or an older version of "
+            "this one. Start without --resume, or give operators fixed uids"
+        )
     for uid, parallelism in manifest.stages.items():
         name = manifest.operators.get(uid, uid)
         if stages[uid].parallelism != parallelism:

@@ -351,7 +351,10 @@ class CheckpointStorage:
                 self._read(number)
             except CheckpointError:
                 continue
-            return f"checkpoint {number} before it is whole and can be used instead"
+            return (
+                f"checkpoint {number} before it is whole and can be used instead: resume with "
+                f"--conf millrace.checkpoint.resume-from={number}"
+            )
         return "there is no earlier checkpoint that could be used instead"
 
     def _go_on_from(self, manifest: Manifest, layers: LayerSet) -> None:

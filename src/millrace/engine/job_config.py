@@ -17,6 +17,8 @@ class JobConfig:
     """The least time between two checkpoints; 0: one after every epoch."""
     retained_checkpoints: int = 2
     tolerable_failed_checkpoints: int = 0
+    resume_from: int | None = None
+    """Number of the checkpoint to go on from when resuming; None: the newest."""
     resume: bool = False
     """Go on from the newest checkpoint of this job, if there is one."""
     restart_strategy: RestartStrategyConfiguration = field(

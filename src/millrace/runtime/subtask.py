@@ -143,12 +143,24 @@ class Subtask:
                 raise
             self._discard_operators()
             self._restore(plan, load)
+            self._refuse_strangers()
             return "restored"
         if current and self.state.generation != before:
             self._discard_operators()  # an attempt failed here before it handed anything over
         if fresh and plan.version == EMPTY:
             return "new"
         return "current" if current else "replayed"
+
+    def _refuse_strangers(self) -> None:
+        """State of an operator that the job does not have would be lost without a word."""
+        own = tuple(f"{node.uid}/" for node in self.stage.nodes)
+        for name in self.state.entry_names():
+            if not name.startswith(own):
+                raise CheckpointError(
+                    f"the checkpoint has state '{name}' of an operator that stage "
+                    f"'{self.stage.name}' does not have; it was made by another version of the "
+                    "job. Start without --resume, or give operators fixed uids"
+                )
 
     def _restore(self, plan: SubtaskPlan, load: Loader) -> None:
         assert plan.restore is not None

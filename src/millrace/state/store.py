@@ -84,6 +84,15 @@ class SubtaskState:
         assert isinstance(table, FlatTable)
         return table
 
+    def entry_names(self) -> list[str]:
+        """Names (uid/state) of all tables that hold something, and of operators' own values."""
+        tables = [
+            name
+            for name, table in self.tables.items()
+            if name != OPERATOR_TABLE and table.entry_count()
+        ]
+        return tables + [key for key in self.operator_table().data if key != "@valve"]
+
     def align(self, wanted: str, recent: Sequence[Layer], load: Loader) -> bool:
         """Bring the tables to version ``wanted``; True when nothing had to be replayed.
 
