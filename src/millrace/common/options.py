@@ -99,7 +99,7 @@ RESTART_STRATEGY = known(
     .string_type()
     .no_default_value()
     .one_of("none", "fixed-delay", "failure-rate", "exponential-delay"),
-    "What to do when the job fails. Unset: `exponential-delay` with checkpoints, `none` without.",
+    "What to do when a user function fails. Unset: `none`.",
 )
 FIXED_DELAY_ATTEMPTS = known(
     ConfigOptions.key("restart-strategy.fixed-delay.attempts")

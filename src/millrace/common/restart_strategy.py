@@ -111,10 +111,10 @@ class ExponentialDelayRestartStrategy(RestartStrategyConfiguration):
 
 @dataclass(frozen=True, slots=True)
 class FallbackRestartStrategy(RestartStrategyConfiguration):
-    """The default: exponential delay for jobs with checkpoints, no restart for those without."""
+    """The default: no restart (Flink: exponential delay when there are checkpoints)."""
 
     def get_description(self) -> str:
-        return "Exponential delay if the job has checkpoints, otherwise no restart."
+        return "No restart, whether the job has checkpoints or not."
 
 
 class RestartStrategies:

@@ -35,6 +35,8 @@ from millrace.plan.stages import build_job_graph
 from millrace.plan.transformation import Role, Transformation
 
 Handlers = Mapping[Transformation, Callable[[list[Any], int, int], None]]
+ALL = 1 << 62
+"""Records per split in batch mode: a batch is one epoch."""
 DEFAULT_INTERVAL = 1_000
 """Milliseconds between checkpoints when none is configured."""
 
@@ -127,8 +129,8 @@ class JobLauncher:
             resume_from=configuration.get(options.RESUME_FROM),
             restart_strategy=restart,
             target_epoch=configuration.get(options.EPOCH_TARGET_DURATION).to_millis(),
-            initial_records=configuration.get(options.EPOCH_INITIAL_RECORDS),
-            max_records=configuration.get(options.EPOCH_MAX_RECORDS),
+            initial_records=ALL if batch else configuration.get(options.EPOCH_INITIAL_RECORDS),
+            max_records=ALL if batch else configuration.get(options.EPOCH_MAX_RECORDS),
             min_interval=configuration.get(options.EPOCH_MIN_INTERVAL).to_millis(),
             keep_warm=configuration.get(options.EPOCH_KEEP_WARM).to_millis(),
             batch=batch,

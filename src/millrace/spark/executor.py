@@ -226,4 +226,5 @@ def _reason(error: Exception) -> str:
     log.debug("Spark failed", exc_info=error)
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage()) if java is not None else str(error)
-    return text.strip().split("\n\n")[0][:600]
+    without_stack = text.strip().split("\n\n")[0].split("\n\tat ")[0]
+    return without_stack[:600]
