@@ -1,6 +1,6 @@
 """Measures speed against the bars and writes ``benchmarks/RESULTS.md``. See ``make bench``.
 
-    python benchmarks/run.py                    everything (about 25 minutes)
+    python benchmarks/run.py                    everything (about half an hour)
     python benchmarks/run.py --only latency     one bar (may be given more than once)
     python benchmarks/run.py --report           only write the table from what is there
     python benchmarks/run.py --quick            tiny sizes, to see that everything works
