@@ -30,7 +30,10 @@ def _section(bar: Bar, result: dict[str, Any] | None) -> Section:
         return Section([Row(bar.TITLE, "", "not measured yet", None)])
     if "error" in result:
         return Section([Row(bar.TITLE, "", f"not measured: {result['error']}", None)])
-    return bar.section(result["data"])
+    try:
+        return bar.section(result["data"])
+    except (KeyError, TypeError):
+        return Section([Row(bar.TITLE, "", "the kept result is of another version", None)])
 
 
 def _summary(rows: list[Row]) -> str:
