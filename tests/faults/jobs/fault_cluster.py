@@ -89,7 +89,7 @@ class FaultyCluster:
             for partition, elements in enumerate(waiting):
                 self.random.shuffle(elements)
                 if here == "buffer lost" and partition == victim and elements:
-                    self._lose(elements)
+                    elements.pop()
                 at_victim = here if partition == victim else ""
                 made = self._run_task(plan, level, partition, elements, at_victim)
                 again = made
@@ -101,13 +101,6 @@ class FaultyCluster:
                 raise ExecutorError(here)
             waiting = following
         return [decode(Buffer.unpack(element).payload) for element in waiting[0]]
-
-    def _lose(self, elements: list[bytes]) -> None:
-        """A buffer does not arrive, or nothing at all of what its producer sent along its edge."""
-        lost = Buffer.unpack(elements.pop())
-        if self.random.random() < 0.5:
-            where = lost.edge, lost.channel
-            elements[:] = [e for e in elements if Buffer.unpack(e)[1:3] != where]
 
     def _deliver(self, made: Elements, again: Elements, following: list[list[bytes]]) -> None:
         """Each consumer gets the output of one of the attempts, whole."""
