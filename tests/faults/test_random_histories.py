@@ -136,11 +136,13 @@ def test_any_history_gives_the_plain_result_at_length(
     live_through(seed, rate, interval, parallelism)
 
 
-def test_mixed_attempts_are_refused(tmp_path: Path) -> None:
-    """A producer runs twice and reads differently; some consumers get the one, some the other."""
+@pytest.mark.parametrize("fault", ["producer ran again", "buffer lost", "ack lost", "ack doubled"])
+def test_what_does_not_fit_together_is_refused(fault: str, tmp_path: Path) -> None:
+    """Among other things: a producer runs twice and reads differently; some consumers get the one,
+    some the other."""
     refused = 0
     for seed in range(5):
-        cluster = FaultyCluster(seed, rate=0.5, size=1, faults=("producer ran again",))
+        cluster = FaultyCluster(seed, rate=0.5, size=1, faults=(fault,))
         client = run_driver(tmp_path / str(seed), 300, cluster=cluster)
         refused += client.progress().refused
         pipeline.check_output(tmp_path / str(seed) / "out", 300, 3)

@@ -47,6 +47,8 @@ class FaultyCluster:
     rate: float = 0.0
     size: int = 3
     faults: tuple[str, ...] = FAULTS
+    # the engine gives a job up when one epoch is lost over and over
+    in_a_row: int = 3
     happened: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -55,6 +57,7 @@ class FaultyCluster:
         self.workers = [Worker(f"w{next(self.numbers)}") for _ in range(self.size)]
         self.attempts = count(1)
         self.zombies: list[Iterator[tuple[int, bytes]]] = []
+        self.row = 0
 
     def deploy(self, program: Program) -> None:
         self.program = program
@@ -89,7 +92,7 @@ class FaultyCluster:
             for partition, elements in enumerate(waiting):
                 self.random.shuffle(elements)
                 if here == "buffer lost" and partition == victim and elements:
-                    elements.pop()
+                    self._lose(elements)
                 at_victim = here if partition == victim else ""
                 made = self._run_task(plan, level, partition, elements, at_victim)
                 again = made
@@ -101,6 +104,13 @@ class FaultyCluster:
                 raise ExecutorError(here)
             waiting = following
         return [decode(Buffer.unpack(element).payload) for element in waiting[0]]
+
+    def _lose(self, elements: list[bytes]) -> None:
+        """A buffer does not arrive, or nothing at all of what its producer sent along its edge."""
+        lost = Buffer.unpack(elements.pop())
+        if self.random.random() < 0.5:
+            where = lost.edge, lost.channel
+            elements[:] = [e for e in elements if Buffer.unpack(e)[1:3] != where]
 
     def _deliver(self, made: Elements, again: Elements, following: list[list[bytes]]) -> None:
         """Each consumer gets the output of one of the attempts, whole."""
@@ -150,8 +160,10 @@ class FaultyCluster:
                 pass
 
     def _draw(self) -> str:
-        if self.random.random() >= self.rate:
+        if self.random.random() >= self.rate or self.row == self.in_a_row:
+            self.row = 0
             return ""
+        self.row += 1
         self.happened.append(self.random.choice(self.faults))
         return self.happened[-1]
 
