@@ -28,8 +28,6 @@ class Engine:
     quick: Sizes
     options: tuple[object, ...] = ()
     label: str = ""
-    once: bool = False
-    """Only for information: one round is enough."""
 
     @property
     def name(self) -> str:
@@ -58,10 +56,10 @@ def flink(mode: str, sizes: Sizes, *options: object) -> Engine:
     return Engine(FLINK, sizes, (100_000, 200_000), (mode, *options), label)
 
 
-def structured_streaming(batch: int, sizes: Sizes, once: bool = False) -> Engine:
+def structured_streaming(batch: int, sizes: Sizes) -> Engine:
     """``transformWithState`` with so many rows to a micro-batch."""
     label = f"{batch:,} rows to a batch"
-    return Engine(SPARK, sizes, (20_000, 40_000), ("--batch", batch), label, once)
+    return Engine(SPARK, sizes, (20_000, 40_000), ("--batch", batch), label)
 
 
 class Series:
@@ -98,7 +96,6 @@ class Series:
             "family": self.engine.family,
             "engine": self.engine.name,
             "label": self.engine.label,
-            "once": self.engine.once,
             "sizes": self._sizes,
             "rate": self.rate,
             "rates": self.rates(),

@@ -1,7 +1,7 @@
 """Records per second on the workloads of ``workloads.md``, ours against the peers'.
 
 Every run is a process of its own. A rate comes from two sizes, so that start-up cancels out. The
-engines take turns: one run of each size for each engine, three times over. Of PyFlink's modes all
+engines take turns: one run of each size for each engine, three times over. Of each peer's modes all
 are tried in the first round, and only the best goes on.
 """
 
@@ -15,10 +15,6 @@ from peers_python import package_version
 
 ROUNDS = 3
 TABLE = ("--timestamps", "table")
-PROCESS_MODE_LEFT_OUT = (
-    "PyFlink's process mode is left out: it takes over a minute for the first touches of 100,000 "
-    "keys alone (see workloads.md), and its warm rate is below that of thread mode."
-)
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,6 @@ class Workload:
     engines: tuple[Engine, ...]
     bars: dict[str, int] = field(default_factory=dict)
     rounds: int = ROUNDS
-    note: str = ""
 
     @property
     def title(self) -> str:
@@ -44,11 +39,11 @@ WORKLOADS = [
         (
             ours(4_000_000, 16_000_000),
             flink("thread", (200_000, 500_000)),
+            flink("process", (300_000, 800_000)),
             structured_streaming(100_000, (200_000, 300_000)),
-            structured_streaming(200_000, (200_000, 400_000), once=True),
+            structured_streaming(200_000, (200_000, 400_000)),
         ),
         {FLINK: 40, SPARK: 100},
-        note=PROCESS_MODE_LEFT_OUT,
     ),
     Workload(
         "word_count",
@@ -108,11 +103,10 @@ class ThroughputBar:
             families.setdefault(each["family"], []).append(each)
         [own] = families.pop(OURS)
         rows = [self._row(family, own, peers) for family, peers in families.items()]
-        notes = [self._workload.note] if self._workload.note else []
-        return Section(rows, [_details(data["series"]), *notes])
+        return Section(rows, [_details(data["series"])])
 
     def _row(self, family: str, own: Data, peers: list[Data]) -> Row:
-        judged = max((p for p in peers if not p["once"]), key=lambda p: p["rate"] or 0)
+        judged = max(peers, key=lambda peer: peer["rate"] or 0)
         bar = self._workload.bars.get(family)
         name = f"{self._workload.title} against {family}"
         required = f"{bar} times" if bar else "no bar"
@@ -121,19 +115,15 @@ class ThroughputBar:
             return Row(name, required, f"not measured: {reason}", None)
         ratio = own["rate"] / judged["rate"]
         measured = f"{ratio:.0f} times ({_figure(own['rate'])} against {_figure(judged['rate'])})"
-        more = [_aside(own, peer) for peer in peers if peer["once"] and peer["rate"]]
-        return Row(name, required, "; ".join([measured, *more]), ratio >= bar if bar else None)
+        return Row(name, required, measured, ratio >= bar if bar else None)
 
 
 def _going_on(series: list[Series]) -> list[Series]:
-    """Who runs again after the first round."""
-    modes = [each for each in series if each.engine.family == FLINK]
-    losers = [each for each in modes if each is not best_of(modes)]
-    return [each for each in series if each not in losers and not each.engine.once]
-
-
-def _aside(own: Data, peer: Data) -> str:
-    return f"{own['rate'] / peer['rate']:.0f} times with {peer['label']}"
+    """Who runs again after the first round: the best of each family."""
+    families: dict[str, list[Series]] = {}
+    for each in series:
+        families.setdefault(each.engine.family, []).append(each)
+    return [best_of(family) for family in families.values()]
 
 
 def _details(series: list[Data]) -> str:
