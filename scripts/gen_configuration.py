@@ -1,7 +1,7 @@
 """Writes docs/configuration.md from the options that millrace.common.configuration declares.
 
-    python scripts/gen_configuration.py           write the page
-    python scripts/gen_configuration.py --check   exit 1 if the page is not up to date
+python scripts/gen_configuration.py           write the page
+python scripts/gen_configuration.py --check   exit 1 if the page is not up to date
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from millrace.common.state import State, StateDescriptor
-from millrace.common.trigger import EventTimeTrigger, Trigger, TriggerResult
+from millrace.common.trigger import Trigger, TriggerResult
+from millrace.common.triggers import EventTimeTrigger
 from millrace.common.window import TimeWindow
 
 WINDOW = TimeWindow(0, 10)

@@ -117,7 +117,7 @@ def test_window_takes_assigners_that_can_be_run(env) -> None:
         def get_default_trigger(self, env=None):
             return None
 
-    with pytest.raises(JobDefinitionError, match="only event-time windows"):
+    with pytest.raises(JobDefinitionError, match="default trigger"):
         keyed.window(Own(10))
     assert issubclass(Own, WindowAssigner)
 

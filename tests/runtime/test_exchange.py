@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from millrace.common import Row
 from millrace.common.errors import KeyTypeError
 from millrace.common.key_selector import batch_keys
-from millrace.common.payload import decode
+from millrace.common.payload import decode, dump_code
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind
 from millrace.runtime.exchange import ExchangeOutput, create_exchange
 from millrace.runtime.program import Edge, Exchange
@@ -24,12 +24,20 @@ MIN = -(2**63)
 Point = namedtuple("Point", "x y")
 
 
+def _modulo(key: int, targets: int) -> int:
+    return key % targets
+
+
 def exchange(
     kind: Exchange, targets: int = 3, buffer_records: int = 4, key: Any = 0, channel: int = 1
 ) -> ExchangeOutput:
     keys = batch_keys(key) if kind is Exchange.KEYED else None
-    edge = Edge(5, 0, 1, kind, key_batch=keys, name="key_by after Source")
-    made = create_exchange(edge, channel, targets, buffer_records, 128)
+    partitioner = b""
+    if kind is Exchange.CUSTOM:
+        keys, partitioner = (lambda values: list(range(len(values)))), dump_code(_modulo, str)
+    edge = Edge(5, 0, 1, kind, key_batch=keys, name="key_by after Source", partitioner=partitioner)
+    made = create_exchange(edge, channel, 2, targets, buffer_records, 128)
+    made.open(None)
     made.begin_epoch(0, attempt=9)
     return made
 

@@ -1,27 +1,22 @@
-"""Windows: the finite parts a stream is cut into (Flink docs, "Windows")."""
+"""Windows of time (Flink docs, "Windows")."""
 
 from __future__ import annotations
 
 import struct
-from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
+from typing import TYPE_CHECKING
 
+from millrace.common.base_window import Window
 from millrace.common.serializer import TypeSerializer
 
-__all__ = ["TimeWindow", "TimeWindowSerializer", "Window"]
+if TYPE_CHECKING:
+    from millrace.common.merging_window_assigner import MergingWindowAssigner
+
+__all__ = ["TimeWindow", "TimeWindowSerializer"]
 
 BOUNDS = struct.Struct(">qq")
-
-
-class Window(ABC):
-    """A finite group of records."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def max_timestamp(self) -> int:
-        """The last timestamp (ms since the epoch) that can belong to the window."""
 
 
 # Not frozen: that takes half as long again to make, and windows are made per record.
@@ -54,6 +49,24 @@ class TimeWindow(Window):
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
         """Start of the window of that size, aligned to ``offset``, that holds the timestamp."""
         return timestamp - (timestamp - offset) % window_size
+
+    @staticmethod
+    def merge_windows(
+        windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]
+    ) -> None:
+        """Tell ``callback`` which of the windows overlap or touch, group by group."""
+        group: list[TimeWindow] = []
+        cover = TimeWindow(0, 0)
+        for window in sorted(windows):
+            if group and cover.intersects(window):
+                group.append(window)
+                cover = cover.cover(window)
+                continue
+            if len(group) > 1:
+                callback.merge(group, cover)
+            group, cover = [window], window
+        if len(group) > 1:
+            callback.merge(group, cover)
 
 
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-from millrace.common.time_window import TimeWindow
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from millrace.common.metrics import MetricGroup
     from millrace.common.state import State, StateDescriptor
 
-__all__ = ["EventTimeTrigger", "Trigger", "TriggerResult"]
+__all__ = ["Trigger", "TriggerResult"]
 
 T_contra = TypeVar("T_contra", contravariant=True)
 W_contra = TypeVar("W_contra", contravariant=True)
@@ -104,49 +102,8 @@ class Trigger(ABC, Generic[T_contra, W_contra]):
 
     @abstractmethod
     def on_merge(self, window: W_contra, ctx: Trigger.OnMergeContext) -> None:
-        """Called when several windows became ``window``."""
+        """Called when several windows became ``window``; only if `can_merge`."""
 
     @abstractmethod
     def clear(self, window: W_contra, ctx: Trigger.TriggerContext) -> None:
         """Delete timers and state of the window; called when it is gone."""
-
-
-class EventTimeTrigger(Trigger[Any, TimeWindow]):
-    """Fires when the watermark passes the end of the window."""
-
-    @staticmethod
-    def create() -> EventTimeTrigger:
-        """The trigger."""
-        return EventTimeTrigger()
-
-    def on_element(
-        self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        if window.max_timestamp() <= ctx.get_current_watermark():
-            return TriggerResult.FIRE
-        ctx.register_event_time_timer(window.max_timestamp())
-        return TriggerResult.CONTINUE
-
-    def on_processing_time(
-        self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        return TriggerResult.CONTINUE
-
-    def on_event_time(
-        self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
-
-    def can_merge(self) -> bool:
-        return True
-
-    def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        # At or before the watermark, `on_element` fires the merged window at once.
-        if window.max_timestamp() > ctx.get_current_watermark():
-            ctx.register_event_time_timer(window.max_timestamp())
-
-    def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        ctx.delete_event_time_timer(window.max_timestamp())
-
-    def __repr__(self) -> str:
-        return "EventTimeTrigger()"

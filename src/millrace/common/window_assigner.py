@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.time import Duration, Time, millis
 from millrace.common.time_window import TimeWindow, TimeWindowSerializer
-from millrace.common.trigger import EventTimeTrigger, Trigger
+from millrace.common.trigger import Trigger
+from millrace.common.triggers import EventTimeTrigger
 from millrace.common.watermark_generator import MIN_WATERMARK
 
 if TYPE_CHECKING:
@@ -155,9 +156,19 @@ def window_start(element: Any, timestamp: int | None, offset: int, size: int) ->
     Raises:
         JobExecutionError: the record has no timestamp.
     """
+    checked = checked_timestamp(element, timestamp)
+    return TimeWindow.get_window_start_with_offset(checked, offset, size)
+
+
+def checked_timestamp(element: Any, timestamp: int | None) -> int:
+    """The record's event time, ms since the epoch.
+
+    Raises:
+        JobExecutionError: it has none.
+    """
     if timestamp is None or timestamp == MIN_WATERMARK:
         raise JobExecutionError(
             f"the record {element!r} has no timestamp, so it belongs to no event-time window: "
             "call assign_timestamps_and_watermarks before window"
         )
-    return TimeWindow.get_window_start_with_offset(timestamp, offset, size)
+    return timestamp

@@ -1,8 +1,7 @@
 """The DataStream API: sources, operators on streams, state, time, windows, sinks.
 
 Names and module paths are PyFlink's: ``from pyflink.datastream import ...`` becomes
-``from millrace.datastream import ...``.
-"""
+``from millrace.datastream import ...``."""
 
 from __future__ import annotations
 
@@ -11,24 +10,50 @@ from millrace.common.checkpoint_config import (
     CheckpointingMode,
     ExternalizedCheckpointRetention,
 )
-from millrace.common.execution_mode import RuntimeExecutionMode
-from millrace.common.memory_size import MemorySize
+from millrace.common.execution_mode import (
+    RuntimeExecutionMode,
+)
+from millrace.common.memory_size import (
+    MemorySize,
+)
 from millrace.common.window import (
+    CountWindow,
+    GlobalWindow,
+    MergingWindowAssigner,
     TimeWindow,
     Trigger,
     TriggerResult,
     Window,
     WindowAssigner,
 )
-from millrace.datastream.data_stream import DataStream
-from millrace.datastream.data_stream_sink import DataStreamSink
+from millrace.datastream.all_windowed_stream import (
+    AllWindowedStream,
+)
+from millrace.datastream.connected_streams import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    ConnectedStreams,
+)
+from millrace.datastream.data_stream import (
+    DataStream,
+)
+from millrace.datastream.data_stream_sink import (
+    DataStreamSink,
+)
 from millrace.datastream.functions import (
     AggregateFunction,
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
+    Partitioner,
     ProcessFunction,
     ProcessWindowFunction,
     ReduceFunction,
@@ -39,32 +64,58 @@ from millrace.datastream.functions import (
     TimerService,
     WindowFunction,
 )
-from millrace.datastream.keyed_stream import KeyedStream
-from millrace.datastream.output_tag import OutputTag
-from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from millrace.datastream.windowed_stream import WindowedStream
+from millrace.datastream.keyed_stream import (
+    KeyedStream,
+)
+from millrace.datastream.output_tag import (
+    OutputTag,
+)
+from millrace.datastream.slot_sharing_group import (
+    SlotSharingGroup,
+)
+from millrace.datastream.stream_execution_environment import (
+    StreamExecutionEnvironment,
+)
+from millrace.datastream.windowed_stream import (
+    WindowedStream,
+)
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowedStream",
+    "BroadcastConnectedStream",
+    "BroadcastProcessFunction",
+    "BroadcastStream",
     "CheckpointConfig",
     "CheckpointingMode",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
+    "ConnectedStreams",
+    "CountWindow",
     "DataStream",
     "DataStreamSink",
     "ExternalizedCheckpointRetention",
     "FilterFunction",
     "FlatMapFunction",
+    "GlobalWindow",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
     "MemorySize",
+    "MergingWindowAssigner",
     "OutputTag",
+    "Partitioner",
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
     "RuntimeExecutionMode",
     "SinkFunction",
+    "SlotSharingGroup",
     "SourceFunction",
     "StreamExecutionEnvironment",
     "TimeDomain",

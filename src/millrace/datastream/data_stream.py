@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.execution_config import ExecutionConfig
 from millrace.common.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -21,12 +22,32 @@ from millrace.common.functions import (
 )
 from millrace.common.key_selector import batch_keys, resolve_key_selector
 from millrace.common.output_tag import OutputTag
+from millrace.common.partitioner import Partitioner
 from millrace.common.sink import Sink
-from millrace.common.typeinfo import TypeInformation
+from millrace.common.state import MapStateDescriptor
+from millrace.common.typeinfo import TypeInformation, Types
 from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.window import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    WindowAssigner,
+)
 from millrace.datastream.checks import checked_function
-from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
+from millrace.datastream.connected_streams import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    ConnectedStreams,
+    checked_same_environment,
+)
+from millrace.datastream.data_stream_sink import (
+    DataStreamSink,
+    checked_parallelism,
+    checked_uid_hash,
+)
+from millrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
+from millrace.datastream.slot_sharing_group import SlotSharingGroup, group_name
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
+from millrace.runtime.aggregations import Projection
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.collect import CollectOperator
 from millrace.runtime.operators.filter import FilterOperator
@@ -39,6 +60,7 @@ from millrace.runtime.operators.timestamps import TimestampsOperator
 from millrace.runtime.program import Exchange
 
 if TYPE_CHECKING:
+    from millrace.datastream.all_windowed_stream import AllWindowedStream
     from millrace.datastream.collected import CloseableIterator
     from millrace.datastream.keyed_stream import KeyedStream
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -90,10 +112,56 @@ class DataStream(Generic[T]):
         self._operator("set_parallelism").parallelism = checked
         return self
 
+    def set_max_parallelism(self, max_parallelism: int) -> DataStream[T]:
+        """The number of key groups. All operators of a job share one: another than the
+        environment's is refused when the job is built."""
+        self._operator("set_max_parallelism").max_parallelism = max_parallelism
+        return self
+
+    def force_non_parallel(self) -> DataStream[T]:
+        """Run the operator in one subtask, whatever the environment's parallelism."""
+        return self.set_parallelism(1)
+
     def disable_chaining(self) -> DataStream[T]:
         """Run the operator in a stage of its own, before and behind an exchange."""
         self._operator("disable_chaining").chaining = False
         return self
+
+    def start_new_chain(self) -> DataStream[T]:
+        """Begin a new stage with the operator; those behind it may be chained to it."""
+        self._operator("start_new_chain").starts_chain = True
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> DataStream[T]:
+        """Accepted and kept for the plan; Spark decides where tasks run (see docs/deviations)."""
+        self._operator("slot_sharing_group").slot_sharing_group = group_name(slot_sharing_group)
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> DataStream[T]:
+        """Accepted without effect: buffers are sent at the end of an epoch at the latest, whose
+        length follows the load (see docs/deviations).
+
+        Raises:
+            JobDefinitionError: it is below -1.
+        """
+        self._operator("set_buffer_timeout")
+        if timeout_millis < -1:
+            raise JobDefinitionError(f"a buffer timeout is -1 ms or more, got {timeout_millis}")
+        return self
+
+    def set_uid_hash(self, uid_hash: str) -> DataStream[T]:
+        """Give the operator the id that it had in an earlier version of the job: 32 hex digits,
+        or whatever the plan showed as its uid."""
+        self._operator("set_uid_hash").uid = checked_uid_hash(uid_hash)
+        return self
+
+    def get_type(self) -> TypeInformation:
+        """The type of the records: any Python object."""
+        return Types.PICKLED_BYTE_ARRAY()
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """Settings of execution of the environment."""
+        return self._env.get_config()
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment that the stream belongs to."""
@@ -139,6 +207,17 @@ class DataStream(Generic[T]):
         checked_function(func, FilterFunction, "filter")
         return self._then("Filter", partial(FilterOperator, func), func)
 
+    def project(self, *field_indexes: int | str) -> DataStream[tuple[Any, ...]]:
+        """Tuples of some of the fields, by position or name.
+
+        Raises:
+            JobDefinitionError: no field is named.
+        """
+        if not field_indexes:
+            raise JobDefinitionError("project() needs the positions or names of fields")
+        fields = Projection(field_indexes)
+        return self._then("Projection", partial(MapOperator, fields), fields)
+
     def process(
         self, func: ProcessFunction[T, U], output_type: TypeInformation | None = None
     ) -> DataStream[U]:
@@ -180,6 +259,52 @@ class DataStream(Generic[T]):
             inputs.extend(stream._inputs)
         return DataStream(self._env, inputs)
 
+    @overload
+    def connect(self, ds: BroadcastStream[U]) -> BroadcastConnectedStream[T, U]: ...
+
+    @overload
+    def connect(self, ds: DataStream[U]) -> ConnectedStreams[T, U]: ...
+
+    def connect(
+        self, ds: DataStream[U] | BroadcastStream[U]
+    ) -> ConnectedStreams[T, U] | BroadcastConnectedStream[T, U]:
+        """This stream and another, to be handled by one function that shares state between
+        them; the other may be a broadcast stream."""
+        if isinstance(ds, BroadcastStream):
+            checked_same_environment("connect", self, ds.stream)
+            return BroadcastConnectedStream(self, ds)
+        if not isinstance(ds, DataStream):
+            raise JobDefinitionError(f"connect() takes a stream or a broadcast stream, got {ds!r}")
+        checked_same_environment("connect", self, ds)
+        return ConnectedStreams(self, ds)
+
+    def join(self, other: DataStream[U]) -> JoinedStreams[T, U]:
+        """Pair this stream's records with another's, by key and window:
+        ``.where(key).equal_to(key).window(assigner).apply(function)``."""
+        return JoinedStreams(self, other)
+
+    def co_group(self, other: DataStream[U]) -> CoGroupedStreams[T, U]:
+        """Group this stream's records with another's, by key and window:
+        ``.where(key).equal_to(key).window(assigner).apply(function)``."""
+        return CoGroupedStreams(self, other)
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream[T]:
+        """Cut the whole stream into windows, in one subtask."""
+        from millrace.datastream.all_windowed_stream import AllWindowedStream
+
+        if not isinstance(window_assigner, WindowAssigner):
+            raise JobDefinitionError(
+                "window_all() takes a window assigner such as "
+                f"TumblingEventTimeWindows.of(Time.seconds(10)), got {window_assigner!r}"
+            )
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T]:
+        """Windows of ``size`` records of the whole stream, in one subtask."""
+        if slide:
+            return self.window_all(CountSlidingWindowAssigner.of(size, slide))
+        return self.window_all(CountTumblingWindowAssigner.of(size))
+
     def get_side_output(self, output_tag: OutputTag[U]) -> DataStream[U]:
         """What the operator yielded with this tag."""
         if not isinstance(output_tag, OutputTag):
@@ -207,21 +332,64 @@ class DataStream(Generic[T]):
         )
         return KeyedStream(self._env, self._partitioned(partitioning), partitioning)
 
+    def partition_custom(
+        self,
+        partitioner: Partitioner | Callable[[K, int], int],
+        key_selector: Callable[[T], K] | KeySelector[T, K] | str | int | Sequence[str | int],
+    ) -> DataStream[T]:
+        """Send each record to the subtask that ``partitioner(key, number of subtasks)`` names."""
+        checked_function(partitioner, Partitioner, "partition_custom")
+        resolve_key_selector(key_selector)
+        partitioning = Partitioning(
+            Exchange.CUSTOM, key_batch=batch_keys(key_selector), partitioner=partitioner
+        )
+        return self._partitioned_by("partition_custom", partitioning)
+
     def rebalance(self) -> DataStream[T]:
         """Deal records out to the subtasks in turn."""
-        return DataStream(self._env, self._partitioned(Partitioning(Exchange.REBALANCE)))
+        return self._partitioned_by("rebalance", Partitioning(Exchange.REBALANCE))
+
+    def rescale(self) -> DataStream[T]:
+        """Deal records out in turn, each subtask to a few of the next ones only."""
+        return self._partitioned_by("rescale", Partitioning(Exchange.RESCALE))
+
+    def global_(self) -> DataStream[T]:
+        """Send all records to the first subtask. (Flink: ``global``, a word of Python.)"""
+        return self._partitioned_by("global_", Partitioning(Exchange.GLOBAL))
 
     def shuffle(self) -> DataStream[T]:
         """Send each record to a random subtask."""
-        return DataStream(self._env, self._partitioned(Partitioning(Exchange.SHUFFLE)))
+        return self._partitioned_by("shuffle", Partitioning(Exchange.SHUFFLE))
 
-    def broadcast(self) -> DataStream[T]:
-        """Send each record to every subtask."""
-        return DataStream(self._env, self._partitioned(Partitioning(Exchange.BROADCAST)))
+    @overload
+    def broadcast(self) -> DataStream[T]: ...
+
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor[Any, Any],
+        *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
+    ) -> BroadcastStream[T]: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor[Any, Any] | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
+    ) -> DataStream[T] | BroadcastStream[T]:
+        """Send each record to every subtask; with descriptors, to fill broadcast state with (see
+        `connect`)."""
+        stream = self._partitioned_by("broadcast", Partitioning(Exchange.BROADCAST))
+        if broadcast_state_descriptor is None:
+            return stream
+        descriptors = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
+        return BroadcastStream(stream, descriptors)
 
     def forward(self) -> DataStream[T]:
         """Keep each record in its subtask."""
-        return DataStream(self._env, self._partitioned(Partitioning(Exchange.FORWARD)))
+        return self._partitioned_by("forward", Partitioning(Exchange.FORWARD))
+
+    def _partitioned_by(self, method: str, partitioning: Partitioning) -> DataStream[T]:
+        return DataStream(self._env, self._partitioned(partitioning))
 
     def _partitioned(self, partitioning: Partitioning) -> list[Input]:
         return [Input(i.transformation, i.tag, partitioning) for i in self._inputs]
@@ -279,8 +447,16 @@ class DataStream(Generic[T]):
 
     # -- building ----------------------------------------------------------------------
 
-    def _then(self, name: str, factory: Callable[[], Operator], function: Any) -> DataStream[Any]:
+    def _then(
+        self,
+        name: str,
+        factory: Callable[[], Operator],
+        function: Any,
+        inputs: Sequence[Input] | None = None,
+    ) -> DataStream[Any]:
         transformation = self._transform(name, Role.OPERATOR, factory, (function,))
+        if inputs is not None:
+            transformation.inputs = tuple(inputs)
         return DataStream(self._env, [Input(transformation)])
 
     def _transform(
@@ -297,6 +473,7 @@ class DataStream(Generic[T]):
             factory=factory,
             inputs=self._inputs,
             parallelism=self._env.get_parallelism(),
+            chaining=self._env.is_chaining_enabled(),
             functions=functions,
             sink=sink,
         )

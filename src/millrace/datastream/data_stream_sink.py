@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from millrace.common.errors import JobDefinitionError
+from millrace.datastream.slot_sharing_group import SlotSharingGroup, group_name
 from millrace.plan.transformation import Transformation
 
 
@@ -32,10 +35,30 @@ class DataStreamSink:
         self._transformation.parallelism = checked_parallelism(parallelism)
         return self
 
+    def set_uid_hash(self, uid_hash: str) -> DataStreamSink:
+        """Give the sink the id that it had in an earlier version of the job."""
+        self._transformation.uid = checked_uid_hash(uid_hash)
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> DataStreamSink:
+        """Accepted and kept for the plan; Spark decides where tasks run."""
+        self._transformation.slot_sharing_group = group_name(slot_sharing_group)
+        return self
+
     def disable_chaining(self) -> DataStreamSink:
         """Keep the sink out of its input's chain."""
         self._transformation.chaining = False
         return self
+
+
+def checked_uid_hash(uid_hash: str) -> str:
+    """The id; raises JobDefinitionError unless it is a hexadecimal number."""
+    if not isinstance(uid_hash, str) or not re.fullmatch("[0-9a-f]{8,64}", uid_hash):
+        raise JobDefinitionError(
+            f"a uid hash is a hexadecimal number as the plan shows it, got {uid_hash!r}; use uid() "
+            "to give an operator a name of your own"
+        )
+    return uid_hash
 
 
 def checked_parallelism(parallelism: int) -> int:

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from millrace.common.broadcast_functions import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from millrace.common.co_functions import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+)
 from millrace.common.functions import (
     AggregateFunction,
     FilterFunction,
@@ -17,6 +28,20 @@ from millrace.common.functions import (
     SourceFunction,
     WindowFunction,
 )
+from millrace.common.join_functions import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+)
+from millrace.common.operator_state import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
+from millrace.common.partitioner import (
+    Partitioner,
+)
 from millrace.common.runtime_context import (
     RuntimeContext,
 )
@@ -26,16 +51,37 @@ from millrace.common.time_domain import (
 from millrace.common.timer_service import (
     TimerService,
 )
+from millrace.common.window_functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+)
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
+    "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
+    "CheckpointedFunction",
+    "CoFlatMapFunction",
+    "CoGroupFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
+    "JoinFunction",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "MapFunction",
+    "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import (
@@ -17,9 +17,14 @@ from millrace.common.functions import (
     ReduceFunction,
 )
 from millrace.common.typeinfo import TypeInformation
-from millrace.common.window import EventTimeTrigger, WindowAssigner
+from millrace.common.window import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    WindowAssigner,
+)
 from millrace.datastream.checks import checked_function
 from millrace.datastream.data_stream import DataStream
+from millrace.datastream.joined_streams import IntervalJoin
 from millrace.datastream.windowed_stream import WindowedStream
 from millrace.plan.transformation import Input, Partitioning
 from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum
@@ -129,52 +134,38 @@ class KeyedStream(DataStream[T], Generic[T, K]):
                 "window() takes a window assigner such as "
                 f"TumblingEventTimeWindows.of(Time.seconds(10)), got {window_assigner!r}"
             )
-        default = window_assigner.get_default_trigger(self._env)
-        if not window_assigner.is_event_time() or not isinstance(default, EventTimeTrigger):
-            raise JobDefinitionError(
-                f"window() got {window_assigner!r}: only event-time windows with the "
-                "EventTimeTrigger can be run so far"
-            )
         return WindowedStream(self, window_assigner)
 
-    def name(self, name: str) -> KeyedStream[T, K]:
-        """Not on a keyed stream: it is no operator."""
-        raise self._no_operator("name")
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[T]:
+        """Windows of ``size`` records of a key: one after the other, or with ``slide`` a new one
+        every so many records."""
+        if slide:
+            return self.window(CountSlidingWindowAssigner.of(size, slide))
+        return self.window(CountTumblingWindowAssigner.of(size))
 
-    def uid(self, uid: str) -> KeyedStream[T, K]:
-        """Not on a keyed stream: it is no operator."""
-        raise self._no_operator("uid")
+    def interval_join(self, other: KeyedStream[U, K]) -> IntervalJoin[T, U]:
+        """Pair this stream's records with those of another keyed stream whose event times are
+        close: ``.between(lower, upper).process(function)``."""
+        if not isinstance(other, KeyedStream):
+            raise JobDefinitionError(
+                f"interval_join() takes a keyed stream, got {other!r}; call key_by on it"
+            )
+        return IntervalJoin(self, other)
 
-    def set_parallelism(self, parallelism: int) -> KeyedStream[T, K]:
-        """Not on a keyed stream: it is no operator."""
-        raise self._no_operator("set_parallelism")
+    def get_type(self) -> TypeInformation:
+        """The type of the records."""
+        return super().get_type()
 
-    @staticmethod
-    def _no_operator(method: str) -> JobDefinitionError:
-        return JobDefinitionError(
+    # -- not on a keyed stream: it is no operator, and its records are where their state is ----
+
+    def _operator(self, method: str) -> NoReturn:
+        raise JobDefinitionError(
             f"{method}() on a keyed stream names no operator; call it before key_by, or on the "
             "result of an operation on the keyed stream"
         )
 
-    def rebalance(self) -> DataStream[T]:
-        """Not on a keyed stream: its records are where their keys' state is."""
-        raise self._repartitioned("rebalance")
-
-    def shuffle(self) -> DataStream[T]:
-        """Not on a keyed stream: its records are where their keys' state is."""
-        raise self._repartitioned("shuffle")
-
-    def broadcast(self) -> DataStream[T]:
-        """Not on a keyed stream: its records are where their keys' state is."""
-        raise self._repartitioned("broadcast")
-
-    def forward(self) -> DataStream[T]:
-        """Not on a keyed stream: its records are where their keys' state is."""
-        raise self._repartitioned("forward")
-
-    @staticmethod
-    def _repartitioned(method: str) -> JobDefinitionError:
-        return JobDefinitionError(
+    def _partitioned_by(self, method: str, partitioning: Partitioning) -> NoReturn:
+        raise JobDefinitionError(
             f"{method}() on a keyed stream would undo key_by; call it before key_by, or on the "
             "result of an operation on the keyed stream"
         )

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from millrace.common.broadcast_state import (
+    BroadcastState,
+    ReadOnlyBroadcastState,
+)
+from millrace.common.operator_state import (
+    OperatorStateStore,
+)
 from millrace.common.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -20,10 +27,13 @@ from millrace.common.state import (
 __all__ = [
     "AggregatingState",
     "AggregatingStateDescriptor",
+    "BroadcastState",
     "ListState",
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
+    "OperatorStateStore",
+    "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",
     "State",

@@ -21,6 +21,7 @@ from millrace.common.watermark_strategy import WatermarkStrategy
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.engine.job_client import JobClient
 from millrace.plan.transformation import Input, Role, Transformation
 from millrace.runtime.operators.source import SourceOperator
@@ -47,6 +48,9 @@ class StreamExecutionEnvironment:
         self._checkpoint_config = CheckpointConfig(self._configuration)
         self._config = ExecutionConfig(self._configuration)
         self._restart_strategy: RestartStrategyConfiguration | None = None
+        self._chaining = True
+        self._buffer_timeout = -1
+        self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._sinks: list[Transformation] = []
         self._handlers: dict[Transformation, ResultHandler] = {}
         self.launcher = JobLauncher.current()
@@ -134,6 +138,46 @@ class StreamExecutionEnvironment:
             return self._restart_strategy
         return RestartStrategies.from_configuration(self._configuration)
 
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Run every operator built from now on in a stage of its own."""
+        self._chaining = False
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        """Whether operators are chained where possible."""
+        return self._chaining
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """True: all operators of a job share one max parallelism, so nothing is kept apart."""
+        return True
+
+    def register_slot_sharing_group(
+        self, slot_sharing_group: SlotSharingGroup
+    ) -> StreamExecutionEnvironment:
+        """Accepted and kept for the plan; Spark decides where tasks run (see docs/deviations)."""
+        self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
+        """Kept, without effect: buffers are sent at the end of an epoch at the latest (see
+        docs/deviations).
+
+        Raises:
+            JobDefinitionError: it is below -1.
+        """
+        if timeout_millis < -1:
+            raise JobDefinitionError(f"a buffer timeout is -1 ms or more, got {timeout_millis}")
+        self._buffer_timeout = timeout_millis
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        """What `set_buffer_timeout` was given, ms; -1 before."""
+        return self._buffer_timeout
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """The guarantee for state."""
+        return self.get_checkpointing_mode()
+
     # -- sources -----------------------------------------------------------------------
 
     def from_collection(
@@ -169,6 +213,7 @@ class StreamExecutionEnvironment:
             factory=partial(SourceOperator, source, watermark_strategy),
             inputs=(),
             parallelism=self.get_parallelism(),
+            chaining=self._chaining,
             functions=(source, watermark_strategy),
             source=source,
         )

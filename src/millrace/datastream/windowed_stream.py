@@ -1,12 +1,15 @@
-"""Keyed streams cut into windows."""
+"""Keyed streams cut into windows (Flink docs, "Windows")."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.evictor import Evictor
 from millrace.common.functions import (
     AggregateFunction,
     ProcessWindowFunction,
@@ -14,10 +17,25 @@ from millrace.common.functions import (
     WindowFunction,
 )
 from millrace.common.output_tag import OutputTag
-from millrace.common.typeinfo import TypeInformation
-from millrace.common.window import WindowAssigner
+from millrace.common.time import Duration, Time, millis
+from millrace.common.typeinfo import TypeInformation, Types
+from millrace.common.window import (
+    DynamicEventTimeSessionWindows,
+    EventTimeSessionWindows,
+    EventTimeTrigger,
+    MergingWindowAssigner,
+    SlidingEventTimeWindows,
+    Trigger,
+    TumblingEventTimeWindows,
+    WindowAssigner,
+)
 from millrace.datastream.checks import checked_function
-from millrace.runtime.operators.window import WindowLogic, WindowOperator
+from millrace.runtime.operator import Operator
+from millrace.runtime.operators.pane_window import PaneWindowOperator
+from millrace.runtime.operators.session_window import SessionWindowOperator
+from millrace.runtime.operators.sliding_window import SlidingWindowOperator
+from millrace.runtime.operators.window_operator import WindowOperator, WindowSpec
+from millrace.runtime.window_logic import WindowLogic
 
 if TYPE_CHECKING:
     from millrace.datastream.data_stream import DataStream
@@ -29,18 +47,75 @@ WindowFunctionLike = WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[
 
 
 class WindowedStream(Generic[T]):
-    """Records of a keyed stream in windows. Flink: class ``WindowedStream``; docs, "Windows"."""
+    """Records of a keyed stream in windows. Flink: class ``WindowedStream``.
+
+    Example:
+        >>> from millrace.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> clicks = env.from_collection([("a", 1), ("b", 1)]).key_by(0)
+        >>> windows = clicks.window(TumblingEventTimeWindows.of(Time.seconds(10)))
+        >>> windows.reduce(lambda one, other: (one[0], one[1] + other[1])).get_name()
+        'Window Reduce'
+    """
 
     def __init__(
         self, stream: KeyedStream[T, Any], window_assigner: WindowAssigner[Any, Any]
     ) -> None:
         self._stream = stream
-        self._assigner = window_assigner
-        self._late_tag: OutputTag[Any] | None = None
+        trigger = window_assigner.get_default_trigger(stream.get_execution_environment())
+        if not isinstance(trigger, Trigger):
+            raise JobDefinitionError(
+                f"{window_assigner!r} has no default trigger: its get_default_trigger() gave "
+                f"{trigger!r}"
+            )
+        self._spec = WindowSpec(window_assigner, trigger)
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment that the stream belongs to."""
         return self._stream.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        """The type of the records."""
+        return Types.PICKLED_BYTE_ARRAY()
+
+    # -- how windows behave ------------------------------------------------------------
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> WindowedStream[T]:
+        """When windows emit, in place of the assigner's default.
+
+        Raises:
+            JobDefinitionError: the windows merge (sessions) and the trigger cannot.
+        """
+        if not isinstance(trigger, Trigger):
+            raise JobDefinitionError(f"trigger() takes a Trigger, got {trigger!r}")
+        if isinstance(self._spec.assigner, MergingWindowAssigner) and not trigger.can_merge():
+            raise JobDefinitionError(
+                f"trigger() got {trigger!r}, which cannot merge, on windows that do; use a trigger "
+                "whose can_merge() is true and that implements on_merge()"
+            )
+        self._spec = replace(self._spec, trigger=trigger)
+        return self
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> WindowedStream[T]:
+        """What is taken out of a window when it fires. All its records are kept until then, even
+        for reduce and aggregate."""
+        if not isinstance(evictor, Evictor):
+            raise JobDefinitionError(f"evictor() takes an Evictor, got {evictor!r}")
+        self._spec = replace(self._spec, evictor=evictor)
+        return self
+
+    def allowed_lateness(self, time_ms: int | Time | Duration | timedelta) -> WindowedStream[T]:
+        """How long (ms) after its end a window of event time is kept: records that come until
+        then make it fire once more.
+
+        Raises:
+            JobDefinitionError: it is negative.
+        """
+        lateness = millis(time_ms)
+        if lateness < 0:
+            raise JobDefinitionError(f"allowed_lateness() takes 0 ms or more, got {lateness}")
+        self._spec = replace(self._spec, allowed_lateness=lateness)
+        return self
 
     def side_output_late_data(self, output_tag: OutputTag[T]) -> WindowedStream[T]:
         """Send records that come after their window has fired to a side output. Without one they
@@ -49,8 +124,10 @@ class WindowedStream(Generic[T]):
             raise JobDefinitionError(
                 f"side_output_late_data() takes an OutputTag, got {output_tag!r}"
             )
-        self._late_tag = output_tag
+        self._spec = replace(self._spec, late_tag=output_tag)
         return self
+
+    # -- what windows compute ----------------------------------------------------------
 
     def reduce(
         self,
@@ -94,10 +171,35 @@ class WindowedStream(Generic[T]):
         return self._apply("Window Process", WindowLogic(window_function=process_window_function))
 
     def _apply(self, name: str, logic: WindowLogic) -> DataStream[Any]:
-        factory = partial(
-            WindowOperator, self._assigner, logic, self._stream._key_batch, self._late_tag
-        )
+        factory = window_operator(self._spec, logic, self._stream._key_batch)
         return self._stream._then(name, factory, logic)
+
+
+def window_operator(
+    spec: WindowSpec, logic: WindowLogic, key_batch: Callable[[list[Any]], list[Any]]
+) -> Callable[[], Operator]:
+    """What makes the operator: one for whole panes where the windows are plain, else the general
+    one."""
+    assigner = spec.assigner
+    plain = type(spec.trigger) is EventTimeTrigger and spec.evictor is None
+    if plain and spec.allowed_lateness == 0:
+        kind = _fast_operator(assigner, logic)
+        if kind is not None:
+            return partial(kind, assigner, logic, key_batch, spec.late_tag)
+    return partial(WindowOperator, spec, logic, key_batch)
+
+
+def _fast_operator(
+    assigner: WindowAssigner[Any, Any], logic: WindowLogic
+) -> Callable[..., Operator] | None:
+    if type(assigner) is TumblingEventTimeWindows:
+        return PaneWindowOperator
+    if type(assigner) is SlidingEventTimeWindows and assigner.slide <= assigner.size:
+        shared = not logic.incremental or logic.merges()
+        return SlidingWindowOperator if shared else PaneWindowOperator
+    if type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows):
+        return SessionWindowOperator if logic.incremental else None
+    return None
 
 
 def _checked(function: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.common.payload import dump_code
 from millrace.plan.job_graph import JobGraph, SinkNode, SourceNode
-from millrace.plan.transformation import Input, Role, Transformation
+from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.plan.uids import assign_uids
 from millrace.runtime.program import Edge, Exchange, Node, Program, Route, Stage
 
@@ -72,6 +72,7 @@ class _Builder:
             run_id=run_id, job_name=job_name, stages=stages, edges=tuple(self._edges), **settings
         )
         self._check_parallelism(program)
+        self._check_max_parallelism(program)
         return JobGraph(program, tuple(self._sources()), tuple(self._sinks()), self._uids)
 
     def _place(self, transformation: Transformation) -> None:
@@ -94,6 +95,7 @@ class _Builder:
     def _can_chain(source: Input, transformation: Transformation) -> bool:
         upstream = source.transformation
         chaining = upstream.chaining and transformation.chaining
+        chaining = chaining and not transformation.starts_chain
         forward = source.partitioning is None or source.partitioning.exchange is Exchange.FORWARD
         same = upstream.parallelism == transformation.parallelism
         return forward and same and chaining
@@ -115,7 +117,9 @@ class _Builder:
             exchange=exchange,
             key_selector=partitioning.key_selector if partitioning else None,
             key_batch=partitioning.key_batch if partitioning else None,
-            name=f"key_by after {upstream.name}" if partitioning else "",
+            name=_edge_name(exchange, upstream),
+            input_number=source.number,
+            partitioner=_pickled_partitioner(partitioning, upstream),
         )
         dump_code(edge.key_batch, lambda: f"the key selector of '{edge.name}'")
         self._edges.append(edge)
@@ -143,6 +147,15 @@ class _Builder:
             inputs=tuple(chain.inputs),
         )
 
+    def _check_max_parallelism(self, program: Program) -> None:
+        for t in self._ordered:
+            if t.max_parallelism is not None and t.max_parallelism != program.max_parallelism:
+                raise JobDefinitionError(
+                    f"operator '{t.name}' has a max parallelism of {t.max_parallelism}, but all "
+                    f"operators of a job share one, which is {program.max_parallelism}; call "
+                    f"env.set_max_parallelism({t.max_parallelism}) instead"
+                )
+
     @staticmethod
     def _check_parallelism(program: Program) -> None:
         for stage in program.stages:
@@ -168,6 +181,17 @@ class _Builder:
             for t in self._ordered
             if t.role is Role.SINK and t.sink is not None
         ]
+
+
+def _edge_name(exchange: Exchange, upstream: Transformation) -> str:
+    calls = {Exchange.KEYED: "key_by", Exchange.CUSTOM: "partition_custom"}
+    return f"{calls[exchange]} after {upstream.name}" if exchange in calls else ""
+
+
+def _pickled_partitioner(partitioning: Partitioning | None, upstream: Transformation) -> bytes:
+    if partitioning is None or partitioning.partitioner is None:
+        return b""
+    return dump_code(partitioning.partitioner, lambda: f"the partitioner after '{upstream.name}'")
 
 
 def _pickled(transformation: Transformation) -> bytes:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from millrace.common.output_tag import OutputTag
+from millrace.common.partitioner import Partitioner
 from millrace.common.sink import Sink
 from millrace.common.source import Source
 from millrace.runtime.operator import Operator
@@ -30,6 +31,7 @@ class Partitioning:
     exchange: Exchange
     key_selector: Callable[[Any], Any] | None = None
     key_batch: Callable[[list[Any]], list[Any]] | None = None
+    partitioner: Partitioner | Callable[[Any, int], int] | None = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Input:
     transformation: Transformation
     tag: OutputTag[Any] | None = None
     partitioning: Partitioning | None = None
+    number: int = 0
+    """Which input of the operator it is: 0, or 1 for the second stream of connected ones."""
 
 
 @dataclass(eq=False)
@@ -52,8 +56,12 @@ class Transformation:
     parallelism: int
     uid: str | None = None
     chaining: bool = True
+    starts_chain: bool = False
+    max_parallelism: int | None = None
+    """None: the job's."""
     source: Source[Any] | None = None
     sink: Sink[Any] | None = None
     functions: tuple[Any, ...] = field(default=())
     """The user's functions in it, to name what cannot be pickled."""
     description: str = ""
+    slot_sharing_group: str | None = None

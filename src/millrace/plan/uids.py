@@ -40,6 +40,7 @@ def _structural(
     inputs = [
         f"{uids[i.transformation]}:{i.tag.tag_id if i.tag else ''}"
         f":{i.partitioning.exchange.value if i.partitioning else ''}"
+        f"{f':{i.number}' if i.number else ''}"
         for i in transformation.inputs
     ]
     text = "|".join([transformation.role.value, transformation.name, *inputs])

@@ -59,6 +59,16 @@ def _tuple_with(value: tuple[Any, ...], position: Position, new: Any) -> tuple[A
 
 
 @dataclass(frozen=True)
+class Projection:
+    """Tuples of some of the fields."""
+
+    positions: tuple[Position, ...]
+
+    def __call__(self, value: Any) -> tuple[Any, ...]:
+        return tuple(field_of(value, position) for position in self.positions)
+
+
+@dataclass(frozen=True)
 class Sum:
     """Adds up one field."""
 

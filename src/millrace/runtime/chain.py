@@ -11,6 +11,7 @@ from millrace.runtime.exchange import ExchangeOutput, create_exchange
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.output import Output, combined
 from millrace.runtime.program import Node, Program, Stage
+from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.state.store import SubtaskState
 
 
@@ -33,6 +34,11 @@ class OperatorChain:
     def head(self) -> Operator:
         """The operator that takes the subtask's input."""
         return self.operators[0]
+
+    @property
+    def keeps_own_state(self) -> bool:
+        """Whether any operator holds state outside the tables between epochs."""
+        return any(operator.keeps_own_state for operator in self.operators)
 
     def restore(self, watermark: int) -> None:
         """The tables changed other than by this chain: let all operators take over what they hold.
@@ -71,12 +77,14 @@ class OperatorChain:
             batch_mode=self._program.batch_mode,
             run_id=self._program.run_id,
         )
-        outputs = self._outputs(node)
+        outputs = self._outputs(node, context)
         main = combined(outputs.pop(None, []))
         side = {tag: combined(found) for tag, found in outputs.items() if tag is not None}
         self.operators[index].setup(context, main, side)
 
-    def _outputs(self, node: Node) -> dict[OutputTag[Any] | None, list[Output]]:
+    def _outputs(
+        self, node: Node, context: OperatorContext
+    ) -> dict[OutputTag[Any] | None, list[Output]]:
         outputs: dict[OutputTag[Any] | None, list[Output]] = {}
         for route in node.routes:
             output: Output
@@ -85,6 +93,7 @@ class OperatorChain:
             else:
                 assert route.edge is not None
                 output = self._exchange(route.edge)
+                output.open(StreamRuntimeContext(context, None))
             outputs.setdefault(route.tag, []).append(output)
         return outputs
 
@@ -93,7 +102,12 @@ class OperatorChain:
         edge = next(edge for edge in program.edges if edge.id == edge_id)
         target = next(stage for stage in program.stages if stage.id == edge.target_stage)
         exchange = create_exchange(
-            edge, self._subtask, target.parallelism, program.buffer_records, program.max_parallelism
+            edge,
+            self._subtask,
+            self._stage.parallelism,
+            target.parallelism,
+            program.buffer_records,
+            program.max_parallelism,
         )
         self.exchanges[edge_id] = exchange
         return exchange

@@ -6,11 +6,15 @@ with the next one (that only delays it), and at the end of the epoch with the EN
 
 from __future__ import annotations
 
+import pickle
 import random
+from collections.abc import Callable
 from typing import Any
 
-from millrace.common.errors import KeyTypeError
+from millrace.common.errors import JobExecutionError, KeyTypeError
+from millrace.common.partitioner import Partitioner
 from millrace.common.payload import encode_records
+from millrace.common.runtime_context import RuntimeContext
 from millrace.runtime.buffer import ACTIVE, IDLE, MIN_WATERMARK, Buffer, BufferKind
 from millrace.runtime.program import Edge, Exchange
 from millrace.state.key_groups import KeyMemo, refusal, subtask_of
@@ -33,6 +37,12 @@ class ExchangeOutput:
         self.full: list[Buffer] = []
         """Buffers ready to be sent; the subtask takes them from here."""
         self.records = 0
+
+    def open(self, context: RuntimeContext) -> None:
+        """Make the user's code in it ready, if there is any; ``context`` is its operator's."""
+
+    def close(self) -> None:
+        """Close the user's code in it."""
 
     def begin_epoch(self, epoch: int, attempt: int) -> None:
         """Start counting for a new epoch, run by this task attempt."""
@@ -169,27 +179,94 @@ class ForwardExchange(ExchangeOutput):
 
 
 class RebalanceExchange(ExchangeOutput):
-    """Deals records out to the targets in turn."""
+    """Deals records out in turn, to all of the targets or only to ``served`` ones."""
 
-    def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
+    def __init__(
+        self,
+        edge: Edge,
+        channel: int,
+        targets: int,
+        buffer_records: int,
+        served: range | None = None,
+    ) -> None:
         super().__init__(edge, channel, targets, buffer_records)
-        self._next = channel % targets
+        self._served = range(targets) if served is None else served
+        self._next = 0
 
     def begin_epoch(self, epoch: int, attempt: int) -> None:
         """Where to begin follows from the epoch alone, so that a repeated epoch deals alike."""
         super().begin_epoch(epoch, attempt)
-        self._next = (self._channel + epoch) % self._targets
+        self._next = (self._channel + epoch) % len(self._served)
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Deal a batch out."""
         self._expect(timestamps)
-        targets, first = self._targets, self._next
-        for offset in range(targets):
-            target = (first + offset) % targets
-            self._values[target].extend(values[offset::targets])
+        served, first = self._served, self._next
+        width = len(served)
+        for offset in range(width):
+            target = served[(first + offset) % width]
+            self._values[target].extend(values[offset::width])
             if timestamps is not None:
-                self._timestamps[target].extend(timestamps[offset::targets])
-        self._next = (first + len(values)) % targets
+                self._timestamps[target].extend(timestamps[offset::width])
+        self._next = (first + len(values)) % width
+        self._flush_full()
+
+
+def served_by(channel: int, producers: int, targets: int) -> range:
+    """The targets that a producer deals to under `rescale`: those near it, so that with twice as
+    many targets as producers each producer has two."""
+    first = channel * targets // producers
+    return range(first, max(first + 1, (channel + 1) * targets // producers))
+
+
+class GlobalExchange(ExchangeOutput):
+    """Sends everything to the first subtask."""
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Send the batch to subtask 0."""
+        self._expect(timestamps)
+        self._values[0].extend(values)
+        if timestamps is not None:
+            self._timestamps[0].extend(timestamps)
+        self._flush_full()
+
+
+class CustomExchange(ExchangeOutput):
+    """Sends each record where the user's partitioner says."""
+
+    def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
+        super().__init__(edge, channel, targets, buffer_records)
+        assert edge.key_batch is not None
+        self._keys_of = edge.key_batch
+        self._partitioner: Any = pickle.loads(edge.partitioner)
+        self.name = edge.name
+
+    def open(self, context: RuntimeContext) -> None:
+        """Open the partitioner if it is a function object."""
+        partitioner = self._partitioner
+        is_object = isinstance(partitioner, Partitioner)
+        if is_object:
+            partitioner.open(context)
+        self._partition = partitioner.partition if is_object else partitioner
+
+    def close(self) -> None:
+        """Close the partitioner if it is a function object."""
+        if isinstance(self._partitioner, Partitioner):
+            self._partitioner.close()
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Spread a batch as the partitioner says."""
+        self._expect(timestamps)
+        for index, (key, value) in enumerate(zip(self._keys_of(values), values, strict=True)):
+            target = self._partition(key, self._targets)
+            if not (isinstance(target, int) and 0 <= target < self._targets):
+                raise JobExecutionError(
+                    f"the partitioner sent key {key!r} to partition {target!r}; it must give a "
+                    f"whole number from 0 to {self._targets - 1}"
+                )
+            self._values[target].append(value)
+            if timestamps is not None:
+                self._timestamps[target].append(timestamps[index])
         self._flush_full()
 
 
@@ -227,15 +304,25 @@ class BroadcastExchange(ExchangeOutput):
 
 
 def create_exchange(
-    edge: Edge, channel: int, targets: int, buffer_records: int, max_parallelism: int
+    edge: Edge,
+    channel: int,
+    producers: int,
+    targets: int,
+    buffer_records: int,
+    max_parallelism: int,
 ) -> ExchangeOutput:
     """The output that sends along ``edge`` from subtask ``channel`` to ``targets`` subtasks."""
     if edge.exchange is Exchange.KEYED:
         return KeyedExchange(edge, channel, targets, buffer_records, max_parallelism)
-    kinds = {
+    if edge.exchange is Exchange.RESCALE:
+        served = served_by(channel, producers, targets)
+        return RebalanceExchange(edge, channel, targets, buffer_records, served)
+    kinds: dict[Exchange, Callable[..., ExchangeOutput]] = {
         Exchange.FORWARD: ForwardExchange,
         Exchange.REBALANCE: RebalanceExchange,
         Exchange.SHUFFLE: ShuffleExchange,
         Exchange.BROADCAST: BroadcastExchange,
+        Exchange.CUSTOM: CustomExchange,
+        Exchange.GLOBAL: GlobalExchange,
     }
     return kinds[edge.exchange](edge, channel, targets, buffer_records)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 from millrace.runtime.epoch import Failure
-from millrace.runtime.exchange import KeyedExchange
+from millrace.runtime.exchange import CustomExchange, KeyedExchange
 from millrace.runtime.operator import Operator
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -42,16 +42,16 @@ def _frames(trace: TracebackType | None) -> Iterator[FrameType]:
         trace = trace.tb_next
 
 
-def _owner(frame: FrameType) -> Operator | KeyedExchange | None:
+def _owner(frame: FrameType) -> Operator | KeyedExchange | CustomExchange | None:
     owner = frame.f_locals.get("self")
-    if isinstance(owner, KeyedExchange) or (
+    if isinstance(owner, (KeyedExchange, CustomExchange)) or (
         isinstance(owner, Operator) and hasattr(owner, "context")
     ):
         return owner
     return None
 
 
-def _name(owner: Operator | KeyedExchange) -> str:
+def _name(owner: Operator | KeyedExchange | CustomExchange) -> str:
     return owner.context.name if isinstance(owner, Operator) else owner.name
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import Function
+from millrace.common.operator_state import CheckpointedFunction
 from millrace.common.output_tag import OutputTag
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
+from millrace.runtime.operator_state import InitializationContext, SnapshotContext
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
 
@@ -29,6 +31,9 @@ class FunctionOperator(Operator):
 
     def __init__(self, function: Any) -> None:
         self.function = function
+        # an adapter passes the user's own function on
+        self._checkpointed = getattr(function, "wrapped", function)
+        self.keeps_own_state = isinstance(self._checkpointed, CheckpointedFunction)
 
     def open(self) -> None:
         """Open the user's function."""
@@ -36,8 +41,17 @@ class FunctionOperator(Operator):
 
     def open_function(self, states: KeyedStates | None) -> None:
         """Open the user's function with a runtime context that offers ``states``."""
+        if self.keeps_own_state:
+            self._checkpointed.initialize_state(InitializationContext(self.context, states))
         if isinstance(self.function, Function):
             self.function.open(StreamRuntimeContext(self.context, states))
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._epoch = epoch
+
+    def end_epoch(self, ended: bool) -> None:
+        if self.keeps_own_state:
+            self._checkpointed.snapshot_state(SnapshotContext(self._epoch))
 
     def close(self) -> None:
         """Close the user's function."""

@@ -125,6 +125,12 @@ class _ListState(ListState[Any]):
     def clear(self) -> None:
         self._table.remove(self._current.key)
 
+    def move_to(self, target: Any) -> None:
+        """Append what the current key has to what ``target`` has."""
+        for value in self._table.get(self._current.key) or ():
+            self._table.append(target, value)
+        self._table.remove(self._current.key)
+
 
 class _MapState(MapState[Any, Any]):
     def __init__(self, table: NestedTable, current: CurrentKey) -> None:
@@ -204,6 +210,10 @@ class _ReducingState(ReducingState[Any]):
     def clear(self) -> None:
         self._table.remove(self._current.key)
 
+    def move_to(self, target: Any) -> None:
+        """Reduce what the current key has into what ``target`` has."""
+        _move(self._table, self._current.key, target, self._reduce)
+
 
 class _AggregatingState(AggregatingState[Any, Any]):
     def __init__(
@@ -228,6 +238,18 @@ class _AggregatingState(AggregatingState[Any, Any]):
 
     def clear(self) -> None:
         self._table.remove(self._current.key)
+
+    def move_to(self, target: Any) -> None:
+        """Merge what the current key has into what ``target`` has."""
+        _move(self._table, self._current.key, target, self._aggregate.merge)
+
+
+def _move(table: FlatTable, key: Any, target: Any, merge: Callable[[Any, Any], Any]) -> None:
+    if key not in table.data:
+        return
+    value = table.get(key)
+    table.remove(key)
+    table.put(target, merge(table.get(target), value) if target in table.data else value)
 
 
 class KeyedStates(KeyedStateStore):
@@ -263,6 +285,26 @@ class KeyedStates(KeyedStateStore):
     ) -> AggregatingState[Any, Any]:
         table = self._table(state_descriptor, "flat")
         return _AggregatingState(table, self._current, state_descriptor.get_agg_function())
+
+    def get_any(self, descriptor: StateDescriptor) -> Any:
+        """The state of a descriptor of any kind."""
+        if isinstance(descriptor, ValueStateDescriptor):
+            return self.get_state(descriptor)
+        if isinstance(descriptor, ListStateDescriptor):
+            return self.get_list_state(descriptor)
+        if isinstance(descriptor, MapStateDescriptor):
+            return self.get_map_state(descriptor)
+        if isinstance(descriptor, ReducingStateDescriptor):
+            return self.get_reducing_state(descriptor)
+        if isinstance(descriptor, AggregatingStateDescriptor):
+            return self.get_aggregating_state(descriptor)
+        raise StateError(f"{descriptor!r} describes no keyed state")
+
+    def keys(self, descriptor: StateDescriptor) -> list[Any]:
+        """The keys that have something in the state of a descriptor."""
+        self.get_any(descriptor)
+        table: Any = self._state.tables[f"{self._uid}/{descriptor.name}"]
+        return list(table.data)
 
     def _table(self, descriptor: StateDescriptor, kind: str) -> Any:
         name = descriptor.name

@@ -42,6 +42,9 @@ class Operator:
 
     output: Output
     context: OperatorContext
+    keeps_own_state = False
+    """Whether it holds state outside the tables between epochs, so that only a new instance can
+    take over other tables."""
 
     def setup(
         self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
@@ -70,6 +73,10 @@ class Operator:
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Take a batch of records; event times in ms since the epoch, one per value, or None."""
         raise NotImplementedError
+
+    def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
+        """Take a batch from one of several inputs; an operator with one input takes all alike."""
+        self.process(values, timestamps)
 
     def process_watermark(self, timestamp: int) -> None:
         """Event time has come to ``timestamp``."""

@@ -21,6 +21,9 @@ class Exchange(Enum):
     SHUFFLE = "SHUFFLE"
     BROADCAST = "BROADCAST"
     FORWARD = "FORWARD"
+    CUSTOM = "CUSTOM"
+    RESCALE = "RESCALE"
+    GLOBAL = "GLOBAL"
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,13 @@ class Edge:
     exchange: Exchange
     key_selector: Callable[[Any], Any] | None = None
     key_batch: Callable[[list[Any]], list[Any]] | None = None
-    """Extracts the keys of a whole batch (KEYED)."""
+    """Extracts the keys of a whole batch (KEYED, CUSTOM)."""
     name: str = ""
-    """What errors call it (KEYED)."""
+    """What errors call it (KEYED, CUSTOM)."""
+    input_number: int = 0
+    """Which of the inputs of the target's first operator it feeds."""
+    partitioner: bytes = b""
+    """Chooses the target of a key (CUSTOM); pickled, for every subtask needs one of its own."""
 
 
 @dataclass(frozen=True)

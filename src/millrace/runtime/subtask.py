@@ -147,6 +147,8 @@ class Subtask:
             return "restored"
         if current and self.state.generation != before:
             self._discard_operators()  # an attempt failed here before it handed anything over
+        if not current and self._chain is not None and self._chain.keeps_own_state:
+            self._discard_operators()  # functions must be initialized with what was replayed
         if fresh and plan.version == EMPTY:
             return "new"
         return "current" if current else "replayed"
@@ -174,6 +176,7 @@ class Subtask:
             other = SubtaskState()
             other.restore(EMPTY, layers, load)
             self.state.merge(other, lambda key: key_group_of(key, maximum) in own)
+        self.state.deal_out(self.index, self.stage.parallelism)
         self.state.version = plan.version
 
     def _opened(self) -> OperatorChain:
@@ -237,6 +240,7 @@ class Subtask:
         self, chain: OperatorChain, buffers: Iterable[Buffer], ack: Ack
     ) -> Iterator[Buffer]:
         head, valve = chain.head, self._valve
+        input_of = {edge.id: edge.input_number for edge in self.program.edges}
         complete = 0
         ordered = sorted(buffers, key=in_order)
         self._activate(ordered)
@@ -250,7 +254,7 @@ class Subtask:
                 if buffer.kind == BufferKind.RECORDS:
                     values, timestamps = decode(buffer.payload)
                     ack.records_in += len(values)
-                    head.process(values, timestamps)
+                    head.process_input(input_of[buffer.edge], values, timestamps)
                 else:
                     ended_channel = True
                     self._set_idle(head, channel, buffer.payload == IDLE)
@@ -326,9 +330,10 @@ class Subtask:
     def _discard_operators(self) -> None:
         if self._chain is not None:
             chain, self._chain = self._chain, None
-            for operator in chain.operators:
+            closings = [operator.close for operator in chain.operators]
+            for close in [*closings, *(e.close for e in chain.exchanges.values())]:
                 with suppress(Exception):
-                    operator.close()
+                    close()
 
     def close(self) -> None:
         """Close the operators and give the memory of the state back (frozen objects in reference

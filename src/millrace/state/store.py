@@ -22,12 +22,28 @@ from millrace.state.table import Delta, KeyFilter, Table
 EMPTY = ""
 """The version of a store without any state."""
 
+
+class OperatorTable(FlatTable):
+    """State of a subtask rather than of keys: every subtask takes over all of it."""
+
+    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
+        super().apply(delta)
+
+    def deal_out(self, subtask: int, parallelism: int) -> None:
+        """Keep the share of one subtask."""
+        mine = sorted(self.data)[subtask::parallelism]
+        self.data = {place: self.data[place] for place in mine}
+
+
 TABLE_KINDS: dict[str, Callable[[], Table]] = {
     "flat": FlatTable,
     "list": ListTable,
     "map": lambda: NestedTable(lambda outer, inner: outer),
     "panes": lambda: NestedTable(lambda outer, inner: inner),
     "timers": lambda: NestedTable(lambda outer, inner: inner[0]),
+    "broadcast": OperatorTable,
+    "split-list": OperatorTable,
+    "union-list": OperatorTable,
     "window-flat": lambda: FlatTable(_last),
     "window-list": lambda: ListTable(_last),
     "window-map": lambda: NestedTable(lambda outer, inner: outer[-1]),
@@ -35,7 +51,7 @@ TABLE_KINDS: dict[str, Callable[[], Table]] = {
 
 
 def _last(key: Any) -> Any:
-    """The key of an entry of per-window state, whose own key is (start, end, key)."""
+    """The key of an entry of per-window state, whose own key is (window, key)."""
     return key[-1]
 
 
@@ -129,6 +145,13 @@ class SubtaskState:
                 self.table(name, other._kinds[name]).apply(delta, keep)
         self._dump_all = True
         self.generation += 1
+
+    def deal_out(self, subtask: int, parallelism: int) -> None:
+        """Of the lists that were merged, keep the share of one subtask."""
+        for name, table in self.tables.items():
+            if self._kinds[name] == "split-list":
+                assert isinstance(table, OperatorTable)
+                table.deal_out(subtask, parallelism)
 
     def reset(self) -> None:
         """Forget everything. The tables are emptied in place: operators hold on to them."""

@@ -234,6 +234,7 @@ class OperatorHarness:
                 part = SubtaskState()
                 part.restore("", snapshot.layers, _inline)
                 self._state.merge(part, lambda key: key_group_of(key, max_parallelism) in own)
+            self._state.deal_out(index, parallelism)
         self._open()
 
     def _accept(self) -> None:

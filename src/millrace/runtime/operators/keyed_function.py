@@ -20,29 +20,29 @@ from millrace.common.runtime_context import RuntimeContext
 
 class _WithState(KeyedProcessFunction[Any, Any, Any]):
     def __init__(self, function: Any) -> None:
-        self._function: Any = function
+        self.wrapped: Any = function
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._function.open(runtime_context)
+        self.wrapped.open(runtime_context)
 
     def close(self) -> None:
-        self._function.close()
+        self.wrapped.close()
 
 
 class _Map(_WithState):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        return (self._function.map(value),)
+        return (self.wrapped.map(value),)
 
 
 class _FlatMap(_WithState):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        results: Iterable[Any] | None = self._function.flat_map(value)
+        results: Iterable[Any] | None = self.wrapped.flat_map(value)
         return results
 
 
 class _Filter(_WithState):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        return (value,) if self._function.filter(value) else None
+        return (value,) if self.wrapped.filter(value) else None
 
 
 def with_keyed_state(function: Function) -> KeyedProcessFunction[Any, Any, Any]:

@@ -73,24 +73,32 @@ class KeyedProcessOperator(FunctionOperator):
         self.current = CurrentKey()
         self.event_timers = TimerQueue(state, f"{uid}/@event-timers")
         self.processing_timers = TimerQueue(state, f"{uid}/@processing-timers")
-        self._context = _Context(_Timers(self), self.current)
-        self.open_function(KeyedStates(state, uid, self.current))
+        self.keyed_context = _Context(_Timers(self), self.current)
+        self.states = KeyedStates(state, uid, self.current)
+        self.open_function(self.states)
+        self.bind()
+
+    def bind(self) -> None:
+        """Find the user's methods."""
+        self._element = self.function.process_element
+        self._on_timer = self.function.on_timer
 
     def restore(self) -> None:
         self.event_timers.refresh()
         self.processing_timers.refresh()
 
     def begin_epoch(self, epoch: int, now: int) -> None:
+        super().begin_epoch(epoch, now)
         self._fire(self.processing_timers, now, TimeDomain.PROCESSING_TIME)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         if timestamps is not None:
             self._process_timed(values, timestamps)
             return
-        current, context = self.current, self._context
+        current, context = self.current, self.keyed_context
         shared = current.shared
         context.time = None
-        function = self.function.process_element
+        function = self._element
         results: list[Any] = []
         extend = results.extend
         for current.key, value in zip(self._keys_of(values), values, strict=True):
@@ -107,8 +115,8 @@ class KeyedProcessOperator(FunctionOperator):
         self.emit_results(results, None)
 
     def _process_timed(self, values: list[Any], timestamps: list[int]) -> None:
-        current, context = self.current, self._context
-        function = self.function.process_element
+        current, context = self.current, self.keyed_context
+        function = self._element
         results: list[Any] = []
         times: list[int] = []
         keys = self._keys_of(values)
@@ -135,7 +143,7 @@ class KeyedProcessOperator(FunctionOperator):
         return None if self.watermark == MAX_WATERMARK else self.processing_timers.earliest()
 
     def _fire(self, queue: TimerQueue, until: int, domain: TimeDomain) -> None:
-        context, current = self._context, self.current
+        context, current = self.keyed_context, self.current
         context.domain = domain
         results: list[Any] = []
         times: list[int] = []
@@ -143,7 +151,7 @@ class KeyedProcessOperator(FunctionOperator):
         def on_timer(timestamp: int, key: Any, namespace: Any) -> None:
             current.key = key
             context.time = timestamp
-            produced = self.function.on_timer(timestamp, context)
+            produced = self._on_timer(timestamp, context)
             if produced is not None:
                 self._take(produced, results)
                 times.extend([timestamp] * (len(results) - len(times)))

@@ -1,0 +1,17 @@
+"""What all windows have in common (Flink docs, "Windows")."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+__all__ = ["Window"]
+
+
+class Window(ABC):
+    """A finite group of records. Own kinds must be hashable, comparable by value and picklable."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def max_timestamp(self) -> int:
+        """The last timestamp (ms since the epoch) that can belong to the window."""

@@ -1,0 +1,158 @@
+"""Whole streams cut into windows: the same without keys, in one subtask (Flink docs, "Windows")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.evictor import Evictor
+from millrace.common.functions import (
+    AggregateFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+    WindowFunction,
+)
+from millrace.common.output_tag import OutputTag
+from millrace.common.runtime_context import RuntimeContext
+from millrace.common.time import Duration, Time
+from millrace.common.typeinfo import TypeInformation
+from millrace.common.window import Trigger, WindowAssigner
+from millrace.common.window_functions import AllWindowFunction, ProcessAllWindowFunction
+from millrace.datastream.checks import checked_function
+from millrace.datastream.windowed_stream import WindowedStream
+
+if TYPE_CHECKING:
+    from millrace.datastream.data_stream import DataStream
+    from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+T = TypeVar("T")
+AllFunction = AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any]
+
+
+class AllWindowedStream(Generic[T]):
+    """Records of a stream in windows. Flink: class ``AllWindowedStream``. All of them go through
+    one subtask."""
+
+    def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, Any]) -> None:
+        self._windowed: WindowedStream[T] = WindowedStream(stream.key_by(_one), window_assigner)
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment that the stream belongs to."""
+        return self._windowed.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        """The type of the records."""
+        return self._windowed.get_input_type()
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> AllWindowedStream[T]:
+        """See `WindowedStream.trigger`."""
+        self._windowed.trigger(trigger)
+        return self
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> AllWindowedStream[T]:
+        """See `WindowedStream.evictor`."""
+        self._windowed.evictor(evictor)
+        return self
+
+    def allowed_lateness(self, time_ms: int | Time | Duration | timedelta) -> AllWindowedStream[T]:
+        """See `WindowedStream.allowed_lateness`."""
+        self._windowed.allowed_lateness(time_ms)
+        return self
+
+    def side_output_late_data(self, output_tag: OutputTag[T]) -> AllWindowedStream[T]:
+        """See `WindowedStream.side_output_late_data`."""
+        self._windowed.side_output_late_data(output_tag)
+        return self
+
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: AllFunction | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Combine each window's records, one by one as they come."""
+        adapted = _adapted(window_function)
+        return _single(self._windowed.reduce(reduce_function, adapted, output_type))
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, Any],
+        window_function: AllFunction | None = None,
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Aggregate each window's records, one by one as they come."""
+        adapted = _adapted(window_function)
+        return _single(self._windowed.aggregate(aggregate_function, adapted, accumulator_type))
+
+    def apply(
+        self,
+        window_function: AllWindowFunction[T, Any, Any],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Run a function over all the records of each window."""
+        checked_function(window_function, AllWindowFunction, "apply", plain=False)
+        return _single(self._windowed.apply(_Apply(window_function)))
+
+    def process(
+        self,
+        process_window_function: ProcessAllWindowFunction[T, Any, Any],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Run a function over all the records of each window, with the window's context."""
+        checked_function(process_window_function, ProcessAllWindowFunction, "process", plain=False)
+        return _single(self._windowed.process(_Process(process_window_function)))
+
+
+def _one(value: Any) -> int:
+    """The one key of a stream without keys."""
+    return 0
+
+
+def _single(stream: DataStream[Any]) -> DataStream[Any]:
+    return stream.force_non_parallel()
+
+
+def _adapted(function: AllFunction | None) -> _Apply | _Process | None:
+    if function is None:
+        return None
+    if isinstance(function, AllWindowFunction):
+        return _Apply(function)
+    if isinstance(function, ProcessAllWindowFunction):
+        return _Process(function)
+    raise JobDefinitionError(
+        f"window_function is an AllWindowFunction or a ProcessAllWindowFunction, got {function!r}"
+    )
+
+
+class _Apply(WindowFunction[Any, Any, Any, Any]):
+    def __init__(self, function: AllWindowFunction[Any, Any, Any]) -> None:
+        self.wrapped = function
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.wrapped.open(runtime_context)
+
+    def close(self) -> None:
+        self.wrapped.close()
+
+    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+        return self.wrapped.apply(window, inputs)
+
+
+class _Process(ProcessWindowFunction[Any, Any, Any, Any]):
+    def __init__(self, function: ProcessAllWindowFunction[Any, Any, Any]) -> None:
+        self.wrapped = function
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.wrapped.open(runtime_context)
+
+    def close(self) -> None:
+        self.wrapped.close()
+
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
+        return self.wrapped.process(context, elements)
+
+    def clear(self, context: Any) -> None:
+        self.wrapped.clear(context)

@@ -1,0 +1,120 @@
+"""Slot sharing groups: accepted, kept for the plan, without effect on Spark.
+
+Flink docs, "Fine-Grained Resource Management". Spark's scheduler decides where tasks run, and every
+subtask of a job shares the executors; resources are those of the Spark application.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.memory_size import MemorySize
+
+__all__ = ["SlotSharingGroup"]
+
+
+@dataclass(frozen=True)
+class SlotSharingGroup:
+    """A named group with the resources it asks for.
+
+    Example:
+        >>> group = SlotSharingGroup.builder("heavy").set_cpu_cores(2.0).build()
+        >>> group.get_name(), group.get_cpu_cores()
+        ('heavy', 2.0)
+    """
+
+    name: str
+    cpu_cores: float | None = None
+    task_heap_memory: MemorySize | None = None
+    task_off_heap_memory: MemorySize | None = None
+    managed_memory: MemorySize | None = None
+    external_resources: dict[str, float] = field(default_factory=dict)
+
+    @staticmethod
+    def builder(name: str) -> SlotSharingGroup.Builder:
+        """Begin a group of that name."""
+        return SlotSharingGroup.Builder(name)
+
+    def get_name(self) -> str:
+        """The group's name."""
+        return self.name
+
+    def get_cpu_cores(self) -> float | None:
+        """Cores, or None."""
+        return self.cpu_cores
+
+    def get_task_heap_memory(self) -> MemorySize | None:
+        """Heap memory, or None."""
+        return self.task_heap_memory
+
+    def get_task_off_heap_memory(self) -> MemorySize | None:
+        """Memory outside the heap, or None."""
+        return self.task_off_heap_memory
+
+    def get_managed_memory(self) -> MemorySize | None:
+        """Managed memory, or None."""
+        return self.managed_memory
+
+    def get_external_resources(self) -> dict[str, float]:
+        """Other resources by name."""
+        return dict(self.external_resources)
+
+    class Builder:
+        """Builds a group."""
+
+        def __init__(self, name: str) -> None:
+            self._values: dict[str, Any] = {"name": name}
+
+        def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            """Cores; more than 0."""
+            if cpu_cores <= 0:
+                raise JobDefinitionError(f"a group needs more than 0 cores, got {cpu_cores}")
+            return self._set("cpu_cores", float(cpu_cores))
+
+        def set_task_heap_memory(
+            self, task_heap_memory: MemorySize | str
+        ) -> SlotSharingGroup.Builder:
+            """Heap memory."""
+            return self._set("task_heap_memory", _memory(task_heap_memory))
+
+        def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            """Heap memory, MiB."""
+            return self._set("task_heap_memory", _memory(f"{task_heap_memory_mb}m"))
+
+        def set_task_off_heap_memory(
+            self, task_off_heap_memory: MemorySize | str
+        ) -> SlotSharingGroup.Builder:
+            """Memory outside the heap."""
+            return self._set("task_off_heap_memory", _memory(task_off_heap_memory))
+
+        def set_managed_memory(self, managed_memory: MemorySize | str) -> SlotSharingGroup.Builder:
+            """Managed memory."""
+            return self._set("managed_memory", _memory(managed_memory))
+
+        def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
+            """So much of another resource."""
+            resources = {**self._values.get("external_resources", {}), name: value}
+            return self._set("external_resources", resources)
+
+        def _set(self, name: str, value: Any) -> SlotSharingGroup.Builder:
+            self._values[name] = value
+            return self
+
+        def build(self) -> SlotSharingGroup:
+            """The group."""
+            return SlotSharingGroup(**self._values)
+
+
+def _memory(size: MemorySize | str) -> MemorySize:
+    return MemorySize.parse(size) if isinstance(size, str) else size
+
+
+def group_name(group: str | SlotSharingGroup) -> str:
+    """The name of a group that was given by itself or by name."""
+    if isinstance(group, SlotSharingGroup):
+        return group.name
+    if not isinstance(group, str):
+        raise JobDefinitionError(f"a slot sharing group is given by name, got {group!r}")
+    return group

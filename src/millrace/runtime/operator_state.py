@@ -1,0 +1,197 @@
+"""Operator state as user functions see it: lists and maps of one subtask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from millrace.common.broadcast_state import BroadcastState
+from millrace.common.errors import StateError
+from millrace.common.operator_state import (
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
+from millrace.common.runtime_context import KeyedStateStore
+from millrace.common.state import (
+    ListState,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    StateDescriptor,
+)
+from millrace.runtime.keyed_state import KeyedStates
+from millrace.runtime.operator import OperatorContext
+from millrace.state.flat_table import FlatTable
+from millrace.state.frozen import MISSING, freeze
+from millrace.state.store import EMPTY, SubtaskState
+
+
+class BroadcastMap(BroadcastState[Any, Any]):
+    """A map over a table of the subtask."""
+
+    def __init__(self, table: FlatTable) -> None:
+        self._table = table
+
+    def get(self, key: Any) -> Any:
+        return self._table.get(key)
+
+    def contains(self, key: Any) -> bool:
+        return key in self._table.data
+
+    def items(self) -> list[tuple[Any, Any]]:
+        return [(key, self._table.get(key)) for key in self._table.data]
+
+    def keys(self) -> list[Any]:
+        return list(self._table.data)
+
+    def values(self) -> list[Any]:
+        return [self._table.get(key) for key in self._table.data]
+
+    def is_empty(self) -> bool:
+        return not self._table.data
+
+    def put(self, key: Any, value: Any) -> None:
+        self._table.put(key, value)
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self._table.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        self._table.remove(key)
+
+    def clear(self) -> None:
+        for key in list(self._table.data):
+            self._table.remove(key)
+
+
+class ReadOnlyMap(BroadcastMap):
+    """The same for who may only read: values are not guarded against changes in place, which
+    makes looking through all of them for every record affordable."""
+
+    def get(self, key: Any) -> Any:
+        return self._table.data.get(key)
+
+    def items(self) -> Any:
+        return self._table.data.items()
+
+    def keys(self) -> Any:
+        return self._table.data.keys()
+
+    def values(self) -> Any:
+        return self._table.data.values()
+
+    def put(self, key: Any, value: Any) -> None:
+        self._refuse()
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        self._refuse()
+
+    def remove(self, key: Any) -> None:
+        self._refuse()
+
+    def clear(self) -> None:
+        self._refuse()
+
+    def _refuse(self) -> None:
+        raise StateError(
+            "broadcast state may be changed by the broadcast side only (in "
+            "process_broadcast_element), so that it stays the same in all subtasks"
+        )
+
+
+class _OperatorList(ListState[Any]):
+    """The elements of a list, one to an entry: they may be dealt out anew."""
+
+    def __init__(self, table: FlatTable, subtask: int) -> None:
+        self._table = table
+        self._subtask = subtask
+
+    def get(self) -> list[Any]:
+        return [self._table.get(place) for place in sorted(self._table.data)]
+
+    def add(self, value: Any) -> None:
+        last = max((n for _, n in self._table.data), default=-1)
+        self._table.put((self._subtask, last + 1), value)
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self.add(value)
+
+    def update(self, values: Iterable[Any]) -> None:
+        replacement = list(values)
+        table, data = self._table, self._table.data
+        wanted = {(self._subtask, number): value for number, value in enumerate(replacement)}
+        for place in [place for place in data if place not in wanted]:
+            table.remove(place)
+        for place, value in wanted.items():
+            # what did not change must not be written again in every epoch
+            if freeze(data.get(place, MISSING)) != freeze(value):
+                table.put(place, value)
+
+    def clear(self) -> None:
+        self.update([])
+
+
+class OperatorStates(OperatorStateStore):
+    """Hands out the operator states of one operator."""
+
+    def __init__(self, state: SubtaskState, uid: str, subtask: int) -> None:
+        self._state = state
+        self._uid = uid
+        self._subtask = subtask
+        self._known: dict[str, tuple[str, StateDescriptor]] = {}
+
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
+        return BroadcastMap(self.table(state_descriptor, "broadcast"))
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
+        return _OperatorList(self.table(state_descriptor, "split-list"), self._subtask)
+
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
+        return _OperatorList(self.table(state_descriptor, "union-list"), self._subtask)
+
+    def table(self, descriptor: StateDescriptor, kind: str) -> FlatTable:
+        """The table of a descriptor; raises StateError when its name is used for another."""
+        known = self._known.setdefault(descriptor.name, (kind, descriptor))
+        if known[0] != kind or known[1].type_info != descriptor.type_info:
+            raise StateError(
+                f"operator state '{descriptor.name}' is declared twice with different types: "
+                f"{known[1]!r} and {descriptor!r}; give each its own name"
+            )
+        table: FlatTable = self._state.table(f"{self._uid}/{descriptor.name}", kind)
+        return table
+
+
+class InitializationContext(FunctionInitializationContext):
+    """Given to ``CheckpointedFunction.initialize_state``."""
+
+    def __init__(self, context: OperatorContext, states: KeyedStates | None) -> None:
+        self._restored = context.state.version != EMPTY
+        self._store = OperatorStates(context.state, context.uid, context.subtask_index)
+        self._keyed = states
+        self._name = context.name
+
+    def is_restored(self) -> bool:
+        return self._restored
+
+    def get_operator_state_store(self) -> OperatorStates:
+        return self._store
+
+    def get_keyed_state_store(self) -> KeyedStateStore:
+        if self._keyed is None:
+            raise StateError(
+                f"operator '{self._name}' has no keyed state: it does not run on a keyed stream; "
+                "call key_by before it"
+            )
+        return self._keyed
+
+
+class SnapshotContext(FunctionSnapshotContext):
+    """Given to ``CheckpointedFunction.snapshot_state``."""
+
+    def __init__(self, epoch: int) -> None:
+        self._epoch = epoch
+
+    def get_checkpoint_id(self) -> int:
+        return self._epoch

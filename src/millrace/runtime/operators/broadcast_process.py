@@ -1,0 +1,206 @@
+"""The broadcast state pattern: one stream's records rule how another's are handled.
+
+Input 0 is the stream that is not broadcast, input 1 the broadcast one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from millrace.common.broadcast_functions import (
+    BaseBroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from millrace.common.errors import StateError
+from millrace.common.state import MapStateDescriptor, StateDescriptor
+from millrace.common.time_domain import TimeDomain
+from millrace.common.timer_service import TimerService
+from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.operator import Operator
+from millrace.runtime.operator_state import BroadcastMap, OperatorStates, ReadOnlyMap
+from millrace.runtime.operators.keyed_process import KeyedProcessOperator
+
+Descriptors = Sequence[MapStateDescriptor[Any, Any]]
+KeyBatch = Callable[[list[Any]], list[Any]]
+
+
+class _BroadcastStates:
+    """The maps that the program declared, to read and to write."""
+
+    def __init__(self, operator: Operator, descriptors: Descriptors) -> None:
+        context = operator.context
+        states = OperatorStates(context.state, context.uid, context.subtask_index)
+        self._name = context.name
+        tables = {d.name: (d, states.table(d, "broadcast")) for d in descriptors}
+        self._writable = {name: (d, BroadcastMap(table)) for name, (d, table) in tables.items()}
+        self._readable = {name: (d, ReadOnlyMap(table)) for name, (d, table) in tables.items()}
+
+    def writable(self, descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
+        """The map of a descriptor."""
+        found: BroadcastMap = self._found(self._writable, descriptor)
+        return found
+
+    def readable(self, descriptor: MapStateDescriptor[Any, Any]) -> ReadOnlyMap:
+        """The same, to be read only."""
+        found: ReadOnlyMap = self._found(self._readable, descriptor)
+        return found
+
+    def _found(self, among: dict[str, tuple[Any, Any]], descriptor: StateDescriptor) -> Any:
+        declared, state = among.get(descriptor.name, (None, None))
+        if declared is descriptor:  # the usual case, asked for every record
+            return state
+        if declared is None or declared.type_info != descriptor.type_info:
+            raise StateError(
+                f"operator '{self._name}' has no broadcast state {descriptor!r}; give broadcast() "
+                f"its descriptor (it was given: {', '.join(sorted(among)) or 'none'})"
+            )
+        return state
+
+
+class _BaseContext(BaseBroadcastProcessFunction.BaseContext):
+    def __init__(self, operator: Operator, states: _BroadcastStates) -> None:
+        self._operator = operator
+        self._states = states
+        self.time: int | None = None
+
+    def timestamp(self) -> int | None:
+        return self.time
+
+    def current_processing_time(self) -> int:
+        return self._operator.context.clock()
+
+    def current_watermark(self) -> int:
+        return self._operator.watermark
+
+
+class _ReadOnly(_BaseContext, BaseBroadcastProcessFunction.ReadOnlyContext):
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> Any:
+        return self._states.readable(state_descriptor)
+
+
+class _Writing(_BaseContext, BaseBroadcastProcessFunction.Context):
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> Any:
+        return self._states.writable(state_descriptor)
+
+
+class BroadcastProcessOperator(FunctionOperator):
+    """Runs a `BroadcastProcessFunction`."""
+
+    def __init__(self, function: Any, descriptors: Descriptors) -> None:
+        super().__init__(function)
+        self._descriptors = descriptors
+
+    def open(self) -> None:
+        states = _BroadcastStates(self, self._descriptors)
+        reading, writing = _ReadOnly(self, states), _Writing(self, states)
+        self._sides: list[tuple[Any, _BaseContext]] = [
+            (self.function.process_element, reading),
+            (self.function.process_broadcast_element, writing),
+        ]
+        super().open()
+
+    def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
+        function, context = self._sides[number]
+        results: list[Any] = []
+        times: list[int] = []
+        for index, value in enumerate(values):
+            context.time = timestamp = None if timestamps is None else timestamps[index]
+            produced = function(value, context)
+            if produced is not None:
+                results.extend(produced)
+                if timestamp is not None:
+                    times.extend([timestamp] * (len(results) - len(times)))
+        self.emit_results(results, None if timestamps is None else times)
+
+
+class _KeyedReadOnly(_ReadOnly, KeyedBroadcastProcessFunction.OnTimerContext):
+    """Given to the keyed side and to timers; finds keys and timers in the operator's context."""
+
+    def __init__(self, operator: KeyedBroadcastProcessOperator, states: _BroadcastStates) -> None:
+        super().__init__(operator, states)
+        self._keyed = operator.keyed_context
+
+    def timestamp(self) -> int | None:
+        return self._keyed.timestamp()
+
+    def timer_service(self) -> TimerService:
+        return self._keyed.timer_service()
+
+    def get_current_key(self) -> Any:
+        return self._keyed.get_current_key()
+
+    def time_domain(self) -> TimeDomain:
+        return self._keyed.time_domain()
+
+
+class _KeyedWriting(_Writing, KeyedBroadcastProcessFunction.Context):
+    def __init__(self, operator: KeyedBroadcastProcessOperator, states: _BroadcastStates) -> None:
+        super().__init__(operator, states)
+        self._keyed_operator = operator
+
+    def apply_to_keyed_state(
+        self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]
+    ) -> None:
+        operator = self._keyed_operator
+        current = operator.current
+        state = operator.states.get_any(state_descriptor)
+        try:
+            for current.key in operator.states.keys(state_descriptor):
+                function(current.key, state)
+        finally:
+            operator.leave_key()
+
+
+class _NoKey:
+    """The current key while a record of the broadcast stream is in hand: there is none."""
+
+    def __hash__(self) -> int:
+        raise StateError(
+            "the broadcast side has no current key, so it cannot use keyed state; use "
+            "ctx.apply_to_keyed_state, or broadcast state"
+        )
+
+
+NO_KEY = _NoKey()
+
+
+class KeyedBroadcastProcessOperator(KeyedProcessOperator):
+    """Runs a `KeyedBroadcastProcessFunction`."""
+
+    def __init__(self, function: Any, key_batch: KeyBatch, descriptors: Descriptors) -> None:
+        super().__init__(function, key_batch)
+        self._descriptors = descriptors
+
+    def bind(self) -> None:
+        states = _BroadcastStates(self, self._descriptors)
+        reading = _KeyedReadOnly(self, states)
+        self._writing = _KeyedWriting(self, states)
+        element, on_timer = self.function.process_element, self.function.on_timer
+        self._element = lambda value, ctx: element(value, reading)
+        self._on_timer = lambda timestamp, ctx: on_timer(timestamp, reading)
+        self._broadcast = self.function.process_broadcast_element
+
+    def leave_key(self) -> None:
+        """No key is the current one."""
+        self.current.key = NO_KEY
+
+    def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
+        if number == 0:
+            self.process(values, timestamps)
+        else:
+            self._process_broadcast(values, timestamps)
+
+    def _process_broadcast(self, values: list[Any], timestamps: list[int] | None) -> None:
+        context = self._writing
+        results: list[Any] = []
+        times: list[int] = []
+        self.leave_key()
+        for index, value in enumerate(values):
+            context.time = timestamp = None if timestamps is None else timestamps[index]
+            produced: Iterable[Any] | None = self._broadcast(value, context)
+            if produced is not None:
+                results.extend(produced)
+                if timestamp is not None:
+                    times.extend([timestamp] * (len(results) - len(times)))
+        self.emit_results(results, None if timestamps is None else times)

@@ -1,0 +1,80 @@
+"""CoProcess functions: two inputs, with event times and side outputs, and with keys state and
+timers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.functions import Function
+from millrace.runtime.operators.keyed_process import KeyedProcessOperator
+from millrace.runtime.operators.process import ProcessOperator
+
+KeyBatch = Callable[[list[Any]], list[Any]]
+
+
+class CoProcessOperator(ProcessOperator):
+    """Runs a `CoProcessFunction` on connected streams without keys."""
+
+    def open(self) -> None:
+        super().open()
+        self._elements = (self.function.process_element1, self.function.process_element2)
+
+    def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
+        self._element = self._elements[number]
+        self.process(values, timestamps)
+
+
+class KeyedCoProcessOperator(KeyedProcessOperator):
+    """Runs a `KeyedCoProcessFunction`. ``key_batches`` extract the keys of each input's batches."""
+
+    def __init__(self, function: Any, key_batches: tuple[KeyBatch, KeyBatch]) -> None:
+        super().__init__(function, key_batches[0])
+        self._key_batches = key_batches
+
+    def bind(self) -> None:
+        self._elements = (self.function.process_element1, self.function.process_element2)
+        # a CoProcessFunction does as well: it has no timers
+        self._on_timer = getattr(self.function, "on_timer", None)
+
+    def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
+        self._keys_of = self._key_batches[number]
+        self._element = self._elements[number]
+        self.process(values, timestamps)
+
+
+class _Adapted(Function):
+    """A function with two inputs as a co-process function, so that it may use keyed state."""
+
+    def __init__(self, function: Any) -> None:
+        self.wrapped = function
+
+    def open(self, runtime_context: Any) -> None:
+        self.wrapped.open(runtime_context)
+
+    def close(self) -> None:
+        self.wrapped.close()
+
+
+class KeyedCoMap(_Adapted):
+    """A `CoMapFunction` on keyed streams."""
+
+    def process_element1(self, value: Any, ctx: Any) -> Any:
+        """A record of the first stream."""
+        return (self.wrapped.map1(value),)
+
+    def process_element2(self, value: Any, ctx: Any) -> Any:
+        """A record of the second stream."""
+        return (self.wrapped.map2(value),)
+
+
+class KeyedCoFlatMap(_Adapted):
+    """A `CoFlatMapFunction` on keyed streams."""
+
+    def process_element1(self, value: Any, ctx: Any) -> Any:
+        """A record of the first stream."""
+        return self.wrapped.flat_map1(value)
+
+    def process_element2(self, value: Any, ctx: Any) -> Any:
+        """A record of the second stream."""
+        return self.wrapped.flat_map2(value)

@@ -1,0 +1,208 @@
+"""Windows of event time with the plain trigger: whole panes of accumulators or of elements.
+
+A pane holds what one window has of every key of this subtask, so a window fires and is purged as a
+whole. Semantics: Flink docs, "Windows" (event-time trigger; a record is late when the watermark has
+passed the end of its window).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from millrace.common.output_tag import OutputTag
+from millrace.common.window import TimeWindow, TumblingEventTimeWindows, WindowAssigner
+from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.operator import OperatorContext
+from millrace.runtime.operators.window_operator import missing_event_time
+from millrace.runtime.output import Output
+from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
+from millrace.state.frozen import MISSING, freeze
+from millrace.state.nested_table import NestedTable
+
+Pane = tuple[int, int]
+"""Start and end of a pane, ms since the epoch."""
+KeyBatch = Callable[[list[Any]], list[Any]]
+
+
+class PaneWindowOperator(FunctionOperator):
+    """Assigns records to windows, keeps their panes, fires them with the watermark."""
+
+    def __init__(
+        self,
+        assigner: WindowAssigner[Any, TimeWindow],
+        logic: WindowLogic,
+        key_batch: KeyBatch,
+        late_tag: OutputTag[Any] | None = None,
+    ) -> None:
+        super().__init__(logic.window_function)
+        self._assigner = assigner
+        self._logic = logic
+        self._keys_of = key_batch
+        self._late_tag = late_tag
+
+    def setup(
+        self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
+    ) -> None:
+        super().setup(context, output, side)
+        kind = "panes" if self._logic.incremental else "timers"
+        self._table: NestedTable = context.state.table(f"{context.uid}/@panes", kind)
+
+    def open(self) -> None:
+        self._evaluation = WindowEvaluation(self, self._logic)
+        self._ends: list[tuple[int, Pane]] = []
+        self._epoch = 0
+        if self._logic.incremental:
+            self._add, self._create = self._logic.accumulation()
+        self._result = self._logic.result()
+        self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")
+
+    def close(self) -> None:
+        self._evaluation.close()
+
+    def restore(self) -> None:
+        self._ends = [(pane[1] - 1, pane) for pane in self._table.data]
+        heapify(self._ends)
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        super().begin_epoch(epoch, now)
+        self._sequence = 0
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if timestamps is None:
+            raise missing_event_time(self.context.name)
+        keys = self._keys_of(values)
+        if isinstance(self._assigner, TumblingEventTimeWindows):
+            size, offset = self._assigner.size, self._assigner.offset
+            late = self._add_batch(keys, values, panes_of(timestamps, size, offset))
+        else:
+            late = self._add_assigned(keys, values, timestamps)
+        if late:
+            self._emit_late(late, values, timestamps)
+
+    def _add_batch(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
+        """Add each record to its pane; gives the positions of those that are too late."""
+        add = self._add_incremental if self._logic.incremental else self._add_elements
+        return add(keys, values, panes)
+
+    def _add_assigned(self, keys: list[Any], values: list[Any], timestamps: list[int]) -> list[int]:
+        """Several windows per record: each (record, window) is added; late if all of them are."""
+        assign, context = self._assigner.assign_windows, self._evaluation.assigner_context
+        places: list[int] = []
+        panes: list[Pane] = []
+        for index, value in enumerate(values):
+            for window in assign(value, timestamps[index], context):
+                places.append(index)
+                panes.append((window.start, window.end))
+        late = self._add_batch([keys[i] for i in places], [values[i] for i in places], panes)
+        missed = {places[i] for i in late}
+        missed -= {places[i] for i in set(range(len(places))) - set(late)} if missed else set()
+        return sorted(missed)
+
+    def _last_moment(self, pane: Pane) -> int:
+        """When the last window with this pane fires, ms since the epoch."""
+        return pane[1] - 1
+
+    def _add_incremental(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
+        add, create = self._add, self._create
+        late: list[int] = []
+        last: Pane | None = None
+        entries: dict[Any, Any] = {}
+        undo: dict[Any, Any] = {}
+        in_time = True
+        for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
+            if pane is not last:
+                last = pane
+                in_time = self._last_moment(pane) > self.watermark
+                if in_time:
+                    entries, undo = self._open_pane(pane)
+            if not in_time:
+                late.append(index)
+            elif key in undo:
+                entries[key] = add(value, entries[key])
+            elif key in entries:
+                old = entries[key]
+                undo[key] = freeze(old)
+                entries[key] = add(value, old)
+            else:
+                undo[key] = MISSING
+                entries[key] = create(value)
+        return late
+
+    def _add_elements(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
+        """Elements are kept per key and epoch, so an epoch's delta holds only its own."""
+        late: list[int] = []
+        epoch = self._epoch
+        for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
+            if self._last_moment(pane) <= self.watermark:
+                late.append(index)
+                continue
+            entries, undo = self._open_pane(pane)
+            place = (key, epoch)
+            if place in entries:
+                entries[place].append(value)
+            else:
+                undo[place] = MISSING
+                entries[place] = [value]
+        return late
+
+    def _open_pane(self, pane: Pane) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        if pane not in self._table.data:
+            self._schedule(pane)
+        return self._table.pane(pane)
+
+    def _schedule(self, pane: Pane) -> None:
+        """A new pane: its windows will have to fire."""
+        heappush(self._ends, (pane[1] - 1, pane))
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.watermark = timestamp
+        while self._ends and self._ends[0][0] <= timestamp:
+            _, pane = heappop(self._ends)
+            entries = self._table.drop(pane)
+            if entries:
+                self._fire(TimeWindow(*pane), self._contents(entries))
+        super().process_watermark(timestamp)
+
+    def _fire(self, window: TimeWindow, contents: list[tuple[Any, Any]]) -> None:
+        """Emit what the window of each key gives."""
+        evaluation, incremental = self._evaluation, self._logic.incremental
+        if evaluation.plain:
+            results = [value for _, value in contents]
+        else:
+            results = []
+            for key, value in contents:
+                evaluation.evaluate(key, window, [value] if incremental else value, results)
+                evaluation.clear(key, window)
+        self.emit_results(results, [window.max_timestamp()] * len(results))
+
+    def _contents(self, entries: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        """Per key, what the window has: the aggregate's result, or the list of elements."""
+        if self._logic.incremental:
+            result = self._result
+            return [(key, result(accumulator)) for key, accumulator in entries.items()]
+        elements: dict[Any, list[Any]] = {}
+        # by epoch: a restored pane does not hold its entries in the order they came
+        for (key, _), values in sorted(entries.items(), key=_epoch_of):
+            elements.setdefault(key, []).extend(values)
+        return list(elements.items())
+
+    def _emit_late(self, late: list[int], values: list[Any], timestamps: list[int]) -> None:
+        if self._late_tag is None:
+            self._late_dropped.inc(len(late))
+            return
+        side = self.side_output(self._late_tag)
+        side.emit([values[i] for i in late], [timestamps[i] for i in late])
+
+
+def panes_of(timestamps: list[int], size: int, offset: int) -> list[Pane]:
+    """The pane of each event time; equal panes are one object."""
+    starts = [time - (time - offset) % size for time in timestamps]
+    panes = {start: (start, start + size) for start in set(starts)}
+    return [panes[start] for start in starts]
+
+
+def _epoch_of(entry: tuple[tuple[Any, int], Any]) -> int:
+    return entry[0][1]

@@ -1,0 +1,184 @@
+"""Sessions of event time with an incremental aggregate and the plain trigger.
+
+The sessions of a key are one small tuple, so a record costs a look-up and an addition. When a key's
+next session ends is looked up lazily: a session that was extended is found not to be due yet and
+put back. Semantics: Flink docs, "Windows" (sessions that overlap or touch are one; a record is late
+when the watermark has passed the end of its session and it joins no other).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import Any
+
+from millrace.common.output_tag import OutputTag
+from millrace.common.session_windows import (
+    DynamicEventTimeSessionWindows,
+    EventTimeSessionWindows,
+)
+from millrace.common.window import TimeWindow
+from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.operators.window_operator import missing_event_time
+from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
+from millrace.state.flat_table import FlatTable
+from millrace.state.frozen import MISSING, freeze
+
+Session = tuple[int, int, Any]
+"""Start, end (ms since the epoch), accumulator."""
+Sessions = tuple[Session, ...]
+
+
+class SessionWindowOperator(FunctionOperator):
+    """Keeps the open sessions of each key, fires them with the watermark."""
+
+    def __init__(
+        self,
+        assigner: EventTimeSessionWindows | DynamicEventTimeSessionWindows,
+        logic: WindowLogic,
+        key_batch: Callable[[list[Any]], list[Any]],
+        late_tag: OutputTag[Any] | None = None,
+    ) -> None:
+        super().__init__(logic.window_function)
+        self._assigner = assigner
+        self._logic = logic
+        self._keys_of = key_batch
+        self._late_tag = late_tag
+
+    def open(self) -> None:
+        state, uid = self.context.state, self.context.uid
+        self._table: FlatTable = state.table(f"{uid}/@sessions", "flat")
+        self._evaluation = WindowEvaluation(self, self._logic)
+        self._add, self._create = self._logic.accumulation()
+        self._merge, self._result = self._logic.merging(), self._logic.result()
+        self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")
+        self._forget()
+
+    def _forget(self) -> None:
+        self._next: dict[Any, int] = {}
+        """Per key, when to look for sessions that have ended."""
+        self._heap: list[tuple[int, int, Any]] = []
+        self._ties = count()
+
+    def close(self) -> None:
+        self._evaluation.close()
+
+    def restore(self) -> None:
+        self._forget()
+        for key, sessions in self._table.data.items():
+            at = min(end for _, end, _ in sessions) - 1
+            self._next[key] = at
+            self._heap.append((at, next(self._ties), key))
+        heapify(self._heap)
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if timestamps is None:
+            raise missing_event_time(self.context.name)
+        data, undo, add = self._table.data, self._table.undo, self._add
+        late: list[int] = []
+        ends = self._ends(values, timestamps)
+        keys = self._keys_of(values)
+        for index, (key, value, start, end) in enumerate(
+            zip(keys, values, timestamps, ends, strict=True)
+        ):
+            sessions = data.get(key)
+            if sessions is not None:
+                if key not in undo:
+                    undo[key] = freeze(sessions)
+                if len(sessions) == 1:
+                    begun, ending, accumulator = sessions[0]
+                    if begun <= end and start <= ending:
+                        data[key] = (
+                            (
+                                begun if begun < start else start,
+                                ending if ending > end else end,
+                                add(value, accumulator),
+                            ),
+                        )
+                        continue
+            if not self._join(key, value, start, end, sessions or ()):
+                late.append(index)
+        if late:
+            self._emit_late(late, values, timestamps)
+
+    def _ends(self, values: list[Any], timestamps: list[int]) -> list[int]:
+        assigner = self._assigner
+        if isinstance(assigner, EventTimeSessionWindows):
+            gap = assigner.session_gap
+            return [time + gap for time in timestamps]
+        ends = []
+        for value, time in zip(values, timestamps, strict=True):
+            ends.append(time + assigner.gap_of(value))
+        return ends
+
+    def _join(self, key: Any, value: Any, start: int, end: int, sessions: Sessions) -> bool:
+        """Add a record to the sessions it belongs to, or open one; False if it is too late."""
+        joined = [s for s in sessions if s[0] <= end and start <= s[1]]
+        if not joined and end - 1 <= self.watermark:
+            return False
+        self._table.undo.setdefault(key, MISSING)
+        if not joined:
+            fresh = (start, end, self._create(value))
+        else:
+            _, _, accumulator = joined[0]
+            for _, _, other in joined[1:]:
+                accumulator = self._merge(accumulator, other)
+            begun = min(start, joined[0][0])
+            ending = max(end, *(s[1] for s in joined))
+            fresh = (begun, ending, self._add(value, accumulator))
+        rest = [s for s in sessions if s[0] > end or start > s[1]]
+        self._table.data[key] = tuple(sorted([*rest, fresh], key=_start))
+        self._look_at(key, fresh[1] - 1)
+        return True
+
+    def _look_at(self, key: Any, time: int) -> None:
+        known = self._next.get(key)
+        if known is None or time < known:
+            self._next[key] = time
+            heappush(self._heap, (time, next(self._ties), key))
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.watermark = timestamp
+        results: list[Any] = []
+        times: list[int] = []
+        heap = self._heap
+        while heap and heap[0][0] <= timestamp:
+            time, _, key = heappop(heap)
+            if self._next.get(key) == time:
+                del self._next[key]
+                self._fire_ended(key, time, results)
+                times.extend([time] * (len(results) - len(times)))
+        self.emit_results(results, times)
+        super().process_watermark(timestamp)
+
+    def _fire_ended(self, key: Any, time: int, results: list[Any]) -> None:
+        """Fire the sessions of a key that end at ``time``, keep the others."""
+        sessions: Sessions = self._table.data.get(key, ())
+        ended = [session for session in sessions if session[1] - 1 <= time]
+        if ended:
+            self._table.touch(key)
+            kept = tuple(session for session in sessions if session[1] - 1 > time)
+            if kept:
+                self._table.data[key] = kept
+            else:
+                del self._table.data[key]
+            for start, end, accumulator in ended:
+                window = TimeWindow(start, end)
+                self._evaluation.evaluate(key, window, [self._result(accumulator)], results)
+                self._evaluation.clear(key, window)
+            sessions = kept
+        if sessions:
+            self._look_at(key, min(session[1] for session in sessions) - 1)
+
+    def _emit_late(self, late: list[int], values: list[Any], timestamps: list[int]) -> None:
+        if self._late_tag is None:
+            self._late_dropped.inc(len(late))
+            return
+        side = self.side_output(self._late_tag)
+        side.emit([values[i] for i in late], [timestamps[i] for i in late])
+
+
+def _start(session: Session) -> int:
+    return session[0]

@@ -1,0 +1,235 @@
+"""Sliding windows of event time whose panes are shared.
+
+A record is added to one pane, whatever the number of windows it belongs to; a window is put
+together from its panes when it fires. With accumulators a firing costs about three merges per key,
+however many panes a window has: the panes before a boundary are kept merged from each pane up to
+the boundary, those behind it merged from the boundary on (the two-stack technique of sliding
+aggregation: Tangwongsan et al., "Low-Latency Sliding-Window Aggregation", DEBS 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from math import gcd
+from operator import itemgetter
+from typing import Any
+
+from millrace.common.output_tag import OutputTag
+from millrace.common.window import SlidingEventTimeWindows, TimeWindow
+from millrace.runtime.detached import are_immutable, detached
+from millrace.runtime.operators.pane_window import KeyBatch, Pane, PaneWindowOperator, panes_of
+from millrace.runtime.operators.window_operator import missing_event_time
+from millrace.runtime.window_logic import WindowLogic
+from millrace.state.frozen import MISSING
+
+Merged = dict[Any, Any]
+"""Per key, the accumulator of several panes."""
+
+
+class SlidingWindowOperator(PaneWindowOperator):
+    """One pane per slide (or per greatest common divisor of size and slide)."""
+
+    def __init__(
+        self,
+        assigner: SlidingEventTimeWindows,
+        logic: WindowLogic,
+        key_batch: KeyBatch,
+        late_tag: OutputTag[Any] | None = None,
+    ) -> None:
+        super().__init__(assigner, logic, key_batch, late_tag)
+        self._size, self._slide, self._offset = assigner.size, assigner.slide, assigner.offset
+        self._step = gcd(self._size, self._slide)
+
+    def open(self) -> None:
+        super().open()
+        self._due: list[int] = []
+        self._scheduled: set[int] = set()
+        if self._logic.incremental:
+            self._aggregates = SlidingAggregates(self._panes, self._step, self._logic.merging())
+
+    def _panes(self, start: int) -> Merged:
+        return self._table.data.get((start, start + self._step), {})
+
+    def restore(self) -> None:
+        self._due.clear()
+        self._scheduled.clear()
+        for pane in self._table.data:
+            self._schedule(pane)
+        if self._logic.incremental:
+            self._aggregates.forget()
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if timestamps is None:
+            raise missing_event_time(self.context.name)
+        panes = panes_of(timestamps, self._step, self._offset)
+        keys = self._keys_of(values)
+        late = self._add_batch(keys, values, panes)
+        if self._logic.incremental:
+            self._aggregates.repair(keys, panes)
+        if late:
+            self._emit_late(late, values, timestamps)
+
+    def _last_moment(self, pane: Pane) -> int:
+        return self._last_start(pane) + self._size - 1
+
+    def _last_start(self, pane: Pane) -> int:
+        """Start of the last window with this pane."""
+        return pane[0] - (pane[0] - self._offset) % self._slide
+
+    def _add_elements(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
+        """Elements are numbered, for a window wants them in the order they came."""
+        late: list[int] = []
+        epoch, sequence = self._epoch, self._sequence
+        for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
+            if self._last_moment(pane) <= self.watermark:
+                late.append(index)
+                continue
+            entries, undo = self._open_pane(pane)
+            place = (key, epoch)
+            if place in entries:
+                entries[place].append((sequence + index, value))
+            else:
+                undo[place] = MISSING
+                entries[place] = [(sequence + index, value)]
+        self._sequence = sequence + len(values)
+        return late
+
+    def _schedule(self, pane: Pane) -> None:
+        last = self._last_start(pane)
+        for start in range(last, pane[0] - self._size, -self._slide):
+            end = start + self._size
+            if end - 1 > self.watermark and end >= pane[1] and end not in self._scheduled:
+                self._scheduled.add(end)
+                heappush(self._due, end)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.watermark = timestamp
+        while self._due and self._due[0] - 1 <= timestamp:
+            end = heappop(self._due)
+            self._scheduled.discard(end)
+            self._fire_window(end - self._size, end)
+        # no pane is in a window that is over, so the parent finds nothing to fire
+        super().process_watermark(timestamp)
+
+    def _fire_window(self, start: int, end: int) -> None:
+        window = TimeWindow(start, end)
+        if self._logic.incremental:
+            merged = self._aggregates.window(start, end)
+            contents = self._results(merged)
+        else:
+            contents = self._elements(start, end)
+        if contents:
+            self._fire(window, contents)
+        for pane_start in range(start, min(start + self._slide, end), self._step):
+            self._table.drop((pane_start, pane_start + self._step))
+
+    def _results(self, merged: Merged) -> list[tuple[Any, Any]]:
+        result = self._result
+        if are_immutable(list(merged.values())):
+            return [(key, result(accumulator)) for key, accumulator in merged.items()]
+        # what is handed out may be changed in place, and the panes are still in use
+        return [(key, result(detached(accumulator))) for key, accumulator in merged.items()]
+
+    def _elements(self, start: int, end: int) -> list[tuple[Any, Any]]:
+        found: dict[Any, list[tuple[int, int, Any]]] = {}
+        for pane_start in range(start, end, self._step):
+            for (key, epoch), numbered in self._panes(pane_start).items():
+                found.setdefault(key, []).extend((epoch, n, value) for n, value in numbered)
+        order = itemgetter(0, 1)
+        return [
+            (key, [detached(value) for _, _, value in sorted(elements, key=order)])
+            for key, elements in found.items()
+        ]
+
+
+class SlidingAggregates:
+    """Merges the panes of one window after another, each of them a few times only.
+
+    All of it is derived from the panes: after a restore it is put together anew.
+    """
+
+    def __init__(
+        self, panes: Callable[[int], Merged], step: int, merge: Callable[[Any, Any], Any]
+    ) -> None:
+        self._panes = panes
+        self._step = step
+        self._merge = merge
+        self.forget()
+
+    def forget(self) -> None:
+        """The panes are others now."""
+        self._before: dict[int, Merged] = {}
+        """By start of a pane before the boundary: all from there to the boundary."""
+        self._behind: Merged = {}
+        """All from the boundary to `_end`."""
+        self._boundary = self._end = 0
+
+    def window(self, start: int, end: int) -> Merged:
+        """Per key, the accumulator of all panes from ``start`` to ``end``. To be read only."""
+        if start not in self._before or end < self._end:
+            self._move_boundary(start, end)
+        for pane in range(self._end, end, self._step):
+            self._behind = self._merged(self._behind, self._panes(pane))
+        self._end = end
+        before = self._before[start]
+        for old in [pane for pane in self._before if pane < start]:
+            del self._before[old]
+        return self._merged(before, self._behind) if self._behind else before
+
+    def _move_boundary(self, start: int, end: int) -> None:
+        self._before = {}
+        merged: Merged = {}
+        for pane in range(end - self._step, start - 1, -self._step):
+            merged = self._merged(self._panes(pane), merged)
+            self._before[pane] = merged
+        self._behind = {}
+        self._boundary = self._end = end
+
+    def repair(self, keys: list[Any], panes: list[Pane]) -> None:
+        """Records were added to panes that are merged already: merge those anew for their keys."""
+        if not self._before:
+            return
+        late = {(key, p[0]) for key, p in zip(keys, panes, strict=True) if p[0] < self._end}
+        lowest: dict[Any, int] = {}
+        for key, start in late:
+            if start >= self._boundary:
+                self._repair_behind(key)
+            else:
+                lowest[key] = max(start, lowest.get(key, start))
+        for key, start in lowest.items():
+            self._repair_before(key, start)
+
+    def _repair_before(self, key: Any, last: int) -> None:
+        for start in sorted((s for s in self._before if s <= last), reverse=True):
+            following = self._before.get(start + self._step, {})
+            parts = [part[key] for part in (self._panes(start), following) if key in part]
+            if parts:
+                self._before[start] = {**self._before[start], key: self._folded(parts)}
+
+    def _repair_behind(self, key: Any) -> None:
+        starts = range(self._boundary, self._end, self._step)
+        parts = [self._panes(start)[key] for start in starts if key in self._panes(start)]
+        if parts:
+            self._behind = {**self._behind, key: self._folded(parts)}
+
+    def _folded(self, parts: list[Any]) -> Any:
+        total = detached(parts[0])
+        for part in parts[1:]:
+            total = self._merge(total, detached(part))
+        return total
+
+    def _merged(self, first: Merged, second: Merged) -> Merged:
+        """Key by key; neither is changed, though a user's merge may change its arguments."""
+        if not first or not second:
+            return first or second
+        merge = self._merge
+        if not (are_immutable(list(first.values())) and are_immutable(list(second.values()))):
+            merge = self._merge_copies
+        merged = dict(first)
+        for key, accumulator in second.items():
+            merged[key] = merge(merged[key], accumulator) if key in merged else accumulator
+        return merged
+
+    def _merge_copies(self, first: Any, second: Any) -> Any:
+        return self._merge(detached(first), detached(second))

@@ -1,0 +1,320 @@
+"""Windows of every kind on a keyed stream: any assigner, trigger, evictor and lateness.
+
+Semantics: Flink docs, "Windows"; per key and window, exactly what Flink's ``WindowOperator`` does.
+Where neither trigger, evictor, lateness nor merging is asked for, `PaneWindowOperator` does the
+same for whole panes at once, and much faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.evictor import Evictor, TimestampedValue
+from millrace.common.output_tag import OutputTag
+from millrace.common.window import MergingWindowAssigner, Trigger, TriggerResult, WindowAssigner
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.merging_windows import MergingWindows
+from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.timers import TimerQueue
+from millrace.runtime.trigger_context import WindowTriggerContext
+from millrace.runtime.window_contents import (
+    AccumulatorContents,
+    Contents,
+    ElementContents,
+    EvictableContents,
+)
+from millrace.runtime.window_logic import WindowEvaluation, WindowLogic, window_of
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """How a stream is cut into windows, and when they emit."""
+
+    assigner: WindowAssigner[Any, Any]
+    trigger: Trigger[Any, Any]
+    evictor: Evictor[Any, Any] | None = None
+    allowed_lateness: int = 0
+    """Milliseconds after its end that a window of event time is kept."""
+    late_tag: OutputTag[Any] | None = None
+
+
+class WindowOperator(FunctionOperator):
+    """Record by record, window by window."""
+
+    def __init__(
+        self,
+        spec: WindowSpec,
+        logic: WindowLogic,
+        key_batch: Callable[[list[Any]], list[Any]],
+    ) -> None:
+        super().__init__(logic.window_function)
+        self._spec = spec
+        self._logic = logic
+        self._keys_of = key_batch
+
+    def open(self) -> None:
+        state, uid = self.context.state, self.context.uid
+        self._evaluation = WindowEvaluation(self, self._logic)
+        self._event = TimerQueue(state, f"{uid}/@event-timers")
+        self._processing = TimerQueue(state, f"{uid}/@processing-timers")
+        self._triggering = WindowTriggerContext(self, self._event, self._processing)
+        self._contents = self._make_contents()
+        self._merging = self._make_merging()
+        self._event_time = self._spec.assigner.is_event_time()
+        self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")
+        self._results: list[Any] = []
+        self._times: list[int] = []
+
+    def _make_contents(self) -> Contents:
+        state, uid = self.context.state, self.context.uid
+        if self._spec.evictor is not None:
+            return EvictableContents(state, uid)
+        if self._logic.incremental:
+            return AccumulatorContents(state, uid, self._logic)
+        return ElementContents(state, uid)
+
+    def _make_merging(self) -> MergingWindows | None:
+        assigner = self._spec.assigner
+        if not isinstance(assigner, MergingWindowAssigner):
+            return None
+        table = self.context.state.table(f"{self.context.uid}/@merging", "map")
+        return MergingWindows(assigner, table)
+
+    def close(self) -> None:
+        self._evaluation.close()
+
+    def restore(self) -> None:
+        self._event.refresh()
+        self._processing.refresh()
+
+    def next_wakeup(self) -> int | None:
+        return None if self.watermark == MAX_WATERMARK else self._processing.earliest()
+
+    # -- records -----------------------------------------------------------------------
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if timestamps is None and self._event_time:
+            raise missing_event_time(self.context.name)
+        assign = self._spec.assigner.assign_windows
+        current, context = self._evaluation.current, self._evaluation.assigner_context
+        take = self._take if self._merging is None else self._take_merging
+        late: list[int] = []
+        for index, (key, value) in enumerate(zip(self._keys_of(values), values, strict=True)):
+            current.key = key
+            time = None if timestamps is None else timestamps[index]
+            # an assigner of other than event time does not look at it
+            windows = assign(value, time, context)  # type: ignore[arg-type]
+            if not take(key, value, time, windows) and self._is_late(time):
+                late.append(index)
+        self._emit()
+        if late:
+            self._emit_late(late, values, timestamps)
+
+    def _take(self, key: Any, value: Any, time: int | None, windows: Any) -> bool:
+        """Add a record to its windows; False if there is none it can be added to."""
+        taken = False
+        for window in windows:
+            if self._is_window_late(window):
+                continue
+            taken = True
+            self._contents.add(key, window, value, time)
+            self._on_element(key, value, time, window, window)
+        return taken
+
+    def _take_merging(self, key: Any, value: Any, time: int | None, windows: Any) -> bool:
+        merging = self._merging
+        assert merging is not None
+        taken = False
+        for assigned in windows:
+            window = merging.add(key, assigned, lambda *merged: self._on_merge(key, *merged))
+            if self._is_window_late(window):
+                merging.retire(key, window)
+                continue
+            taken = True
+            state_window = merging.state_window(key, window)
+            self._contents.add(key, state_window, value, time)
+            self._on_element(key, value, time, window, state_window)
+        return taken
+
+    def _on_element(
+        self, key: Any, value: Any, time: int | None, window: Any, state_window: Any
+    ) -> None:
+        self._triggering.enter(key, window)
+        # as Flink, where a record without an event time has the least one
+        at = -(2**63) if time is None else time
+        result = self._spec.trigger.on_element(value, at, window, self._triggering)
+        self._act(result, key, window, state_window)
+        cleanup = self._cleanup_time(window)
+        if cleanup < MAX_WATERMARK:
+            self._triggering.enter(key, window)
+            self._register(cleanup)
+
+    def _on_merge(
+        self, key: Any, result: Any, merged: list[Any], state_window: Any, others: list[Any]
+    ) -> None:
+        if self._is_window_late(result):
+            raise JobExecutionError(
+                f"operator '{self.context.name}' merged windows into {result!r}, which ends before "
+                f"the watermark ({self.watermark}); a merged window must not end before its parts"
+            )
+        trigger, triggering = self._spec.trigger, self._triggering
+        triggering.enter(key, result, merged)
+        trigger.on_merge(result, triggering)
+        for window in merged:
+            triggering.enter(key, window)
+            trigger.clear(window, triggering)
+            self._delete(self._cleanup_time(window))
+        self._contents.merge(key, state_window, others)
+
+    # -- time --------------------------------------------------------------------------
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.watermark = timestamp
+        self._event.fire(timestamp, self._on_event_time)
+        self._emit()
+        super().process_watermark(timestamp)
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        super().begin_epoch(epoch, now)
+        self._processing.fire(now, self._on_processing_time)
+        self._emit()
+
+    def _on_event_time(self, time: int, key: Any, namespace: Any) -> None:
+        on_time = self._spec.trigger.on_event_time
+        self._on_timer(time, key, window_of(namespace), on_time, self._event_time)
+
+    def _on_processing_time(self, time: int, key: Any, namespace: Any) -> None:
+        on_time = self._spec.trigger.on_processing_time
+        self._on_timer(time, key, window_of(namespace), on_time, not self._event_time)
+
+    def _on_timer(
+        self,
+        time: int,
+        key: Any,
+        window: Any,
+        on_time: Callable[[int, Any, Any], TriggerResult],
+        own_domain: bool,
+    ) -> None:
+        state_window = window
+        if self._merging is not None:
+            state_window = self._merging.state_window(key, window)
+            if state_window is None:  # it has become part of another
+                return
+        self._evaluation.current.key = key
+        self._triggering.enter(key, window)
+        self._act(on_time(time, window, self._triggering), key, window, state_window)
+        if own_domain and time == self._cleanup_time(window):
+            self._clear_all(key, window, state_window)
+
+    def _act(self, result: TriggerResult, key: Any, window: Any, state_window: Any) -> None:
+        if result is TriggerResult.CONTINUE:
+            return
+        if result.is_fire():
+            self._fire(key, window, state_window)
+        if result.is_purge():
+            self._contents.clear(key, state_window)
+
+    def _clear_all(self, key: Any, window: Any, state_window: Any) -> None:
+        self._contents.clear(key, state_window)
+        self._triggering.enter(key, window)
+        self._spec.trigger.clear(window, self._triggering)
+        self._evaluation.clear(key, window)
+        if self._merging is not None:
+            self._merging.retire(key, window)
+
+    # -- results -----------------------------------------------------------------------
+
+    def _fire(self, key: Any, window: Any, state_window: Any) -> None:
+        contents = self._contents
+        if isinstance(contents, EvictableContents):
+            self._fire_evicting(contents, key, window, state_window)
+            return
+        found = contents.get(key, state_window)
+        if found is not None:
+            self._evaluate(key, window, found)
+
+    def _fire_evicting(
+        self, contents: EvictableContents, key: Any, window: Any, state_window: Any
+    ) -> None:
+        evictor, context = self._spec.evictor, self._triggering
+        assert evictor is not None
+        found = contents.elements(key, state_window)
+        if found is None:
+            return
+        kept = list(evictor.evict_before(list(found), len(found), window, context))
+        self._evaluate(key, window, self._aggregated([element.value for element in kept]))
+        kept = list(evictor.evict_after(kept, len(kept), window, context))
+        if len(kept) < len(found):
+            contents.replace(key, state_window, [TimestampedValue(*element) for element in kept])
+
+    def _aggregated(self, values: list[Any]) -> list[Any]:
+        """What the window function gets: an aggregate cannot be kept where elements may go."""
+        if not self._logic.incremental:
+            return values
+        if not values:
+            return []
+        add, create = self._logic.accumulation()
+        accumulator = create(values[0])
+        for value in values[1:]:
+            accumulator = add(value, accumulator)
+        return [self._logic.result()(accumulator)]
+
+    def _evaluate(self, key: Any, window: Any, elements: list[Any]) -> None:
+        results = self._results
+        self._evaluation.evaluate(key, window, elements, results)
+        self._times.extend([window.max_timestamp()] * (len(results) - len(self._times)))
+
+    def _emit(self) -> None:
+        if self._results:
+            results, times = self._results, self._times
+            self._results, self._times = [], []
+            self.emit_results(results, times)
+
+    # -- late --------------------------------------------------------------------------
+
+    def _cleanup_time(self, window: Any) -> int:
+        """When the window is deleted, ms since the epoch."""
+        end: int = window.max_timestamp()
+        if self._event_time:
+            end = min(end + self._spec.allowed_lateness, MAX_WATERMARK)
+        return end
+
+    def _is_window_late(self, window: Any) -> bool:
+        return self._event_time and self._cleanup_time(window) <= self.watermark
+
+    def _is_late(self, time: int | None) -> bool:
+        if not self._event_time or time is None:
+            return False
+        return time + self._spec.allowed_lateness <= self.watermark
+
+    def _register(self, time: int) -> None:
+        if self._event_time:
+            self._triggering.register_event_time_timer(time)
+        else:
+            self._triggering.register_processing_time_timer(time)
+
+    def _delete(self, time: int) -> None:
+        if self._event_time:
+            self._triggering.delete_event_time_timer(time)
+        else:
+            self._triggering.delete_processing_time_timer(time)
+
+    def _emit_late(self, late: list[int], values: list[Any], timestamps: list[int] | None) -> None:
+        assert timestamps is not None
+        if self._spec.late_tag is None:
+            self._late_dropped.inc(len(late))
+            return
+        side = self.side_output(self._spec.late_tag)
+        side.emit([values[i] for i in late], [timestamps[i] for i in late])
+
+
+def missing_event_time(name: str) -> JobExecutionError:
+    """What to say when records of an event-time window have no event times."""
+    return JobExecutionError(
+        f"operator '{name}' is an event-time window but its records carry no event time; call "
+        "assign_timestamps_and_watermarks with a timestamp assigner before it"
+    )

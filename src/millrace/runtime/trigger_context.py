@@ -1,0 +1,90 @@
+"""What triggers get: clocks, timers and state of the current key and window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.common.evictor import Evictor
+from millrace.common.metrics import MetricGroup
+from millrace.common.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+)
+from millrace.common.trigger import Trigger
+from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.operator import Operator
+from millrace.runtime.timers import TimerQueue
+from millrace.runtime.window_logic import namespace_of
+
+
+class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
+    """One per operator; `enter` makes a key and window the current ones."""
+
+    def __init__(self, operator: Operator, event: TimerQueue, processing: TimerQueue) -> None:
+        context = operator.context
+        self._operator = operator
+        self._event = event
+        self._processing = processing
+        self._windowed = CurrentKey()
+        self._states = KeyedStates(
+            context.state, f"{context.uid}/@trigger", self._windowed, "window-"
+        )
+        self._bound: dict[str, Any] = {}
+        self._key: Any = None
+        self._namespace: Any = None
+        self._merged: list[Any] = []
+
+    def enter(self, key: Any, window: Any, merged: list[Any] | None = None) -> None:
+        """Make key and window the current ones; ``merged`` are those that became ``window``."""
+        self._key = key
+        self._namespace = namespace_of(window)
+        self._windowed.key = (self._namespace, key)
+        if merged is not None:
+            self._merged = merged
+
+    def get_current_processing_time(self) -> int:
+        return self._operator.context.clock()
+
+    def get_current_watermark(self) -> int:
+        return self._operator.watermark
+
+    def get_metric_group(self) -> MetricGroup:
+        return RegisteredGroup(self._operator.context.metrics)
+
+    def register_processing_time_timer(self, time: int) -> None:
+        self._processing.register(time, self._key, self._namespace)
+
+    def register_event_time_timer(self, time: int) -> None:
+        self._event.register(time, self._key, self._namespace)
+
+    def delete_processing_time_timer(self, time: int) -> None:
+        self._processing.delete(time, self._key, self._namespace)
+
+    def delete_event_time_timer(self, time: int) -> None:
+        self._event.delete(time, self._key, self._namespace)
+
+    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
+        state = self._bound.get(state_descriptor.name)
+        if state is None:
+            state = self._bound[state_descriptor.name] = self._states.get_any(state_descriptor)
+        return state
+
+    def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+        state = self.get_partitioned_state(state_descriptor)
+        if not isinstance(
+            state_descriptor,
+            (ReducingStateDescriptor, AggregatingStateDescriptor, ListStateDescriptor),
+        ):
+            raise StateError(
+                f"a trigger cannot merge {state_descriptor!r}: only list, reducing and aggregating "
+                "state can be merged"
+            )
+        target = self._windowed.key
+        for window in self._merged:
+            self._windowed.key = (namespace_of(window), self._key)
+            state.move_to(target)
+        self._windowed.key = target

@@ -1,0 +1,115 @@
+"""What windows hold per key: accumulators, elements, or elements with their event times.
+
+Entries are kept under (namespace of the window, key).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.evictor import TimestampedValue
+from millrace.runtime.detached import detached
+from millrace.runtime.window_logic import WindowLogic, namespace_of
+from millrace.state.flat_table import FlatTable
+from millrace.state.frozen import MISSING, freeze
+from millrace.state.list_table import ListTable
+from millrace.state.store import SubtaskState
+
+
+class AccumulatorContents:
+    """One accumulator per key and window."""
+
+    def __init__(self, state: SubtaskState, uid: str, logic: WindowLogic) -> None:
+        self._table: FlatTable = state.table(f"{uid}/@accumulators", "window-flat")
+        self._add, self._create = logic.accumulation()
+        self._merge = logic.merging()
+        self._result = logic.result()
+
+    def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
+        """Add a record to a window."""
+        place = (namespace_of(window), key)
+        data, undo = self._table.data, self._table.undo
+        if place in data:
+            old = data[place]
+            if place not in undo:
+                undo[place] = freeze(old)
+            data[place] = self._add(value, old)
+        else:
+            undo.setdefault(place, MISSING)
+            data[place] = self._create(value)
+
+    def get(self, key: Any, window: Any) -> list[Any] | None:
+        """What the window's function gets, or None if the window is empty."""
+        place = (namespace_of(window), key)
+        if place not in self._table.data:
+            return None
+        return [detached(self._result(self._table.get(place)))]
+
+    def clear(self, key: Any, window: Any) -> None:
+        """Delete what the window holds."""
+        self._table.remove((namespace_of(window), key))
+
+    def merge(self, key: Any, into: Any, others: list[Any]) -> None:
+        """Move what ``others`` hold to ``into``."""
+        target = (namespace_of(into), key)
+        for other in others:
+            place = (namespace_of(other), key)
+            if place not in self._table.data:
+                continue
+            accumulator = self._table.get(place)
+            self._table.remove(place)
+            if target in self._table.data:
+                accumulator = self._merge(self._table.get(target), accumulator)
+            self._table.put(target, accumulator)
+
+
+class ElementContents:
+    """The elements of each key and window, in the order they came."""
+
+    def __init__(self, state: SubtaskState, uid: str) -> None:
+        self._table: ListTable = state.table(f"{uid}/@elements", "window-list")
+
+    def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
+        """Add a record to a window."""
+        self._table.append((namespace_of(window), key), value)
+
+    def get(self, key: Any, window: Any) -> list[Any] | None:
+        """What the window's function gets, or None if the window is empty."""
+        found = self._table.data.get((namespace_of(window), key))
+        return None if found is None else [detached(value) for value in found]
+
+    def clear(self, key: Any, window: Any) -> None:
+        """Delete what the window holds."""
+        self._table.remove((namespace_of(window), key))
+
+    def merge(self, key: Any, into: Any, others: list[Any]) -> None:
+        """Move what ``others`` hold to ``into``."""
+        target = (namespace_of(into), key)
+        for other in others:
+            place = (namespace_of(other), key)
+            for value in self._table.data.get(place, ()):
+                self._table.append(target, value)
+            self._table.remove(place)
+
+
+class EvictableContents(ElementContents):
+    """The elements with their event times, for an evictor to choose from."""
+
+    def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
+        self._table.append((namespace_of(window), key), (value, timestamp))
+
+    def elements(self, key: Any, window: Any) -> list[TimestampedValue] | None:
+        """The elements, or None if the window is empty."""
+        found = self.get(key, window)
+        return None if found is None else [TimestampedValue(*pair) for pair in found]
+
+    def replace(self, key: Any, window: Any, elements: list[TimestampedValue]) -> None:
+        """Keep only these."""
+        place = (namespace_of(window), key)
+        if elements:
+            self._table.put(place, [tuple(element) for element in elements])
+        else:
+            self._table.remove(place)
+
+
+Contents = AccumulatorContents | ElementContents

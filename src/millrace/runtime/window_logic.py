@@ -1,0 +1,202 @@
+"""What a window computes, and how its function is called."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.functions import (
+    AggregateFunction,
+    Function,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+from millrace.common.operator_state import CheckpointedFunction
+from millrace.common.runtime_context import RuntimeContext
+from millrace.common.window import TimeWindow, Window, WindowAssigner
+from millrace.runtime.function_operator import as_callable
+from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.runtime.operator import Operator
+from millrace.runtime.operator_state import InitializationContext
+from millrace.runtime.runtime_context import StreamRuntimeContext
+
+Namespace = Any
+"""What stands for a window in tables: plain data for windows of time, else the window."""
+
+
+@dataclass(frozen=True)
+class WindowLogic:
+    """What is computed per window: an incremental aggregate, a function over it or over the
+    elements, or both."""
+
+    aggregate: AggregateFunction[Any, Any, Any] | None = None
+    reduce: Any = None
+    window_function: Any = None
+
+    @property
+    def incremental(self) -> bool:
+        """Whether panes hold accumulators rather than elements."""
+        return self.aggregate is not None or self.reduce is not None
+
+    def functions(self) -> list[Any]:
+        """The user's functions, to open and close."""
+        return [f for f in (self.aggregate, self.reduce, self.window_function) if f is not None]
+
+    def accumulation(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """(value, accumulator) -> accumulator, and first value -> accumulator."""
+        aggregate = self.aggregate
+        if aggregate is not None:
+            add, create = aggregate.add, aggregate.create_accumulator
+            return add, lambda value: add(value, create())
+        reduce = as_callable(self.reduce, "reduce")
+        return (lambda value, so_far: reduce(so_far, value)), lambda value: value
+
+    def merging(self) -> Callable[[Any, Any], Any]:
+        """(accumulator, accumulator) -> accumulator."""
+        if self.aggregate is not None:
+            return self.aggregate.merge
+        return as_callable(self.reduce, "reduce")
+
+    def merges(self) -> bool:
+        """Whether accumulators can be merged. Only sessions must be, so many an aggregate has a
+        ``merge`` that does nothing: one that does not look at both accumulators is no merge."""
+        if self.aggregate is None:
+            return self.reduce is not None
+        code = getattr(type(self.aggregate).merge, "__code__", None)
+        if code is None:
+            return True
+        arguments = set(code.co_varnames[: code.co_argcount][-2:])
+        used = {name for i in dis.get_instructions(code) for name in _names(i.argval)}
+        return arguments <= used
+
+    def result(self) -> Callable[[Any], Any]:
+        """accumulator -> result."""
+        return self.aggregate.get_result if self.aggregate is not None else _same
+
+
+def _names(argument: Any) -> tuple[Any, ...]:
+    return argument if isinstance(argument, tuple) else (argument,)
+
+
+def _same(accumulator: Any) -> Any:
+    return accumulator
+
+
+def namespace_of(window: Window) -> Namespace:
+    """What stands for a window in tables."""
+    return (window.start, window.end) if type(window) is TimeWindow else window
+
+
+def window_of(namespace: Namespace) -> Any:
+    """The window that a namespace stands for."""
+    return TimeWindow(*namespace) if type(namespace) is tuple else namespace
+
+
+class ProcessContext(ProcessWindowFunction.Context):
+    """The context of a process window function; also holds the current key and window."""
+
+    def __init__(self, operator: Operator, current: CurrentKey) -> None:
+        state, uid = operator.context.state, operator.context.uid
+        self._operator = operator
+        self.current = current
+        self.windowed = CurrentKey()
+        self._window_state = KeyedStates(state, f"{uid}/@window", self.windowed, "window-")
+        self._global_state = KeyedStates(state, f"{uid}/@global", current)
+        self._window: Any = None
+
+    def enter(self, key: Any, window: Any) -> None:
+        """Make ``key`` and ``window`` the current ones."""
+        self.current.key = key
+        self.windowed.key = (namespace_of(window), key)
+        self._window = window
+
+    def window(self) -> Any:
+        return self._window
+
+    def current_processing_time(self) -> int:
+        return self._operator.context.clock()
+
+    def current_watermark(self) -> int:
+        return self._operator.watermark
+
+    def window_state(self) -> KeyedStates:
+        return self._window_state
+
+    def global_state(self) -> KeyedStates:
+        return self._global_state
+
+
+class AssignerContext(WindowAssigner.WindowAssignerContext):
+    """What a window assigner may ask."""
+
+    def __init__(self, operator: Operator, runtime_context: RuntimeContext) -> None:
+        self._operator = operator
+        self._runtime_context = runtime_context
+
+    def get_current_processing_time(self) -> int:
+        return self._operator.context.clock()
+
+    def get_runtime_context(self) -> RuntimeContext:
+        return self._runtime_context
+
+
+class WindowEvaluation:
+    """Calls the window function of one operator, and knows its contexts."""
+
+    def __init__(self, operator: Operator, logic: WindowLogic) -> None:
+        context = operator.context
+        self._logic = logic
+        self.current = CurrentKey()
+        states = KeyedStates(context.state, context.uid, self.current)
+        self.runtime_context = StreamRuntimeContext(context, states)
+        if isinstance(logic.window_function, CheckpointedFunction):
+            logic.window_function.initialize_state(InitializationContext(context, states))
+        for function in logic.functions():
+            if isinstance(function, Function):
+                function.open(self.runtime_context)
+        self.context = ProcessContext(operator, self.current)
+        self.assigner_context = AssignerContext(operator, self.runtime_context)
+        self.clears = isinstance(logic.window_function, ProcessWindowFunction)
+        self._call = self._calling()
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        for function in self._logic.functions():
+            if isinstance(function, Function):
+                with suppress(Exception):
+                    function.close()
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is no function: the aggregate's results are what is emitted."""
+        return self._logic.window_function is None
+
+    def evaluate(self, key: Any, window: Any, elements: list[Any], results: list[Any]) -> None:
+        """Add to ``results`` what the window of a key emits; ``elements`` holds its elements, or
+        the aggregate's one result."""
+        if self._call is None:
+            results.extend(elements)
+            return
+        self.context.enter(key, window)
+        produced = self._call(key, window, elements)
+        if produced is not None:
+            results.extend(produced)
+
+    def clear(self, key: Any, window: Any) -> None:
+        """The window is gone: let the function delete its state."""
+        if self.clears:
+            self.context.enter(key, window)
+            self._logic.window_function.clear(self.context)
+
+    def _calling(self) -> Callable[[Any, Any, list[Any]], Any] | None:
+        function = self._logic.window_function
+        if function is None:
+            return None
+        if isinstance(function, WindowFunction):
+            apply: Callable[[Any, Any, list[Any]], Any] = function.apply
+            return apply
+        process, context = as_callable(function, "process"), self.context
+        return lambda key, window, elements: process(key, context, elements)
