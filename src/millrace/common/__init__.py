@@ -1,10 +1,20 @@
 """The vocabulary: types, rows, time, state, functions, configuration and errors.
 
-Imports nothing else of millrace, so every room may import it. Names are those of PyFlink.
-"""
+Imports nothing else of millrace, so every room may import it. Names are those of PyFlink."""
 
 from __future__ import annotations
 
+from millrace.common.accumulators import (
+    Accumulator,
+    AverageAccumulator,
+    DoubleCounter,
+    Histogram,
+    IntCounter,
+    ListAccumulator,
+    LongCounter,
+    MaximumAccumulator,
+    MinimumAccumulator,
+)
 from millrace.common.checkpoint_config import (
     CheckpointConfig,
     CheckpointingMode,
@@ -14,7 +24,9 @@ from millrace.common.config_options import (
     ConfigOption,
     ConfigOptions,
 )
-from millrace.common.configuration import Configuration
+from millrace.common.configuration import (
+    Configuration,
+)
 from millrace.common.errors import (
     CheckpointCorruptError,
     CheckpointError,
@@ -30,8 +42,12 @@ from millrace.common.errors import (
     StateError,
     UserFunctionError,
 )
-from millrace.common.execution_config import ExecutionConfig
-from millrace.common.execution_mode import RuntimeExecutionMode
+from millrace.common.execution_config import (
+    ExecutionConfig,
+)
+from millrace.common.execution_mode import (
+    RuntimeExecutionMode,
+)
 from millrace.common.functions import (
     AggregateFunction,
     FilterFunction,
@@ -52,14 +68,18 @@ from millrace.common.job import (
     JobID,
     JobStatus,
 )
-from millrace.common.memory_size import MemorySize
+from millrace.common.memory_size import (
+    MemorySize,
+)
 from millrace.common.metrics import (
     Counter,
     Distribution,
     Meter,
     MetricGroup,
 )
-from millrace.common.output_tag import OutputTag
+from millrace.common.output_tag import (
+    OutputTag,
+)
 from millrace.common.restart_strategy import (
     ExponentialDelayRestartStrategy,
     FailureRateRestartStrategy,
@@ -82,7 +102,9 @@ from millrace.common.serialization import (
     SerializationSchema,
     SimpleStringSchema,
 )
-from millrace.common.serializer import TypeSerializer
+from millrace.common.serializer import (
+    TypeSerializer,
+)
 from millrace.common.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -104,8 +126,15 @@ from millrace.common.time import (
     Instant,
     Time,
 )
-from millrace.common.time_domain import TimeDomain
-from millrace.common.timer_service import TimerService
+from millrace.common.time_domain import (
+    TimeDomain,
+)
+from millrace.common.timer_service import (
+    TimerService,
+)
+from millrace.common.triggers import (
+    EventTimeTrigger,
+)
 from millrace.common.typeinfo import (
     ArrayTypeInfo,
     BasicTypeInfo,
@@ -135,7 +164,6 @@ from millrace.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from millrace.common.window import (
-    EventTimeTrigger,
     SlidingEventTimeWindows,
     TimeWindow,
     Trigger,
@@ -146,11 +174,13 @@ from millrace.common.window import (
 )
 
 __all__ = [
+    "Accumulator",
     "AggregateFunction",
     "AggregatingState",
     "AggregatingStateDescriptor",
     "AppendingState",
     "ArrayTypeInfo",
+    "AverageAccumulator",
     "BasicTypeInfo",
     "BigDecTypeInfo",
     "BoundedOutOfOrdernessGenerator",
@@ -169,6 +199,7 @@ __all__ = [
     "DateTypeInfo",
     "DeserializationSchema",
     "Distribution",
+    "DoubleCounter",
     "Duration",
     "Encoder",
     "EventTimeTrigger",
@@ -181,8 +212,10 @@ __all__ = [
     "FixedDelayRestartStrategy",
     "FlatMapFunction",
     "Function",
+    "Histogram",
     "Instant",
     "InstantTypeInfo",
+    "IntCounter",
     "JobCancelledError",
     "JobDefinitionError",
     "JobExecutionError",
@@ -195,18 +228,22 @@ __all__ = [
     "KeyedStateStore",
     "LeaseError",
     "LeaseLostError",
+    "ListAccumulator",
     "ListState",
     "ListStateDescriptor",
     "ListTypeInfo",
+    "LongCounter",
     "MapFunction",
     "MapState",
     "MapStateDescriptor",
     "MapTypeInfo",
+    "MaximumAccumulator",
     "MemorySize",
     "MergingState",
     "Meter",
     "MetricGroup",
     "MillraceError",
+    "MinimumAccumulator",
     "MonotonousGenerator",
     "NoRestartStrategy",
     "OutputTag",

@@ -6,6 +6,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from millrace.common.accumulators import (
+        Accumulator,
+        DoubleCounter,
+        Histogram,
+        IntCounter,
+        LongCounter,
+    )
     from millrace.common.metrics import MetricGroup
     from millrace.common.state import (
         AggregatingState,
@@ -83,6 +90,34 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
         """Where this subtask reports metrics."""
+
+    @abstractmethod
+    def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        """Register an accumulator; its sum over all subtasks is in the job's result.
+
+        Raises:
+            JobExecutionError: this subtask has one of that name already.
+        """
+
+    @abstractmethod
+    def get_accumulator(self, name: str) -> Accumulator[Any, Any] | None:
+        """The accumulator registered under a name, or None."""
+
+    @abstractmethod
+    def get_int_counter(self, name: str) -> IntCounter:
+        """The counter of that name, made if there is none."""
+
+    @abstractmethod
+    def get_long_counter(self, name: str) -> LongCounter:
+        """The counter of that name, made if there is none."""
+
+    @abstractmethod
+    def get_double_counter(self, name: str) -> DoubleCounter:
+        """The counter of that name, made if there is none."""
+
+    @abstractmethod
+    def get_histogram(self, name: str) -> Histogram:
+        """The histogram of that name, made if there is none."""
 
     def get_task_name_with_subtasks(self) -> str:
         """For example ``"Count (3/4)#0"``: subtask (from 1), parallelism, attempt."""

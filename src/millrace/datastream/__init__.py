@@ -29,6 +29,9 @@ from millrace.common.window import (
 from millrace.datastream.all_windowed_stream import (
     AllWindowedStream,
 )
+from millrace.datastream.async_data_stream import (
+    AsyncDataStream,
+)
 from millrace.datastream.connected_streams import (
     BroadcastConnectedStream,
     BroadcastStream,
@@ -42,6 +45,9 @@ from millrace.datastream.data_stream_sink import (
 )
 from millrace.datastream.functions import (
     AggregateFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoMapFunction,
@@ -83,6 +89,10 @@ from millrace.datastream.windowed_stream import (
 __all__ = [
     "AggregateFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastStream",

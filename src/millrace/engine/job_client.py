@@ -88,16 +88,17 @@ class JobClient:
         return self._done.result(timeout)
 
     def get_accumulators(self) -> dict[str, Any]:
-        """The functions' counters, summed over the subtasks."""
+        """The results of accumulators so far, and the functions' metrics over all subtasks."""
         return accumulators(self._manager.progress)
 
 
 def accumulators(progress: Progress) -> dict[str, Any]:
-    """All numeric metrics of a job, summed over subtasks."""
+    """The accumulators' results, and all numeric metrics summed over subtasks."""
     totals: dict[str, Any] = {}
     for by_subtask in progress.metrics.values():
         for values in by_subtask.values():
             for name, value in values.items():
                 if isinstance(value, (int, float)):
                     totals[name] = totals.get(name, 0) + value
-    return totals
+    results = {name: a.get_local_value() for name, a in progress.accumulators.items()}
+    return {**totals, **results}

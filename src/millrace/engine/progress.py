@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.common.accumulators import Accumulator
+from millrace.common.errors import JobExecutionError
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 
@@ -34,6 +36,8 @@ class Progress:
     """How subtasks found their state: current, replayed, restored, new."""
     metrics: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
     """The functions' own metrics: per operator uid and subtask."""
+    accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
+    """By name, over all operators and subtasks."""
 
     def observe(self, acks: list[Ack], source_stages: set[int], epoch_ms: float) -> None:
         """An epoch has been accepted."""
@@ -48,6 +52,20 @@ class Progress:
         for ack in acks:
             self.cached[ack.cached] = self.cached.get(ack.cached, 0) + 1
             self._observe_metrics(ack)
+            self._observe_accumulators(ack)
+
+    def _observe_accumulators(self, ack: Ack) -> None:
+        for name, accumulator in ack.accumulators.items():
+            known = self.accumulators.get(name)
+            if known is None:
+                self.accumulators[name] = accumulator.clone()
+            elif type(known) is type(accumulator):
+                known.merge(accumulator)
+            else:
+                raise JobExecutionError(
+                    f"accumulator '{name}' is a {type(known).__name__} in one operator and a "
+                    f"{type(accumulator).__name__} in another; give each its own name"
+                )
 
     def _observe_metrics(self, ack: Ack) -> None:
         for uid, values in ack.metrics.items():

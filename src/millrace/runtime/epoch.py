@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from millrace.common.accumulators import Accumulator
 from millrace.state.layer import Layer
 
 
@@ -112,6 +113,8 @@ class Ack:
     """Per operator uid: gauges and distributions by name."""
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     """Per operator uid: what its counters counted in this epoch."""
+    accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
+    """By name, what this epoch added."""
     seconds: float = 0.0
     worker: str = ""
     """host:pid, to see where a subtask lives."""

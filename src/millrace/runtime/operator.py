@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.common.accumulators import Accumulator
 from millrace.common.output_tag import OutputTag
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import Ack
@@ -30,6 +31,7 @@ class OperatorContext:
     attempt_number: int = 0
     run_id: str = ""
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
 
 
 class Operator:

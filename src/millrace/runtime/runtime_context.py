@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from millrace.common.errors import StateError
+from millrace.common.accumulators import (
+    Accumulator,
+    DoubleCounter,
+    Histogram,
+    IntCounter,
+    LongCounter,
+)
+from millrace.common.errors import JobExecutionError, StateError
 from millrace.common.metrics import MetricGroup
 from millrace.common.runtime_context import RuntimeContext
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import OperatorContext
+
+A = TypeVar("A", bound=Accumulator[Any, Any])
 
 
 class StreamRuntimeContext(RuntimeContext):
@@ -36,6 +45,38 @@ class StreamRuntimeContext(RuntimeContext):
 
     def get_metrics_group(self) -> MetricGroup:
         return RegisteredGroup(self._context.metrics)
+
+    def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        if name in self._context.accumulators:
+            raise JobExecutionError(
+                f"operator '{self._context.name}' has an accumulator '{name}' already; give each "
+                "its own name"
+            )
+        self._context.accumulators[name] = accumulator
+
+    def get_accumulator(self, name: str) -> Accumulator[Any, Any] | None:
+        return self._context.accumulators.get(name)
+
+    def get_int_counter(self, name: str) -> IntCounter:
+        return self._accumulator(name, IntCounter)
+
+    def get_long_counter(self, name: str) -> LongCounter:
+        return self._accumulator(name, LongCounter)
+
+    def get_double_counter(self, name: str) -> DoubleCounter:
+        return self._accumulator(name, DoubleCounter)
+
+    def get_histogram(self, name: str) -> Histogram:
+        return self._accumulator(name, Histogram)
+
+    def _accumulator(self, name: str, kind: type[A]) -> A:
+        found = self._context.accumulators.setdefault(name, kind())
+        if type(found) is not kind:
+            raise JobExecutionError(
+                f"accumulator '{name}' of operator '{self._context.name}' is a "
+                f"{type(found).__name__}, not a {kind.__name__}"
+            )
+        return found
 
     def get_state(self, state_descriptor: Any) -> Any:
         return self._keyed().get_state(state_descriptor)

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
+from typing import Any
 
+from millrace.common.accumulators import Accumulator
 from millrace.common.errors import CheckpointError
 from millrace.common.payload import decode, encode
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind, in_order
@@ -309,6 +311,7 @@ class Subtask:
         for operator in chain.operators:
             operator.contribute(ack)
             uid, registry = operator.context.uid, operator.context.metrics
+            _add_up(ack.accumulators, operator.context.accumulators)
             if registry.metrics:
                 ack.metrics[uid] = registry.values()
                 ack.counts[uid] = registry.counts()
@@ -340,6 +343,18 @@ class Subtask:
         cycles are never collected); the subtask is not used again."""
         self._discard_operators()
         self.state.reset()
+
+
+def _add_up(
+    totals: dict[str, Accumulator[Any, Any]], added: dict[str, Accumulator[Any, Any]]
+) -> None:
+    """Move what an operator's accumulators hold into the subtask's."""
+    for name, accumulator in added.items():
+        if name in totals:
+            totals[name].merge(accumulator)
+        else:
+            totals[name] = accumulator.clone()
+        accumulator.reset_local()
 
 
 def _channel(buffer: Buffer) -> Channel:

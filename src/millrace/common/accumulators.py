@@ -1,0 +1,187 @@
+"""Accumulators: values that all subtasks add to and that are known when the job has ended (Flink
+docs, "User-Defined Functions", Accumulators & Counters).
+
+Only what accepted epochs added counts: an epoch that had to run again adds once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter as Tally
+from copy import deepcopy
+from typing import Any, Generic, TypeVar
+
+__all__ = [
+    "Accumulator",
+    "AverageAccumulator",
+    "DoubleCounter",
+    "Histogram",
+    "IntCounter",
+    "ListAccumulator",
+    "LongCounter",
+    "MaximumAccumulator",
+    "MinimumAccumulator",
+]
+
+V = TypeVar("V")
+R = TypeVar("R")
+
+
+class Accumulator(ABC, Generic[V, R]):
+    """Collects values of type ``V`` into a result of type ``R``. Must be picklable."""
+
+    @abstractmethod
+    def add(self, value: V) -> None:
+        """Add a value."""
+
+    @abstractmethod
+    def get_local_value(self) -> R:
+        """The result of what was added here."""
+
+    @abstractmethod
+    def reset_local(self) -> None:
+        """Forget what was added here."""
+
+    @abstractmethod
+    def merge(self, other: Any) -> None:
+        """Add what another accumulator of the same kind holds."""
+
+    def clone(self) -> Accumulator[V, R]:
+        """A copy."""
+        return deepcopy(self)
+
+
+class _Sum(Accumulator[Any, Any]):
+    zero: Any = 0
+
+    def __init__(self) -> None:
+        self._total = self.zero
+
+    def add(self, value: Any) -> None:
+        self._total += value
+
+    def get_local_value(self) -> Any:
+        return self._total
+
+    def reset_local(self) -> None:
+        self._total = self.zero
+
+    def merge(self, other: _Sum) -> None:
+        self._total += other._total
+
+
+class IntCounter(_Sum):
+    """Adds up whole numbers.
+
+    Example:
+        >>> counter = IntCounter()
+        >>> counter.add(2)
+        >>> counter.add(3)
+        >>> counter.get_local_value()
+        5
+    """
+
+
+class LongCounter(_Sum):
+    """Adds up whole numbers; Python has one kind of them."""
+
+
+class DoubleCounter(_Sum):
+    """Adds up numbers with a fraction."""
+
+    zero = 0.0
+
+
+class AverageAccumulator(Accumulator[float, float]):
+    """The mean of all values; 0.0 without any."""
+
+    def __init__(self) -> None:
+        self.reset_local()
+
+    def add(self, value: float) -> None:
+        self._count += 1
+        self._sum += value
+
+    def get_local_value(self) -> float:
+        return self._sum / self._count if self._count else 0.0
+
+    def reset_local(self) -> None:
+        self._count, self._sum = 0, 0.0
+
+    def merge(self, other: AverageAccumulator) -> None:
+        self._count += other._count
+        self._sum += other._sum
+
+
+class _Extreme(Accumulator[Any, Any]):
+    def __init__(self) -> None:
+        self._value: Any = None
+
+    def _better(self, value: Any) -> bool:
+        raise NotImplementedError
+
+    def add(self, value: Any) -> None:
+        if self._value is None or self._better(value):
+            self._value = value
+
+    def get_local_value(self) -> Any:
+        return self._value
+
+    def reset_local(self) -> None:
+        self._value = None
+
+    def merge(self, other: _Extreme) -> None:
+        if other._value is not None:
+            self.add(other._value)
+
+
+class MinimumAccumulator(_Extreme):
+    """The least of all values; None without any."""
+
+    def _better(self, value: Any) -> bool:
+        return bool(value < self._value)
+
+
+class MaximumAccumulator(_Extreme):
+    """The greatest of all values; None without any."""
+
+    def _better(self, value: Any) -> bool:
+        return bool(value > self._value)
+
+
+class ListAccumulator(Accumulator[Any, list[Any]]):
+    """All values, in no particular order between subtasks. They are kept by the driver."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+
+    def add(self, value: Any) -> None:
+        self._values.append(value)
+
+    def get_local_value(self) -> list[Any]:
+        return list(self._values)
+
+    def reset_local(self) -> None:
+        self._values = []
+
+    def merge(self, other: ListAccumulator) -> None:
+        self._values += other._values
+
+
+class Histogram(Accumulator[Any, dict[Any, int]]):
+    """How often each value was added."""
+
+    def __init__(self) -> None:
+        self._tally: Tally[Any] = Tally()
+
+    def add(self, value: Any) -> None:
+        self._tally[value] += 1
+
+    def get_local_value(self) -> dict[Any, int]:
+        return dict(sorted(self._tally.items()))
+
+    def reset_local(self) -> None:
+        self._tally = Tally()
+
+    def merge(self, other: Histogram) -> None:
+        self._tally.update(other._tally)

@@ -1,0 +1,131 @@
+"""Asynchronous I/O on streams (Flink docs, "Asynchronous I/O for External Data Access")."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+from millrace.common.async_functions import AsyncFunction, AsyncRetryStrategy
+from millrace.common.errors import JobDefinitionError
+from millrace.common.time import Duration, Time, millis
+from millrace.common.typeinfo import TypeInformation
+from millrace.datastream.data_stream import DataStream
+from millrace.runtime.operators.async_wait import AsyncSpec, AsyncWaitOperator
+
+__all__ = ["AsyncDataStream"]
+
+T = TypeVar("T")
+U = TypeVar("U")
+Asking = AsyncFunction[T, U] | Callable[[T], Awaitable[list[U]]]
+Amount = Time | Duration | timedelta | int
+
+
+class AsyncDataStream:
+    """Makes asynchronous requests for the records of a stream. Flink: class ``AsyncDataStream``.
+
+    All methods take: the stream; an `AsyncFunction` or a coroutine function that returns a list of
+    results; how long a request may take, retries included; how many may be under way in a subtask.
+    Requests that are under way when an epoch ends are part of the checkpoint and go on; with
+    ``drain`` every epoch waits for its requests instead.
+
+    Example:
+        >>> from millrace.datastream import StreamExecutionEnvironment
+        >>> async def lookup(value):
+        ...     return [(value, "found")]
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> stream = env.from_collection([1, 2])
+        >>> AsyncDataStream.ordered_wait(stream, lookup, Time.seconds(1)).get_name()
+        'Async Wait'
+    """
+
+    @staticmethod
+    def unordered_wait(
+        data_stream: DataStream[T],
+        async_function: Asking[T, U],
+        timeout: Amount,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        drain: bool = False,
+    ) -> DataStream[U]:
+        """Results come out as requests end; they never overtake a watermark."""
+        retry = AsyncRetryStrategy.no_restart()
+        return _wait(data_stream, async_function, timeout, retry, capacity, False, drain)
+
+    @staticmethod
+    def unordered_wait_with_retry(
+        data_stream: DataStream[T],
+        async_function: Asking[T, U],
+        timeout: Amount,
+        async_retry_strategy: AsyncRetryStrategy,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        drain: bool = False,
+    ) -> DataStream[U]:
+        """The same, with requests that are made again."""
+        retry = async_retry_strategy
+        return _wait(data_stream, async_function, timeout, retry, capacity, False, drain)
+
+    @staticmethod
+    def ordered_wait(
+        data_stream: DataStream[T],
+        async_function: Asking[T, U],
+        timeout: Amount,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        drain: bool = False,
+    ) -> DataStream[U]:
+        """Results come out in the order of the records."""
+        retry = AsyncRetryStrategy.no_restart()
+        return _wait(data_stream, async_function, timeout, retry, capacity, True, drain)
+
+    @staticmethod
+    def ordered_wait_with_retry(
+        data_stream: DataStream[T],
+        async_function: Asking[T, U],
+        timeout: Amount,
+        async_retry_strategy: AsyncRetryStrategy,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        drain: bool = False,
+    ) -> DataStream[U]:
+        """The same, with requests that are made again."""
+        retry = async_retry_strategy
+        return _wait(data_stream, async_function, timeout, retry, capacity, True, drain)
+
+
+def _wait(
+    stream: DataStream[Any],
+    function: Any,
+    timeout: Amount,
+    retry: AsyncRetryStrategy,
+    capacity: int,
+    ordered: bool,
+    drain: bool,
+) -> DataStream[Any]:
+    if not isinstance(function, AsyncFunction) and not inspect.iscoroutinefunction(function):
+        raise JobDefinitionError(
+            f"an asynchronous wait takes an AsyncFunction or an 'async def' function, got "
+            f"{function!r}"
+        )
+    if isinstance(function, AsyncFunction) and not inspect.iscoroutinefunction(
+        function.async_invoke
+    ):
+        raise JobDefinitionError(
+            f"{type(function).__name__}.async_invoke must be an 'async def' method"
+        )
+    if not isinstance(retry, AsyncRetryStrategy):
+        raise JobDefinitionError(f"a retry strategy is an AsyncRetryStrategy, got {retry!r}")
+    if millis(timeout) <= 0 or capacity <= 0:
+        raise JobDefinitionError(
+            f"an asynchronous wait needs a timeout and a capacity above 0, got {millis(timeout)} "
+            f"ms and {capacity}"
+        )
+    spec = AsyncSpec(millis(timeout), capacity, ordered, retry, drain)
+    return stream._then("Async Wait", partial(AsyncWaitOperator, function, spec), function)

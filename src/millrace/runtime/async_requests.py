@@ -1,0 +1,111 @@
+"""Requests under way: coroutines on an event loop of their own, in a thread beside the operator."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+from millrace.common.async_functions import AsyncFunction, AsyncRetryStrategy
+
+
+class Done(NamedTuple):
+    """How a request ended."""
+
+    number: int
+    results: Iterable[Any] | None
+    error: BaseException | None
+
+
+class AsyncRequests:
+    """Starts requests and tells which have ended. Used by one thread."""
+
+    def __init__(self, function: Any, timeout: float, retry: AsyncRetryStrategy) -> None:
+        is_object = isinstance(function, AsyncFunction)
+        self._invoke: Callable[[Any], Any] = function.async_invoke if is_object else function
+        self._on_timeout: Callable[[Any], Any] | None = function.timeout if is_object else None
+        self._timeout = timeout
+        self._retry = retry
+        self._ended: SimpleQueue[Done] = SimpleQueue()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="async I/O", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        self._loop.close()
+
+    def start(self, requests: list[tuple[int, Any]]) -> None:
+        """Start requests: (number, record) each."""
+        self._loop.call_soon_threadsafe(self._start, requests)
+
+    def _start(self, requests: list[tuple[int, Any]]) -> None:
+        for number, value in requests:
+            task = self._loop.create_task(self._serve(number, value))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def ended(self, wait: float | None = 0.0) -> list[Done]:
+        """The requests that have ended since this was last asked. Waits for one: so many seconds
+        at most, None: as long as it takes."""
+        found: list[Done] = []
+        with suppress(Empty):
+            if wait != 0:
+                found.append(self._ended.get(timeout=wait))
+            while True:
+                found.append(self._ended.get_nowait())
+        return found
+
+    async def _serve(self, number: int, value: Any) -> None:
+        try:
+            async with asyncio.timeout(self._timeout):
+                results = await self._attempts(value)
+        except TimeoutError as error:
+            self._ended.put(self._timed_out(number, value, error))
+        except Exception as error:
+            self._ended.put(Done(number, None, error))
+        else:
+            self._ended.put(Done(number, results, None))
+
+    def _timed_out(self, number: int, value: Any, error: BaseException) -> Done:
+        try:
+            if self._on_timeout is None:
+                raise TimeoutError(f"the asynchronous request for {value!r} has timed out")
+            return Done(number, self._on_timeout(value), None)
+        except Exception as failure:
+            failure.__context__ = None
+            return Done(number, None, failure)
+
+    async def _attempts(self, value: Any) -> Any:
+        retry = self._retry
+        predicate = retry.get_retry_predicate()
+        bad_result, bad_error = predicate.result_predicate(), predicate.exception_predicate()
+        attempt = 1
+        while True:
+            try:
+                results = await self._invoke(value)
+            except Exception as error:
+                if not (bad_error and bad_error(error) and retry.can_retry(attempt)):
+                    raise
+            else:
+                if not (bad_result and bad_result(results) and retry.can_retry(attempt)):
+                    return results
+            await asyncio.sleep(retry.get_backoff_time_millis(attempt) / 1000)
+            attempt += 1
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop)
+            self._thread.join(timeout=5)
+
+    def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        # the cancellations are delivered before the loop stops
+        self._loop.call_soon(self._loop.stop)
