@@ -62,6 +62,7 @@ from millrace.runtime.program import Exchange
 if TYPE_CHECKING:
     from millrace.datastream.all_windowed_stream import AllWindowedStream
     from millrace.datastream.collected import CloseableIterator
+    from millrace.datastream.iterative_stream import IterativeStream
     from millrace.datastream.keyed_stream import KeyedStream
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -393,6 +394,18 @@ class DataStream(Generic[T]):
 
     def _partitioned(self, partitioning: Partitioning) -> list[Input]:
         return [Input(i.transformation, i.tag, partitioning) for i in self._inputs]
+
+    # -- loops -------------------------------------------------------------------------
+
+    def iterate(self, max_wait_time_millis: int = 0) -> IterativeStream[T]:
+        """Begin a loop: ``close_with`` of the result feeds a stream back to here.
+
+        ``max_wait_time_millis`` is accepted for Flink's sake and not needed: the loop ends when
+        its inputs have ended and nothing goes round any more.
+        """
+        from millrace.datastream.iterative_stream import IterativeStream
+
+        return IterativeStream(self)
 
     # -- the end of a stream -----------------------------------------------------------
 

@@ -49,6 +49,7 @@ class StreamExecutionEnvironment:
         self._config = ExecutionConfig(self._configuration)
         self._restart_strategy: RestartStrategyConfiguration | None = None
         self._chaining = True
+        self._loops = 0
         self._buffer_timeout = -1
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._sinks: list[Transformation] = []
@@ -290,6 +291,11 @@ class StreamExecutionEnvironment:
         """Nothing to close: the Spark session outlives the environment."""
 
     # -- what streams add --------------------------------------------------------------
+
+    def new_loop(self) -> str:
+        """The name of one more loop."""
+        self._loops += 1
+        return f"loop-{self._loops}"
 
     def add_sink_transformation(self, transformation: Transformation) -> DataStreamSink:
         """Make a transformation an end of the job."""

@@ -33,6 +33,7 @@ class Restored:
     sources: dict[str, bytes]
     pending: Pending
     finished: bool
+    feedback: bytes
 
 
 class CheckpointCoordinator:
@@ -100,6 +101,7 @@ class CheckpointCoordinator:
             sources=manifest.sources,
             pending=manifest.pending,
             finished=manifest.finished,
+            feedback=manifest.feedback,
         )
 
     def due(self, now: int) -> bool:
@@ -116,6 +118,7 @@ class CheckpointCoordinator:
         sources: dict[str, bytes],
         pending: Pending,
         finished: bool,
+        feedback: bytes,
         now: int,
     ) -> int:
         """Write a checkpoint and return its number; it counts once this returns.
@@ -139,6 +142,7 @@ class CheckpointCoordinator:
             sources=sources,
             pending=pending,
             finished=finished,
+            feedback=feedback,
             new_layers=[(uid_of[s], i, layer) for (s, i), layer in states.unsaved()],
         )
         stage_of = {uid: stage for stage, uid in uid_of.items()}

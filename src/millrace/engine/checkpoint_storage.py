@@ -139,6 +139,7 @@ class CheckpointStorage:
         new_layers: Iterable[LayerEntry],
         job_id: str | None = None,
         finished: bool = False,
+        feedback: bytes = b"",
         kind: str = "checkpoint",
     ) -> tuple[Manifest, list[LayerEntry]]:
         """Write a checkpoint on top of the one before; it counts once this returns.
@@ -176,6 +177,7 @@ class CheckpointStorage:
                 pending=pending,
                 kind=kind,
                 finished=finished,
+                feedback=feedback,
             )
             self._complete(manifest, draft)
         except BaseException as error:

@@ -32,6 +32,7 @@ from millrace.engine.epoch_check import (
     user_failure,
 )
 from millrace.engine.executor import Executor, ExecutorError
+from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.engine.job_config import JobConfig
 from millrace.engine.pacing import Pacer
 from millrace.engine.progress import Listener, Progress
@@ -79,6 +80,7 @@ class JobManager:
         self._sources = [SourceCoordinator(node) for node in graph.sources]
         self._source_stages = {node.stage for node in graph.sources}
         self._sinks = SinkCoordinator(graph.sinks)
+        self._loops = FeedbackCoordinator(graph.loops)
         self._states = StateRegistry()
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
         self._decider = create_decider(config.restart_strategy)
@@ -214,6 +216,8 @@ class JobManager:
             restore=restore,
             splits=source.plan(index, self._pacer.records) if source else (),
             no_more_splits=source.no_more_splits if source else True,
+            feedback=self._loops.feedback(subtask),
+            drained=self._loops.drained(stage),
         )
 
     # -- failures ----------------------------------------------------------------------
@@ -249,7 +253,8 @@ class JobManager:
             self._accept_splits(ack)
         self._restore.clear()
         self._try = self._lost_in_a_row = 0
-        self._ended = all(ack.ended for ack in acks)
+        self._loops.accept(acks)
+        self._ended = all(ack.ended for ack in acks) and not self._loops.pending
         self._wakeup = self._next_wakeup(acks)
         self._undelivered += [ack for ack in acks if ack.results]
         self.progress.epoch = self._epoch
@@ -272,6 +277,8 @@ class JobManager:
     def _next_wakeup(self, acks: list[Ack]) -> int | None:
         """When the next epoch should start."""
         times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
+        if self._loops.has_news:
+            times.append(self._started)
         if not times:
             return None
         return max(min(times), self._started + self._config.min_interval)
@@ -286,6 +293,7 @@ class JobManager:
                 sources={s.node.uid: s.snapshot() for s in self._sources},
                 pending=pending,
                 finished=self._ended,
+                feedback=self._loops.snapshot(),
                 now=self._clock.now(),
             )
         except CheckpointError as error:
@@ -327,6 +335,8 @@ class JobManager:
             snapshot = restored.sources.get(source.node.uid)
             if snapshot is not None:
                 source.restore(snapshot)
+        if restored.feedback:
+            self._loops.restore(restored.feedback)
         for subtask, (version, layers) in restored.states.items():
             self._states.restore(subtask, version, layers)
             self._restore.add(subtask)

@@ -33,6 +33,15 @@ class SinkNode:
 
 
 @dataclass(frozen=True)
+class LoopNode:
+    """A loop, and the stage that what is fed back goes to."""
+
+    loop: str
+    stage: int
+    parallelism: int
+
+
+@dataclass(frozen=True)
 class JobGraph:
     """A whole job, ready to be run."""
 
@@ -41,6 +50,7 @@ class JobGraph:
     sinks: tuple[SinkNode, ...]
     uid_of: Mapping[Transformation, str]
     """Per transformation, the uid of its operator."""
+    loops: tuple[LoopNode, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data: stages with their operators, and edges."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.payload import dump_code
-from millrace.plan.job_graph import JobGraph, SinkNode, SourceNode
+from millrace.plan.job_graph import JobGraph, LoopNode, SinkNode, SourceNode
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.plan.uids import assign_uids
 from millrace.runtime.program import Edge, Exchange, Node, Program, Route, Stage
@@ -37,6 +37,7 @@ def build_job_graph(
             "sink_to(), add_sink() or execute_and_collect()"
         )
     ordered = _inputs_first(sinks)
+    _check_closed(ordered)
     return _Builder(ordered).build(run_id, job_name, settings)
 
 
@@ -73,7 +74,13 @@ class _Builder:
         )
         self._check_parallelism(program)
         self._check_max_parallelism(program)
-        return JobGraph(program, tuple(self._sources()), tuple(self._sinks()), self._uids)
+        return JobGraph(
+            program,
+            tuple(self._sources()),
+            tuple(self._sinks()),
+            self._uids,
+            tuple(self._loops()),
+        )
 
     def _place(self, transformation: Transformation) -> None:
         """Append to the chain of its only input, or start a chain."""
@@ -175,12 +182,26 @@ class _Builder:
             if t.role is Role.SOURCE and t.source is not None
         ]  # fmt: skip
 
+    def _loops(self) -> list[LoopNode]:
+        heads = [t for t in self._ordered if t.loop is not None and t.role is not Role.FEEDBACK]
+        return [LoopNode(str(t.loop), self._chain_of[t].id, t.parallelism) for t in heads]
+
     def _sinks(self) -> list[SinkNode]:
         return [
             SinkNode(self._uids[t], t.name, t.sink)
             for t in self._ordered
             if t.role is Role.SINK and t.sink is not None
         ]
+
+
+def _check_closed(ordered: Sequence[Transformation]) -> None:
+    """Raises JobDefinitionError when a loop is begun but not ended."""
+    closed = {t.loop for t in ordered if t.role is Role.FEEDBACK}
+    if any(t.loop is not None and t.loop not in closed for t in ordered):
+        raise JobDefinitionError(
+            "an iteration is not closed, so nothing would be fed back; call close_with() on what "
+            "iterate() returned"
+        )
 
 
 def _edge_name(exchange: Exchange, upstream: Transformation) -> str:

@@ -22,6 +22,8 @@ class Role(Enum):
     OPERATOR = "OPERATOR"
     SINK = "SINK"
     COLLECT = "COLLECT"
+    FEEDBACK = "FEEDBACK"
+    """The end of a loop."""
 
 
 @dataclass(frozen=True)
@@ -65,3 +67,5 @@ class Transformation:
     """The user's functions in it, to name what cannot be pickled."""
     description: str = ""
     slot_sharing_group: str | None = None
+    loop: str | None = None
+    """The loop that it begins or (FEEDBACK) ends."""

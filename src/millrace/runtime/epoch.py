@@ -34,6 +34,10 @@ class SubtaskPlan:
     one when key groups were redistributed."""
     splits: tuple[SplitPlan, ...] = ()
     no_more_splits: bool = False
+    feedback: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
+    """Per loop: encoded batches that the epoch before fed back to this subtask."""
+    drained: tuple[str, ...] = ()
+    """Loops whose inputs have ended and in which nothing goes round any more."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,10 @@ class Ack:
     """Per operator uid: what its counters counted in this epoch."""
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
     """By name, what this epoch added."""
+    feedback: dict[str, list[bytes]] = field(default_factory=dict)
+    """Per loop: encoded batches to be fed back to the head with this subtask's index."""
+    held: list[str] = field(default_factory=list)
+    """Loops whose input has ended here while something may still go round."""
     seconds: float = 0.0
     worker: str = ""
     """host:pid, to see where a subtask lives."""

@@ -21,6 +21,7 @@ from millrace.runtime.chain import OperatorChain
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
 from millrace.runtime.failure import describe_failure
 from millrace.runtime.operator import Operator
+from millrace.runtime.operators.iteration import IterationHeadOperator
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
@@ -202,6 +203,10 @@ class Subtask:
         for operator in reversed(chain.operators):
             if isinstance(operator, SinkOperator):
                 operator.attempt = f"{version}-{self.stage.id}-{self.index}"
+            elif isinstance(operator, IterationHeadOperator):
+                plan = epoch.subtasks[self.stage.id, self.index]
+                operator.feedback = plan.feedback.get(operator.loop, ())
+                operator.drained = operator.loop in plan.drained
             operator.begin_epoch(epoch.epoch, epoch.now)
 
     def _refresh(self, chain: OperatorChain) -> None:

@@ -67,6 +67,8 @@ class Manifest:
     """Or "savepoint"."""
     finished: bool = False
     """Whether the job ended with this checkpoint."""
+    feedback: bytes = b""
+    """What goes round in loops; opaque here."""
 
     def encode(self) -> bytes:
         """The content of a ``_metadata`` file."""

@@ -1,0 +1,65 @@
+"""Iterations: a stream that is fed back into itself (Flink 1.x docs, "Iterations").
+
+What is fed back in one epoch is input of the next, and part of every checkpoint in between. The job
+ends when its inputs have ended and nothing goes round any more.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.datastream.data_stream import DataStream
+from millrace.plan.transformation import Input, Role
+from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
+
+T = TypeVar("T")
+
+
+class IterativeStream(DataStream[T]):
+    """The beginning of a loop. Flink: class ``IterativeStream``.
+
+    Example:
+        >>> from millrace.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> loop = env.from_collection([3, 5]).iterate()
+        >>> less = loop.map(lambda n: n - 1)
+        >>> _ = loop.close_with(less.filter(lambda n: n > 0))
+        >>> results = less.filter(lambda n: n <= 0)
+    """
+
+    def __init__(self, stream: DataStream[T]) -> None:
+        env = stream.get_execution_environment()
+        self._loop = env.new_loop()
+        head = stream._transform(
+            "Iteration Head", Role.OPERATOR, partial(IterationHeadOperator, self._loop), ()
+        )
+        head.loop = self._loop
+        if all(source.partitioning is None for source in stream._inputs):
+            head.parallelism = max(s.transformation.parallelism for s in stream._inputs)
+        self._head = head
+        self._closed = False
+        super().__init__(env, [Input(head)])
+
+    def close_with(self, feedback_stream: DataStream[T]) -> DataStream[T]:
+        """Feed a stream back to the beginning. How it is partitioned decides which subtask gets
+        what.
+
+        Raises:
+            JobDefinitionError: the loop is closed already, or the stream is of another job.
+        """
+        if self._closed:
+            raise JobDefinitionError(
+                "close_with() was called twice on one iteration; union the streams to be fed back"
+            )
+        if feedback_stream.get_execution_environment() is not self._env:
+            raise JobDefinitionError("close_with() takes a stream of the same job")
+        tail = feedback_stream._transform(
+            "Iteration Tail", Role.FEEDBACK, partial(IterationTailOperator, self._loop), ()
+        )
+        tail.loop = self._loop
+        tail.parallelism = self._head.parallelism
+        self._env.add_sink_transformation(tail)
+        self._closed = True
+        return feedback_stream

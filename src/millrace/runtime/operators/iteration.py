@@ -1,0 +1,86 @@
+"""Both ends of a loop: the tail takes what is to be fed back, the head emits it in the next epoch.
+
+What the tail takes in epoch n travels with its acknowledgement and the plan of epoch n + 1, and is
+part of every checkpoint in between. The end of the input (the maximum watermark) is held at the
+head until nothing goes round any more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.payload import decode, encode_records
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.epoch import Ack
+from millrace.runtime.operator import Operator
+
+
+class IterationHeadOperator(Operator):
+    """Emits its input, and what was fed back in the epoch before."""
+
+    def __init__(self, loop: str) -> None:
+        self.loop = loop
+        self.feedback: tuple[bytes, ...] = ()
+        """What was fed back to this subtask; set before each epoch."""
+        self.drained = False
+        """Whether nothing goes round any more and the inputs have ended; set before each epoch."""
+
+    def open(self) -> None:
+        self._kept = self.context.state.operator_table()
+        self._key = f"{self.context.uid}/@ended"
+
+    def restore(self) -> None:
+        self._ending = self._kept.data.get(self._key, "")
+        if self._ending == "held":
+            self.watermark = min(self.watermark, MAX_WATERMARK - 1)
+
+    @property
+    def holds_end(self) -> bool:
+        """Whether the input has ended, but what follows does not know yet."""
+        return bool(self._ending == "held")
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        for payload in self.feedback:
+            values, timestamps = decode(payload)
+            self.output.emit(values, timestamps)
+        if self.drained and self.holds_end:
+            self._end("released")
+            super().process_watermark(MAX_WATERMARK)
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self.output.emit(values, timestamps)
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK:
+            self._end("held")
+        else:
+            super().process_watermark(timestamp)
+
+    def _end(self, state: str) -> None:
+        self._ending = state
+        self._kept.put(self._key, state)
+
+    def contribute(self, ack: Ack) -> None:
+        if self.holds_end:
+            ack.ended = False
+            ack.held.append(self.loop)
+
+
+class IterationTailOperator(Operator):
+    """Takes what is to be fed back."""
+
+    def __init__(self, loop: str) -> None:
+        self._loop = loop
+
+    def open(self) -> None:
+        self._taken: list[bytes] = []
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._taken = []
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self._taken.append(encode_records(values, timestamps))
+
+    def contribute(self, ack: Ack) -> None:
+        if self._taken:
+            ack.feedback[self._loop] = self._taken
