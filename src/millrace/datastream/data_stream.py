@@ -48,11 +48,18 @@ from millrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from millrace.datastream.slot_sharing_group import SlotSharingGroup, group_name
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.runtime.aggregations import Projection
+from millrace.runtime.columns import FORMS
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.collect import CollectOperator
 from millrace.runtime.operators.filter import FilterOperator
 from millrace.runtime.operators.flat_map import FlatMapOperator
 from millrace.runtime.operators.map import MapOperator
+from millrace.runtime.operators.map_batches import (
+    BatchSpec,
+    MapBatchesOperator,
+    MapBatchFunction,
+    checked_format,
+)
 from millrace.runtime.operators.process import ProcessOperator
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.sink_function import SinkFunctionOperator
@@ -207,6 +214,44 @@ class DataStream(Generic[T]):
         """Keep the records for which the function is true."""
         checked_function(func, FilterFunction, "filter")
         return self._then("Filter", partial(FilterOperator, func), func)
+
+    def map_batches(
+        self,
+        func: MapBatchFunction | Callable[[Any], Any],
+        batch_format: str = "arrow",
+        records: str = "dict",
+        timestamp_column: str | None = None,
+    ) -> DataStream[Any]:
+        """Call a vectorised function with whole batches of records.
+
+        Records become columns: fields of dicts, rows, named tuples and dataclasses by name, of
+        tuples as f0, f1, ..., a plain value as the column ``value``. Between vectorised functions
+        batches stay columnar, also across forward, rebalance, rescale, global and broadcast
+        exchanges; a function that wants records one by one gets them as ``records`` says.
+
+        Args:
+            func: takes a batch; returns one, an iterator of several, or None.
+            batch_format: ``arrow`` (`pyarrow.RecordBatch`), ``pandas`` or ``polars``.
+            records: ``dict``, ``row``, ``tuple`` or ``value``.
+            timestamp_column: gives the function the event times (ms) in a column of that name,
+                and takes them from its result. Needed when the number of records changes.
+
+        Raises:
+            JobDefinitionError: a library is missing, or an argument is none of these.
+
+        Example:
+            >>> from millrace.datastream import StreamExecutionEnvironment
+            >>> env = StreamExecutionEnvironment.get_execution_environment()
+            >>> numbers = env.from_collection([1, 2, 3])
+            >>> numbers.map_batches(lambda batch: batch.slice(1)).get_name()
+            'Map Batches'
+        """
+        if not isinstance(func, MapBatchFunction):
+            checked_function(func, MapBatchFunction, "map_batches")
+        if records not in FORMS:
+            raise JobDefinitionError(f"records is one of {', '.join(FORMS)}, got {records!r}")
+        spec = BatchSpec(checked_format(batch_format), records, timestamp_column)
+        return self._then("Map Batches", partial(MapBatchesOperator, func, spec), func)
 
     def project(self, *field_indexes: int | str) -> DataStream[tuple[Any, ...]]:
         """Tuples of some of the fields, by position or name.

@@ -18,6 +18,8 @@ class BufferKind(IntEnum):
     END = 1
     """The last one of a producer in an epoch: `size` tells how many buffers came before it."""
     ACK = 2
+    ARROW = 3
+    """Records as an Arrow record batch."""
 
 
 class Buffer(NamedTuple):

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from millrace.common.payload import dump_pickle
+from millrace.runtime.columns import Columns
 from millrace.state.frozen import IMMUTABLE, is_immutable
 
 
@@ -19,8 +20,10 @@ def detached(value: Any) -> Any:
     return value if is_immutable(value) else pickle.loads(dump_pickle(value))
 
 
-def detached_batch(values: list[Any]) -> list[Any]:
+def detached_batch(values: Any) -> Any:
     """The batch, or a copy of it if any of its records can be changed in place."""
+    if isinstance(values, Columns):
+        return Columns(values.batch, values.form)
     return values if are_immutable(values) else pickle.loads(dump_pickle(values))
 
 

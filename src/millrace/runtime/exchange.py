@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.common.errors import JobExecutionError, KeyTypeError
@@ -16,6 +16,7 @@ from millrace.common.partitioner import Partitioner
 from millrace.common.payload import encode_records
 from millrace.common.runtime_context import RuntimeContext
 from millrace.runtime.buffer import ACTIVE, IDLE, MIN_WATERMARK, Buffer, BufferKind
+from millrace.runtime.columns import Columns, pack
 from millrace.runtime.program import Edge, Exchange
 from millrace.state.key_groups import KeyMemo, refusal, subtask_of
 
@@ -97,6 +98,16 @@ class ExchangeOutput:
         values.clear()
         timestamps.clear()
 
+    def _send_columns(
+        self, columns: Columns, timestamps: list[int] | None, targets: Iterable[int]
+    ) -> None:
+        """Send a columnar batch as it is, behind what waits."""
+        payload = pack(columns, timestamps)
+        for target in targets:
+            self._flush(target)
+            self._append(target, BufferKind.ARROW, len(columns), payload)
+            self.records += len(columns)
+
     def _append(self, target: int, kind: BufferKind, count: int, payload: bytes) -> None:
         sequence = self._sent[target]
         self._sent[target] = sequence + 1
@@ -171,6 +182,9 @@ class ForwardExchange(ExchangeOutput):
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send the batch on."""
+        if isinstance(values, Columns):
+            self._send_columns(values, timestamps, [self._channel])
+            return
         self._expect(timestamps)
         self._values[self._channel].extend(values)
         if timestamps is not None:
@@ -199,7 +213,11 @@ class RebalanceExchange(ExchangeOutput):
         self._next = (self._channel + epoch) % len(self._served)
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Deal a batch out."""
+        """Deal a batch out, a columnar one as a whole."""
+        if isinstance(values, Columns):
+            self._send_columns(values, timestamps, [self._served[self._next]])
+            self._next = (self._next + 1) % len(self._served)
+            return
         self._expect(timestamps)
         served, first = self._served, self._next
         width = len(served)
@@ -224,6 +242,9 @@ class GlobalExchange(ExchangeOutput):
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send the batch to subtask 0."""
+        if isinstance(values, Columns):
+            self._send_columns(values, timestamps, [0])
+            return
         self._expect(timestamps)
         self._values[0].extend(values)
         if timestamps is not None:
@@ -295,6 +316,9 @@ class BroadcastExchange(ExchangeOutput):
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send the batch to each target."""
+        if isinstance(values, Columns):
+            self._send_columns(values, timestamps, range(self._targets))
+            return
         self._expect(timestamps)
         for target in range(self._targets):
             self._values[target].extend(values)

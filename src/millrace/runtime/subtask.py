@@ -18,6 +18,7 @@ from millrace.common.errors import CheckpointError
 from millrace.common.payload import decode, encode
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind, in_order
 from millrace.runtime.chain import OperatorChain
+from millrace.runtime.columns import unpack
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
 from millrace.runtime.failure import describe_failure
 from millrace.runtime.operator import Operator
@@ -258,8 +259,8 @@ class Subtask:
                     raise IncompleteInputError(f"buffer {expected} of channel {channel}")
                 if ack.consumed.setdefault(channel, buffer.attempt) != buffer.attempt:
                     raise IncompleteInputError(f"channel {channel} mixes attempts")
-                if buffer.kind == BufferKind.RECORDS:
-                    values, timestamps = decode(buffer.payload)
+                if buffer.kind != BufferKind.END:
+                    values, timestamps = _records_of(buffer)
                     ack.records_in += len(values)
                     head.process_input(input_of[buffer.edge], values, timestamps)
                 else:
@@ -348,6 +349,13 @@ class Subtask:
         cycles are never collected); the subtask is not used again."""
         self._discard_operators()
         self.state.reset()
+
+
+def _records_of(buffer: Buffer) -> tuple[Any, list[int] | None]:
+    if buffer.kind == BufferKind.ARROW:
+        return unpack(buffer.payload)
+    values, timestamps = decode(buffer.payload)
+    return values, timestamps
 
 
 def _add_up(

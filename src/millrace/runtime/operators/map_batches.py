@@ -1,0 +1,144 @@
+"""Vectorised functions: whole batches as Arrow record batches, pandas or Polars frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.functions import Function
+from millrace.runtime.columns import Columns, arrow, to_batch
+from millrace.runtime.function_operator import FunctionOperator, as_callable
+
+
+@dataclass(frozen=True)
+class BatchSpec:
+    """What a vectorised function takes and gives."""
+
+    format: str
+    """arrow, pandas or polars."""
+    records: str
+    """What its records are for functions that want them one by one."""
+    timestamp_column: str | None = None
+
+
+class MapBatchesOperator(FunctionOperator):
+    """Calls a function with every batch; what comes out stays columnar."""
+
+    def __init__(self, function: Any, spec: BatchSpec) -> None:
+        super().__init__(function)
+        self._spec = spec
+
+    def open(self) -> None:
+        super().open()
+        self._map = as_callable(self.function, "map_batch")
+        self._wrap, self._unwrap = _conversions(self._spec.format)
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if not len(values):
+            return
+        batch = to_batch(values)
+        column = self._spec.timestamp_column
+        if column is not None and timestamps is not None:
+            pa = arrow()
+            batch = batch.append_column(column, pa.array(timestamps, pa.int64()))
+        for result in _batches(self._map(self._wrap(batch)), self._unwrap):
+            self._emit(result, len(values), timestamps)
+
+    def _emit(self, batch: Any, taken: int, timestamps: list[int] | None) -> None:
+        if not batch.num_rows:
+            return
+        times = timestamps
+        column = self._spec.timestamp_column
+        if column is not None and column in batch.schema.names:
+            times = batch.column(column).to_pylist()
+            batch = batch.drop_columns([column])
+        elif timestamps is not None and batch.num_rows != taken:
+            raise JobExecutionError(
+                f"operator '{self.context.name}' made {batch.num_rows} records of {taken} that "
+                "have event times, so it is not known which time belongs to which; name a column "
+                "for them with timestamp_column and keep it in the result"
+            )
+        # a Columns stands for the list that operators hand on
+        columns: Any = Columns(batch, self._spec.records)
+        self.output.emit(columns, times)
+
+
+class MapBatchFunction(Function):
+    """A vectorised function with a life cycle."""
+
+    def map_batch(self, batch: Any) -> Any:
+        """The batch that takes the place of ``batch``."""
+        raise NotImplementedError
+
+
+def _batches(result: Any, unwrap: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """The record batches of what a function returned: one frame, several, or None."""
+    if result is None:
+        return
+    if isinstance(result, Iterator):
+        for part in result:
+            yield from unwrap(part)
+        return
+    yield from unwrap(result)
+
+
+Conversions = tuple[Callable[[Any], Any], Callable[[Any], Iterable[Any]]]
+
+
+def _conversions(batch_format: str) -> Conversions:
+    """(record batch -> frame, frame -> record batches)."""
+    if batch_format == "pandas":
+        return (lambda batch: batch.to_pandas()), _from_pandas
+    if batch_format == "polars":
+        return import_module("polars").from_arrow, _from_polars
+    return (lambda batch: batch), _from_arrow
+
+
+def _from_arrow(result: Any) -> list[Any]:
+    pa = arrow()
+    if isinstance(result, pa.RecordBatch):
+        return [result]
+    if isinstance(result, pa.Table):
+        batches: list[Any] = result.combine_chunks().to_batches()
+        return batches
+    raise JobExecutionError(
+        f"a vectorised function on Arrow returns a RecordBatch, a Table or None, got "
+        f"{type(result).__name__}"
+    )
+
+
+def _from_pandas(result: Any) -> list[Any]:
+    if type(result).__name__ != "DataFrame":
+        raise JobExecutionError(
+            f"a vectorised function on pandas returns a DataFrame, got {type(result).__name__}"
+        )
+    return [arrow().RecordBatch.from_pandas(result, preserve_index=False)]
+
+
+def _from_polars(result: Any) -> list[Any]:
+    if type(result).__name__ != "DataFrame":
+        raise JobExecutionError(
+            f"a vectorised function on Polars returns a DataFrame, got {type(result).__name__}"
+        )
+    return _from_arrow(result.to_arrow())
+
+
+def checked_format(batch_format: str) -> str:
+    """The format; raises JobDefinitionError unless it is known and its library installed."""
+    if batch_format not in ("arrow", "pandas", "polars"):
+        raise JobDefinitionError(
+            f"map_batches() works on arrow, pandas or polars, got {batch_format!r}"
+        )
+    arrow()
+    if batch_format != "arrow":
+        try:
+            import_module(batch_format)
+        except ImportError:
+            raise JobDefinitionError(
+                f"map_batches() with batch_format={batch_format!r} needs the package "
+                f"{batch_format}; install it"
+            ) from None
+    return batch_format
