@@ -1,0 +1,117 @@
+"""What can be set on the operator that makes a stream: names, ids, parallelism, chaining."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.execution_config import ExecutionConfig
+from millrace.common.typeinfo import TypeInformation, Types
+from millrace.datastream.data_stream_sink import checked_parallelism, checked_uid_hash
+from millrace.datastream.slot_sharing_group import SlotSharingGroup, group_name
+from millrace.plan.transformation import Input, Transformation
+
+if TYPE_CHECKING:
+    from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class OperatorSettings:
+    """The part of a stream that is about its operator."""
+
+    _env: StreamExecutionEnvironment
+    _inputs: tuple[Input, ...]
+
+    def get_name(self) -> str:
+        """The name of the operator that makes this stream."""
+        return self._transformation.name
+
+    def name(self, name: str) -> Self:
+        """Name the operator, for logs and error messages."""
+        self._operator("name").name = name
+        return self
+
+    def uid(self, uid: str) -> Self:
+        """Give the operator a fixed id, under which its state is found again."""
+        self._operator("uid").uid = uid
+        return self
+
+    def set_description(self, description: str) -> Self:
+        """Describe the operator, for the plan."""
+        self._operator("set_description").description = description
+        return self
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """How many subtasks run the operator."""
+        checked = checked_parallelism(parallelism)
+        self._operator("set_parallelism").parallelism = checked
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """The number of key groups. All operators of a job share one: another than the
+        environment's is refused when the job is built."""
+        self._operator("set_max_parallelism").max_parallelism = max_parallelism
+        return self
+
+    def force_non_parallel(self) -> Self:
+        """Run the operator in one subtask, whatever the environment's parallelism."""
+        return self.set_parallelism(1)
+
+    def disable_chaining(self) -> Self:
+        """Run the operator in a stage of its own, before and behind an exchange."""
+        self._operator("disable_chaining").chaining = False
+        return self
+
+    def start_new_chain(self) -> Self:
+        """Begin a new stage with the operator; those behind it may be chained to it."""
+        self._operator("start_new_chain").starts_chain = True
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
+        """Accepted and kept for the plan; Spark decides where tasks run (see docs/deviations)."""
+        self._operator("slot_sharing_group").slot_sharing_group = group_name(slot_sharing_group)
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """Accepted without effect: buffers are sent at the end of an epoch at the latest, whose
+        length follows the load (see docs/deviations).
+
+        Raises:
+            JobDefinitionError: it is below -1.
+        """
+        self._operator("set_buffer_timeout")
+        if timeout_millis < -1:
+            raise JobDefinitionError(f"a buffer timeout is -1 ms or more, got {timeout_millis}")
+        return self
+
+    def set_uid_hash(self, uid_hash: str) -> Self:
+        """Give the operator the id that it had in an earlier version of the job: 32 hex digits,
+        or whatever the plan showed as its uid."""
+        self._operator("set_uid_hash").uid = checked_uid_hash(uid_hash)
+        return self
+
+    def get_type(self) -> TypeInformation:
+        """The type of the records: any Python object."""
+        return Types.PICKLED_BYTE_ARRAY()
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """Settings of execution of the environment."""
+        return self._env.get_config()
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment that the stream belongs to."""
+        return self._env
+
+    @property
+    def _transformation(self) -> Transformation:
+        return self._inputs[0].transformation
+
+    def _operator(self, method: str) -> Transformation:
+        """The operator whose result this stream is, to be changed by ``method``."""
+        first = self._inputs[0]
+        if len(self._inputs) == 1 and first.tag is None and first.partitioning is None:
+            return first.transformation
+        raise JobDefinitionError(
+            f"{method}() changes one operator, but this stream is a union, a side output or a "
+            f"repartitioned stream; call it on the result of an operator, such as "
+            f"'{first.transformation.name}'"
+        )
