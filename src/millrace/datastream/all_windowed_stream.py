@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.evictor import Evictor
@@ -28,15 +28,20 @@ if TYPE_CHECKING:
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 T = TypeVar("T")
-AllFunction = AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any]
+W = TypeVar("W")
+R = TypeVar("R")
+U = TypeVar("U")
+AllFunction = AllWindowFunction[T, U, W] | ProcessAllWindowFunction[T, U, W]
 
 
-class AllWindowedStream(Generic[T]):
+class AllWindowedStream(Generic[T, W]):
     """Records of a stream in windows. Flink: class ``AllWindowedStream``. All of them go through
     one subtask."""
 
-    def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, Any]) -> None:
-        self._windowed: WindowedStream[T] = WindowedStream(stream.key_by(_one), window_assigner)
+    def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
+        self._windowed: WindowedStream[T, int, W] = WindowedStream(
+            stream.key_by(_one), window_assigner
+        )
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment that the stream belongs to."""
@@ -46,40 +51,76 @@ class AllWindowedStream(Generic[T]):
         """The type of the records."""
         return self._windowed.get_input_type()
 
-    def trigger(self, trigger: Trigger[Any, Any]) -> AllWindowedStream[T]:
+    def trigger(self, trigger: Trigger[Any, Any]) -> AllWindowedStream[T, W]:
         """See `WindowedStream.trigger`."""
         self._windowed.trigger(trigger)
         return self
 
-    def evictor(self, evictor: Evictor[Any, Any]) -> AllWindowedStream[T]:
+    def evictor(self, evictor: Evictor[Any, Any]) -> AllWindowedStream[T, W]:
         """See `WindowedStream.evictor`."""
         self._windowed.evictor(evictor)
         return self
 
-    def allowed_lateness(self, time_ms: int | Time | Duration | timedelta) -> AllWindowedStream[T]:
+    def allowed_lateness(
+        self, time_ms: int | Time | Duration | timedelta
+    ) -> AllWindowedStream[T, W]:
         """See `WindowedStream.allowed_lateness`."""
         self._windowed.allowed_lateness(time_ms)
         return self
 
-    def side_output_late_data(self, output_tag: OutputTag[T]) -> AllWindowedStream[T]:
+    def side_output_late_data(self, output_tag: OutputTag[T]) -> AllWindowedStream[T, W]:
         """See `WindowedStream.side_output_late_data`."""
         self._windowed.side_output_late_data(output_tag)
         return self
 
+    @overload
     def reduce(
         self,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
-        window_function: AllFunction | None = None,
+        window_function: None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[T]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: AllFunction[T, U, W],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]: ...
+
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: AllFunction[T, Any, W] | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
         """Combine each window's records, one by one as they come."""
         adapted = _adapted(window_function)
         return _single(self._windowed.reduce(reduce_function, adapted, output_type))
 
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: None = None,
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: AllFunction[R, U, W],
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]: ...
+
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, Any, Any],
-        window_function: AllFunction | None = None,
+        window_function: AllFunction[Any, Any, W] | None = None,
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
@@ -89,18 +130,18 @@ class AllWindowedStream(Generic[T]):
 
     def apply(
         self,
-        window_function: AllWindowFunction[T, Any, Any],
+        window_function: AllWindowFunction[T, U, W],
         output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+    ) -> DataStream[U]:
         """Run a function over all the records of each window."""
         checked_function(window_function, AllWindowFunction, "apply", plain=False)
         return _single(self._windowed.apply(_Apply(window_function)))
 
     def process(
         self,
-        process_window_function: ProcessAllWindowFunction[T, Any, Any],
+        process_window_function: ProcessAllWindowFunction[T, U, W],
         output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+    ) -> DataStream[U]:
         """Run a function over all the records of each window, with the window's context."""
         checked_function(process_window_function, ProcessAllWindowFunction, "process", plain=False)
         return _single(self._windowed.process(_Process(process_window_function)))
@@ -115,7 +156,7 @@ def _single(stream: DataStream[Any]) -> DataStream[Any]:
     return stream.force_non_parallel()
 
 
-def _adapted(function: AllFunction | None) -> _Apply | _Process | None:
+def _adapted(function: AllFunction[Any, Any, Any] | None) -> _Apply | _Process | None:
     if function is None:
         return None
     if isinstance(function, AllWindowFunction):

@@ -21,6 +21,7 @@ from millrace.common.co_functions import (
     KeyedCoProcessFunction,
 )
 from millrace.common.errors import JobDefinitionError
+from millrace.common.functions import KeySelector
 from millrace.common.state import MapStateDescriptor
 from millrace.common.typeinfo import TypeInformation
 from millrace.datastream.checks import checked_function
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 T1 = TypeVar("T1")
 T2 = TypeVar("T2")
 U = TypeVar("U")
+Selector = Callable[[T1], Any] | KeySelector[T1, Any] | str | int | Sequence[str | int]
+"""What `DataStream.key_by` takes."""
 
 
 class ConnectedStreams(Generic[T1, T2]):
@@ -67,7 +70,10 @@ class ConnectedStreams(Generic[T1, T2]):
         self.stream2 = stream2
 
     def key_by(
-        self, key_selector1: Any, key_selector2: Any, key_type: TypeInformation | None = None
+        self,
+        key_selector1: Selector[T1],
+        key_selector2: Selector[T2],
+        key_type: TypeInformation | None = None,
     ) -> ConnectedStreams[T1, T2]:
         """Partition both by key: records of equal keys meet in the same subtask, where they share
         keyed state and timers."""

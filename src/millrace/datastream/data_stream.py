@@ -29,6 +29,7 @@ from millrace.common.watermark_strategy import WatermarkStrategy
 from millrace.common.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
+    CountWindow,
     WindowAssigner,
 )
 from millrace.datastream.checks import checked_function
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 U = TypeVar("U")
 K = TypeVar("K")
+W = TypeVar("W")
 
 
 class DataStream(OperatorSettings, Generic[T]):
@@ -232,7 +234,7 @@ class DataStream(OperatorSettings, Generic[T]):
         ``.where(key).equal_to(key).window(assigner).apply(function)``."""
         return CoGroupedStreams(self, other)
 
-    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream[T]:
+    def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
         """Cut the whole stream into windows, in one subtask."""
         from millrace.datastream.all_windowed_stream import AllWindowedStream
 
@@ -243,7 +245,7 @@ class DataStream(OperatorSettings, Generic[T]):
             )
         return AllWindowedStream(self, window_assigner)
 
-    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T]:
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T, CountWindow]:
         """Windows of ``size`` records of the whole stream, in one subtask."""
         if slide:
             return self.window_all(CountSlidingWindowAssigner.of(size, slide))
@@ -257,11 +259,25 @@ class DataStream(OperatorSettings, Generic[T]):
 
     # -- how records are spread --------------------------------------------------------
 
+    @overload
     def key_by(
         self,
-        key_selector: Callable[[T], K] | KeySelector[T, K] | str | int | Sequence[str | int],
+        key_selector: Callable[[T], K] | KeySelector[T, K],
         key_type: TypeInformation | None = None,
-    ) -> KeyedStream[T, K]:
+    ) -> KeyedStream[T, K]: ...
+
+    @overload
+    def key_by(
+        self,
+        key_selector: str | int | Sequence[str | int],
+        key_type: TypeInformation | None = None,
+    ) -> KeyedStream[T, Any]: ...
+
+    def key_by(
+        self,
+        key_selector: Callable[[T], Any] | KeySelector[T, Any] | str | int | Sequence[str | int],
+        key_type: TypeInformation | None = None,
+    ) -> KeyedStream[T, Any]:
         """Partition by key: all records of a key come to the same subtask, where its state is.
 
         The selector is a function, a `KeySelector`, or names or positions of fields. Keys are
@@ -381,6 +397,19 @@ class DataStream(OperatorSettings, Generic[T]):
         transformation = self._collecting("Print")
         self._env.add_result_handler(transformation, Printer(sink_identifier))
         return self._env.add_sink_transformation(transformation)
+
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: None = None
+    ) -> CloseableIterator[T]: ...
+
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, *, limit: int
+    ) -> list[T]: ...
+
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[T]: ...
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None

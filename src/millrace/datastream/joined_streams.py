@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.evictor import Evictor
@@ -27,7 +27,7 @@ from millrace.common.time import Duration, Time, millis
 from millrace.common.typeinfo import TypeInformation
 from millrace.common.window import Trigger, WindowAssigner
 from millrace.datastream.checks import checked_function
-from millrace.datastream.connected_streams import checked_same_environment, numbered
+from millrace.datastream.connected_streams import Selector, checked_same_environment, numbered
 from millrace.runtime.operators.interval_join import Interval, IntervalJoinOperator
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 T1 = TypeVar("T1")
 T2 = TypeVar("T2")
 U = TypeVar("U")
+J = TypeVar("J", bound="WithWindow[Any, Any]")
 Amount = Time | Duration | int
 
 
@@ -54,7 +55,7 @@ class _Windowing:
     lateness: Amount = 0
     late_tag: OutputTag[Any] | None = None
 
-    def windowed(self) -> WindowedStream[Any]:
+    def windowed(self) -> WindowedStream[Any, Any, Any]:
         """Both streams as one of (0 or 1, record), keyed and cut into windows."""
         assert self.assigner is not None
         tagged = (
@@ -134,43 +135,46 @@ class _FlatJoin(_WithFunction):
                 yield from self.wrapped.join(one, other) or ()
 
 
-class _Where(Generic[T1, T2]):
+class _Where(Generic[T1, T2, J]):
     """Streams to be joined, whose keys are not known yet."""
 
-    kind: type[WithWindow[Any, Any]]
+    # the type[J]; a class variable cannot be said to be generic
+    kind: ClassVar[Any]
 
     def __init__(self, first: DataStream[T1], second: DataStream[T2]) -> None:
         checked_same_environment("join", first, second)
         self._windowing = _Windowing(first, second)
 
-    def where(self, key_selector: Any, key_type: TypeInformation | None = None) -> EqualTo[T1, T2]:
+    def where(
+        self, key_selector: Selector[T1], key_type: TypeInformation | None = None
+    ) -> EqualTo[T1, T2, J]:
         """The key of the first stream's records: whatever ``key_by`` takes."""
         return EqualTo(self.kind, replace(self._windowing, keys=(key_selector,)))
 
 
 @dataclass(frozen=True)
-class EqualTo(Generic[T1, T2]):
+class EqualTo(Generic[T1, T2, J]):
     """Streams to be joined; the second one's key is missing."""
 
-    kind: type[WithWindow[T1, T2]]
+    kind: type[J]
     windowing: _Windowing
 
     def equal_to(
-        self, key_selector: Any, key_type: TypeInformation | None = None
-    ) -> KeyedPair[T1, T2]:
+        self, key_selector: Selector[T2], key_type: TypeInformation | None = None
+    ) -> KeyedPair[T1, T2, J]:
         """The key of the second stream's records, to be equal to the first one's."""
         keys = (*self.windowing.keys, key_selector)
         return KeyedPair(self.kind, replace(self.windowing, keys=keys))
 
 
 @dataclass(frozen=True)
-class KeyedPair(Generic[T1, T2]):
+class KeyedPair(Generic[T1, T2, J]):
     """Streams to be joined; the window is missing."""
 
-    kind: type[WithWindow[T1, T2]]
+    kind: type[J]
     windowing: _Windowing
 
-    def window(self, assigner: WindowAssigner[Any, Any]) -> WithWindow[T1, T2]:
+    def window(self, assigner: WindowAssigner[Any, Any]) -> J:
         """The windows in which records meet. An assigner or trigger of your own gets pairs: 0 or
         1 for the stream, and the record."""
         return self.kind(replace(self.windowing, assigner=assigner))
@@ -182,19 +186,19 @@ class WithWindow(Generic[T1, T2]):
 
     windowing: _Windowing = field(repr=False)
 
-    def trigger(self, trigger: Trigger[Any, Any]) -> WithWindow[T1, T2]:
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """When windows emit."""
         return type(self)(replace(self.windowing, trigger=trigger))
 
-    def evictor(self, evictor: Evictor[Any, Any]) -> WithWindow[T1, T2]:
+    def evictor(self, evictor: Evictor[Any, Any]) -> Self:
         """What is taken out of windows."""
         return type(self)(replace(self.windowing, evictor=evictor))
 
-    def allowed_lateness(self, new_lateness: Amount) -> WithWindow[T1, T2]:
+    def allowed_lateness(self, new_lateness: Amount) -> Self:
         """How long after its end a window is kept for late records."""
         return type(self)(replace(self.windowing, lateness=new_lateness))
 
-    def side_output_late_data(self, output_tag: OutputTag[Any]) -> WithWindow[T1, T2]:
+    def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Send records that come too late to a side output, as pairs (0 or 1, record)."""
         return type(self)(replace(self.windowing, late_tag=output_tag))
 
@@ -227,7 +231,7 @@ class _CoGroupWindow(WithWindow[T1, T2]):
         return self.windowing.windowed().apply(_CoGroup(function)).name("CoGroup")
 
 
-class JoinedStreams(_Where[T1, T2]):
+class JoinedStreams(_Where[T1, T2, _JoinWindow[T1, T2]]):
     """Two streams whose records meet in windows, pair by pair. Flink: class ``JoinedStreams``.
 
     Example:
@@ -244,7 +248,7 @@ class JoinedStreams(_Where[T1, T2]):
     kind = _JoinWindow
 
 
-class CoGroupedStreams(_Where[T1, T2]):
+class CoGroupedStreams(_Where[T1, T2, _CoGroupWindow[T1, T2]]):
     """Two streams whose records meet in windows, group by group. Flink: class
     ``CoGroupedStreams``."""
 

@@ -20,6 +20,7 @@ from millrace.common.typeinfo import TypeInformation
 from millrace.common.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
+    CountWindow,
     WindowAssigner,
 )
 from millrace.datastream.checks import checked_function
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 U = TypeVar("U")
 K = TypeVar("K")
+W = TypeVar("W")
 Field = int | str
 
 
@@ -92,7 +94,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
 
     def process(
         self,
-        func: KeyedProcessFunction[Any, T, U] | ProcessFunction[T, U],
+        func: KeyedProcessFunction[K, T, U] | ProcessFunction[T, U],
         output_type: TypeInformation | None = None,
     ) -> DataStream[U]:
         """Run a `KeyedProcessFunction`: state and timers per key, side outputs."""
@@ -127,7 +129,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         """The record with the greatest value of a field so far, per key; the first of equals."""
         return self._reduce("Max By", ExtremeBy(position_to_max_by, greatest=True))
 
-    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream[T]:
+    def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
         """Cut each key's records into windows."""
         if not isinstance(window_assigner, WindowAssigner):
             raise JobDefinitionError(
@@ -136,7 +138,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
             )
         return WindowedStream(self, window_assigner)
 
-    def count_window(self, size: int, slide: int = 0) -> WindowedStream[T]:
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[T, K, CountWindow]:
         """Windows of ``size`` records of a key: one after the other, or with ``slide`` a new one
         every so many records."""
         if slide:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.evictor import Evictor
@@ -43,10 +43,14 @@ if TYPE_CHECKING:
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 T = TypeVar("T")
-WindowFunctionLike = WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any]
+K = TypeVar("K")
+W = TypeVar("W")
+R = TypeVar("R")
+U = TypeVar("U")
+WindowFunctionLike = WindowFunction[T, U, K, W] | ProcessWindowFunction[T, U, K, W]
 
 
-class WindowedStream(Generic[T]):
+class WindowedStream(Generic[T, K, W]):
     """Records of a keyed stream in windows. Flink: class ``WindowedStream``.
 
     Example:
@@ -58,9 +62,7 @@ class WindowedStream(Generic[T]):
         'Window Reduce'
     """
 
-    def __init__(
-        self, stream: KeyedStream[T, Any], window_assigner: WindowAssigner[Any, Any]
-    ) -> None:
+    def __init__(self, stream: KeyedStream[T, K], window_assigner: WindowAssigner[Any, W]) -> None:
         self._stream = stream
         trigger = window_assigner.get_default_trigger(stream.get_execution_environment())
         if not isinstance(trigger, Trigger):
@@ -80,7 +82,7 @@ class WindowedStream(Generic[T]):
 
     # -- how windows behave ------------------------------------------------------------
 
-    def trigger(self, trigger: Trigger[Any, Any]) -> WindowedStream[T]:
+    def trigger(self, trigger: Trigger[Any, Any]) -> WindowedStream[T, K, W]:
         """When windows emit, in place of the assigner's default.
 
         Raises:
@@ -96,7 +98,7 @@ class WindowedStream(Generic[T]):
         self._spec = replace(self._spec, trigger=trigger)
         return self
 
-    def evictor(self, evictor: Evictor[Any, Any]) -> WindowedStream[T]:
+    def evictor(self, evictor: Evictor[Any, Any]) -> WindowedStream[T, K, W]:
         """What is taken out of a window when it fires. All its records are kept until then, even
         for reduce and aggregate."""
         if not isinstance(evictor, Evictor):
@@ -104,7 +106,9 @@ class WindowedStream(Generic[T]):
         self._spec = replace(self._spec, evictor=evictor)
         return self
 
-    def allowed_lateness(self, time_ms: int | Time | Duration | timedelta) -> WindowedStream[T]:
+    def allowed_lateness(
+        self, time_ms: int | Time | Duration | timedelta
+    ) -> WindowedStream[T, K, W]:
         """How long (ms) after its end a window of event time is kept: records that come until
         then make it fire once more.
 
@@ -117,7 +121,7 @@ class WindowedStream(Generic[T]):
         self._spec = replace(self._spec, allowed_lateness=lateness)
         return self
 
-    def side_output_late_data(self, output_tag: OutputTag[T]) -> WindowedStream[T]:
+    def side_output_late_data(self, output_tag: OutputTag[T]) -> WindowedStream[T, K, W]:
         """Send records that come after their window has fired to a side output. Without one they
         are dropped and counted (metric ``numLateRecordsDropped``)."""
         if not isinstance(output_tag, OutputTag):
@@ -129,10 +133,26 @@ class WindowedStream(Generic[T]):
 
     # -- what windows compute ----------------------------------------------------------
 
+    @overload
     def reduce(
         self,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
-        window_function: WindowFunctionLike | None = None,
+        window_function: None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[T]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: WindowFunctionLike[T, U, K, W],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]: ...
+
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: WindowFunctionLike[T, Any, K, W] | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
         """Combine each window's records, one by one as they come."""
@@ -140,10 +160,28 @@ class WindowedStream(Generic[T]):
         logic = WindowLogic(reduce=reduce_function, window_function=_checked(window_function))
         return self._apply("Window Reduce", logic)
 
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: None = None,
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, Any, R],
+        window_function: WindowFunctionLike[R, U, K, W],
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]: ...
+
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, Any, Any],
-        window_function: WindowFunctionLike | None = None,
+        window_function: WindowFunctionLike[Any, Any, K, W] | None = None,
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
@@ -154,18 +192,18 @@ class WindowedStream(Generic[T]):
 
     def apply(
         self,
-        window_function: WindowFunction[T, Any, Any, Any],
+        window_function: WindowFunction[T, U, K, W],
         output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+    ) -> DataStream[U]:
         """Run a function over all the records of each window."""
         checked_function(window_function, WindowFunction, "apply", plain=False)
         return self._apply("Window Apply", WindowLogic(window_function=window_function))
 
     def process(
         self,
-        process_window_function: ProcessWindowFunction[T, Any, Any, Any],
+        process_window_function: ProcessWindowFunction[T, U, K, W],
         output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+    ) -> DataStream[U]:
         """Run a function over all the records of each window, with the window's context."""
         checked_function(process_window_function, ProcessWindowFunction, "process", plain=False)
         return self._apply("Window Process", WindowLogic(window_function=process_window_function))
