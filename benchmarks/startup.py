@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
+from pathlib import Path
 from statistics import median
 
 from bar import Data, Row, Section
@@ -18,7 +21,22 @@ MARK = b"first"
 
 
 def measure(quick: bool) -> Data:
-    return {"seconds": [_once() for _ in range(1 if quick else 5)], "command": _command_name()}
+    with tempfile.TemporaryDirectory() as cache:
+        # an empty cache: the first run is that of a new machine, and writes the class archive
+        os.environ["XDG_CACHE_HOME"] = cache
+        first = _once()
+        _wait_for_archive(Path(cache))
+        later = [_once() for _ in range(1 if quick else 5)]
+        del os.environ["XDG_CACHE_HOME"]
+    return {"first": first, "seconds": later, "command": _command_name()}
+
+
+def _wait_for_archive(cache: Path) -> None:
+    """The JVM writes it as it ends, behind the back of the command."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not list(cache.glob("millrace/*.jsa")):
+        time.sleep(0.5)
+    time.sleep(5)
 
 
 def _once() -> float:
@@ -32,11 +50,21 @@ def _once() -> float:
         try:
             seconds = _first_line(process) - started
             process.communicate(timeout=60)
+            _wait_for_group(process.pid)
             return seconds
         except subprocess.TimeoutExpired:
             raise MeasurementError("the job printed but did not end (see hello.log)") from None
         finally:
             end_group(process)
+
+
+def _wait_for_group(group: int) -> None:
+    """The JVM outlives the command by a moment, in which it may write the class archive."""
+    deadline = time.monotonic() + 30
+    with suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(group, 0)
+            time.sleep(0.2)
 
 
 def _first_line(process: subprocess.Popen[bytes]) -> float:
@@ -71,4 +99,8 @@ def section(data: Data) -> Section:
         seconds <= BAR_SECONDS,
     )
     runs = ", ".join(f"{s:.1f}" for s in data["seconds"])
-    return Section([row], [f"Runs, each a process of its own with a JVM of its own: {runs} s."])
+    text = (
+        f"Runs, each a process of its own with a JVM of its own: {runs} s. The first run on a "
+        f"machine, without an archive of Spark's classes: {data['first']:.1f} s."
+    )
+    return Section([row], [text])

@@ -19,6 +19,8 @@ def spark() -> Iterator[Any]:
 
     # pytest's own search path does not reach the Python workers
     paths = [str(SOURCES), os.environ.get("PYTHONPATH", "")]
+    # the tests' JVMs leave nothing behind in the user's cache
+    os.environ.setdefault("MILLRACE_CLASS_ARCHIVE", "off")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     session = create_session("tests", parallelism=2, master="local[2,4]")
     yield session

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
 from millrace.common.errors import ConfigurationError
+from millrace.spark.class_archive import with_archive
 
 LOG_VARIABLE = "MILLRACE_SPARK_LOG"
 """Names the file that takes what the JVM and its Python workers print; unset: the terminal."""
@@ -52,7 +53,7 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
     with SparkContext._lock:
         if SparkContext._gateway is not None:
             return
-        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        conf = SparkConf(loadDefaults=False).setAll(list(with_archive(settings).items()))
         with _output() as streams:
             try:
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
