@@ -64,6 +64,14 @@ class Subtask(RuntimeContext):
 
     get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
 
+    def add_accumulator(self, name, accumulator):
+        raise NotImplementedError
+
+    def get_accumulator(self, name):
+        raise NotImplementedError
+
+    get_int_counter = get_long_counter = get_double_counter = get_histogram = get_accumulator
+
 
 @pytest.mark.parametrize("interface", INTERFACES, ids=lambda cls: cls.__name__)
 def test_an_interface_cannot_be_made_without_its_method(interface: type[Function]) -> None:
