@@ -73,6 +73,46 @@ WORKLOADS = [
         (ours(4_000_000, 24_000_000), flink("thread", (400_000, 1_000_000))),
         rounds=1,
     ),
+    Workload(
+        "sliding_window",
+        "e",
+        (
+            ours(1_000_000, 4_000_000),
+            flink("thread", (50_000, 100_000)),
+            flink("process", (50_000, 100_000)),
+        ),
+        {FLINK: 30},
+    ),
+    Workload(
+        "session_window",
+        "f",
+        (
+            ours(2_000_000, 8_000_000),
+            flink("thread", (100_000, 200_000)),
+            flink("process", (100_000, 200_000)),
+        ),
+        {FLINK: 25},
+    ),
+    Workload(
+        "interval_join",
+        "g",
+        (
+            ours(400_000, 1_600_000),
+            flink("thread", (50_000, 100_000)),
+            flink("process", (50_000, 100_000)),
+        ),
+        {FLINK: 15},
+    ),
+    Workload(
+        "broadcast_rules",
+        "h",
+        (
+            ours(2_000_000, 10_000_000),
+            flink("thread", (200_000, 500_000)),
+            flink("process", (200_000, 500_000)),
+        ),
+        {FLINK: 15},
+    ),
 ]
 
 

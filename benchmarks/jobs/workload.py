@@ -23,12 +23,17 @@ from millrace.connectors import NumberSequenceSource
 from millrace.datastream import (
     AggregateFunction,
     DataStream,
+    KeyedBroadcastProcessFunction,
     KeyedProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from millrace.datastream.state import ValueStateDescriptor
-from millrace.datastream.window import TumblingEventTimeWindows
+from millrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from millrace.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 
 PARALLELISM = 2
 PRIME = 2_654_435_761
@@ -150,12 +155,120 @@ def expected_map_filter(n: int) -> Counter[Any]:
     return Counter(i // 2 for i in mixed if i % 4 != 0)
 
 
+class SlowHalfClock(TimestampAssigner):
+    """5 records a millisecond in each half: a key of 10,000 comes once a second."""
+
+    def __init__(self, n: int) -> None:
+        self.half = n // 2
+
+    def extract_timestamp(self, value: int, record_timestamp: int) -> int:
+        return value % self.half // 5
+
+
+def slowly(n: int) -> WatermarkStrategy[int]:
+    return WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SlowHalfClock(n))
+
+
+def add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    return a[0], a[1] + b[1]
+
+
+def sliding_window(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    pairs = numbers(env, n, slowly(n)).map(lambda i: (i * PRIME % WINDOW_KEYS, i % 1000))
+    windows = SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(1))
+    return pairs.key_by(lambda pair: pair[0]).window(windows).reduce(add)
+
+
+def expected_sliding_window(n: int) -> Counter[Any]:
+    sums: Counter[tuple[int, int]] = Counter()
+    for i in range(n):
+        key, second = i * PRIME % WINDOW_KEYS, i % (n // 2) // 5 // 1000
+        for start in range(second - 9, second + 1):
+            sums[key, start] += i % 1000
+    return Counter((key, total) for (key, _), total in sums.items())
+
+
+def session_key(i: int) -> int:
+    """Ten records of a key in a row, then none for ten seconds."""
+    return i // 10 * PRIME % WINDOW_KEYS
+
+
+def session_window(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    keyed = numbers(env, n, slowly(n)).key_by(session_key)
+    return keyed.window(EventTimeSessionWindows.with_gap(Time.seconds(1))).aggregate(CountAndSum())
+
+
+def expected_session_window(n: int) -> Counter[Any]:
+    times: dict[int, list[tuple[int, int]]] = {}
+    for i in range(n):
+        times.setdefault(session_key(i), []).append((i % (n // 2) // 5, i % 1000))
+    sessions: Counter[Any] = Counter()
+    for events in times.values():
+        last, count, total = None, 0, 0
+        for time_, value in sorted(events):
+            if last is not None and time_ > last + 1000:
+                sessions[count, total] += 1
+                count = total = 0
+            last, count, total = time_, count + 1, total + value
+        sessions[count, total] += 1
+    return sessions
+
+
+def interval_join(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    left = numbers(env, n, slowly(n)).key_by(lambda i: i * PRIME % WINDOW_KEYS)
+    right = numbers(env, n, slowly(n)).key_by(lambda i: i * PRIME % WINDOW_KEYS)
+    close = left.interval_join(right).between(Time.milliseconds(-500), Time.milliseconds(500))
+    return close.process(lambda one, other: (one, other))
+
+
+def expected_interval_join(n: int) -> Counter[Any]:
+    by_key: dict[int, list[tuple[int, int]]] = {}
+    for i in range(n):
+        by_key.setdefault(i * PRIME % WINDOW_KEYS, []).append((i % (n // 2) // 5, i))
+    return Counter(
+        (i, j)
+        for events in by_key.values()
+        for left, i in events
+        for right, j in events
+        if abs(right - left) <= 500
+    )
+
+
+LIMITS = MapStateDescriptor("limits", Types.LONG(), Types.LONG())
+
+
+class AboveLimit(KeyedBroadcastProcessFunction):
+    def process_element(self, value: int, ctx: Any) -> Iterator[tuple[int, int]]:
+        limit = ctx.get_broadcast_state(LIMITS).get(value % 100)
+        if limit is None or value % 1000 >= limit:
+            yield ctx.get_current_key(), value
+
+    def process_broadcast_element(self, value: tuple[int, int], ctx: Any) -> None:
+        ctx.get_broadcast_state(LIMITS).put(value[0], value[1])
+
+
+def broadcast_rules(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    rules = env.from_collection([(rule, rule * 10) for rule in range(100)]).broadcast(LIMITS)
+    keyed = numbers(env, n).key_by(lambda i: i * PRIME % WINDOW_KEYS)
+    return keyed.connect(rules).process(AboveLimit())
+
+
+def expected_broadcast_rules(n: int) -> Counter[Any]:
+    """The rules come first here, within the first epoch."""
+    above = (i for i in range(n) if i % 1000 >= i % 100 * 10)
+    return Counter((i * PRIME % WINDOW_KEYS, i) for i in above)
+
+
 Workload = Callable[[StreamExecutionEnvironment, int], DataStream[Any]]
 WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
     "keyed_count": (keyed_count, expected_keyed_count, 1),
     "word_count": (word_count, expected_word_count, WORDS_PER_LINE),
     "tumbling_window": (tumbling_window, expected_tumbling_window, 1),
     "map_filter": (map_filter, expected_map_filter, 1),
+    "sliding_window": (sliding_window, expected_sliding_window, 1),
+    "session_window": (session_window, expected_session_window, 1),
+    "interval_join": (interval_join, expected_interval_join, 2),
+    "broadcast_rules": (broadcast_rules, expected_broadcast_rules, 1),
 }
 
 

@@ -32,13 +32,19 @@ from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import (
     AggregateFunction,
     DataStream,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
 )
 from pyflink.datastream.connectors import NumberSequenceSource, Sink
-from pyflink.datastream.state import ValueStateDescriptor
-from pyflink.datastream.window import TumblingEventTimeWindows
+from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from pyflink.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from pyflink.java_gateway import get_gateway
 from pyflink.table import Schema, StreamTableEnvironment
 
@@ -219,6 +225,157 @@ def expected_map_filter(n: int) -> Counter[Any]:
     return Counter(i // 2 for i in mixed if i % 4 != 0)
 
 
+# --- (e) sliding window, (f) session window --------------------------------------------------
+
+
+class SlowHalfClock(HalfClock):
+    """5 records a millisecond in each half: a key of 10,000 comes once a second."""
+
+    def extract_timestamp(self, value: int, record_timestamp: int) -> int:
+        return value % self.half // 5
+
+
+def slowly(env: StreamExecutionEnvironment, n: int) -> DataStream:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        SlowHalfClock(n)
+    )
+    return numbers(env, n).assign_timestamps_and_watermarks(strategy)
+
+
+def add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    return a[0], a[1] + b[1]
+
+
+def sliding_window(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
+    pairs = slowly(env, n).map(lambda i: (i * PRIME % WINDOW_KEYS, i % 1000), PAIR)
+    windows = SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(1))
+    return pairs.key_by(lambda pair: pair[0], key_type=Types.LONG()).window(windows).reduce(add)
+
+
+def expected_sliding_window(n: int) -> Counter[Any]:
+    sums: Counter[tuple[int, int]] = Counter()
+    for i in range(n):
+        key, second = i * PRIME % WINDOW_KEYS, i % (n // 2) // 5 // 1000
+        for start in range(second - 9, second + 1):
+            sums[key, start] += i % 1000
+    return Counter((key, total) for (key, _), total in sums.items())
+
+
+def session_key(i: int) -> int:
+    """Ten records of a key in a row, then none for ten seconds."""
+    return i // 10 * PRIME % WINDOW_KEYS
+
+
+def session_window(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
+    keyed = slowly(env, n).key_by(session_key, key_type=Types.LONG())
+    return keyed.window(EventTimeSessionWindows.with_gap(Time.seconds(1))).aggregate(
+        CountAndSum(), accumulator_type=PAIR, output_type=PAIR
+    )
+
+
+def expected_session_window(n: int) -> Counter[Any]:
+    times: dict[int, list[tuple[int, int]]] = {}
+    for i in range(n):
+        times.setdefault(session_key(i), []).append((i % (n // 2) // 5, i % 1000))
+    sessions: Counter[Any] = Counter()
+    for events in times.values():
+        last, count, total = None, 0, 0
+        for time_, value in sorted(events):
+            if last is not None and time_ > last + 1000:
+                sessions[count, total] += 1
+                count = total = 0
+            last, count, total = time_, count + 1, total + value
+        sessions[count, total] += 1
+    return sessions
+
+
+# --- (g) interval join: PyFlink has none, so as its users write it ---------------------------
+
+
+class IntervalJoin(KeyedCoProcessFunction):
+    """Buffers each side by time, looks the other side up, and forgets with timers."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.buffers = [
+            runtime_context.get_map_state(
+                MapStateDescriptor(name, Types.LONG(), Types.LIST(Types.LONG()))
+            )
+            for name in ("left", "right")
+        ]
+
+    def keep(self, side: int, value: int, ctx: Any) -> Iterator[int]:
+        """Keep a record; gives the matching ones of the other side."""
+        own, other = self.buffers[side], self.buffers[1 - side]
+        time_ = ctx.timestamp()
+        own.put(time_, [*(own.get(time_) or []), value])
+        ctx.timer_service().register_event_time_timer(time_ + 500)
+        for at, values in other.items():
+            if abs(at - time_) <= 500:
+                yield from values
+
+    def process_element1(self, value: int, ctx: Any) -> Iterator[tuple[int, int]]:
+        for other in self.keep(0, value, ctx):
+            yield value, other
+
+    def process_element2(self, value: int, ctx: Any) -> Iterator[tuple[int, int]]:
+        for other in self.keep(1, value, ctx):
+            yield other, value
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[tuple[int, int]]:
+        for buffer in self.buffers:
+            if buffer.contains(timestamp - 500):
+                buffer.remove(timestamp - 500)
+        yield from ()
+
+
+def interval_join(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
+    connected = slowly(env, n).connect(slowly(env, n))
+    keyed = connected.key_by(
+        lambda i: i * PRIME % WINDOW_KEYS, lambda i: i * PRIME % WINDOW_KEYS, Types.LONG()
+    )
+    return keyed.process(IntervalJoin(), PAIR)
+
+
+def expected_interval_join(n: int) -> Counter[Any]:
+    by_key: dict[int, list[tuple[int, int]]] = {}
+    for i in range(n):
+        by_key.setdefault(i * PRIME % WINDOW_KEYS, []).append((i % (n // 2) // 5, i))
+    return Counter(
+        (i, j)
+        for events in by_key.values()
+        for left, i in events
+        for right, j in events
+        if abs(right - left) <= 500
+    )
+
+
+# --- (h) keyed broadcast process -------------------------------------------------------------
+
+LIMITS = MapStateDescriptor("limits", Types.LONG(), Types.LONG())
+
+
+class AboveLimit(KeyedBroadcastProcessFunction):
+    def process_element(self, value: int, ctx: Any) -> Iterator[tuple[int, int]]:
+        limit = ctx.get_broadcast_state(LIMITS).get(value % 100)
+        if limit is None or value % 1000 >= limit:
+            yield ctx.get_current_key(), value
+
+    def process_broadcast_element(self, value: tuple[int, int], ctx: Any) -> None:
+        ctx.get_broadcast_state(LIMITS).put(value[0], value[1])
+
+
+def broadcast_rules(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
+    rules = env.from_collection([(rule, rule * 10) for rule in range(100)], PAIR)
+    keyed = numbers(env, n).key_by(lambda i: i * PRIME % WINDOW_KEYS, key_type=Types.LONG())
+    return keyed.connect(rules.broadcast(LIMITS)).process(AboveLimit(), PAIR)
+
+
+def expected_broadcast_rules(n: int) -> Counter[Any]:
+    """If all rules come first, which PyFlink does not promise."""
+    above = (i for i in range(n) if i % 1000 >= i % 100 * 10)
+    return Counter((i * PRIME % WINDOW_KEYS, i) for i in above)
+
+
 # --- running ---------------------------------------------------------------------------------
 
 Workload = Callable[[StreamExecutionEnvironment, int, str], DataStream]
@@ -227,6 +384,10 @@ WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
     "word_count": (word_count, expected_word_count, WORDS_PER_LINE),
     "tumbling_window": (tumbling_window, expected_tumbling_window, 1),
     "map_filter": (map_filter, expected_map_filter, 1),
+    "sliding_window": (sliding_window, expected_sliding_window, 1),
+    "session_window": (session_window, expected_session_window, 1),
+    "interval_join": (interval_join, expected_interval_join, 2),
+    "broadcast_rules": (broadcast_rules, expected_broadcast_rules, 1),
 }
 
 

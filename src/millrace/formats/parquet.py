@@ -13,6 +13,7 @@ from millrace.formats.arrow_types import require_pyarrow
 from millrace.formats.file_format import BulkFormat, FileRange, FormatReader
 from millrace.formats.parquet_writer import ParquetBulkWriters
 from millrace.formats.records import records_from_columns, require_record_type
+from millrace.runtime.columns import Columns
 
 __all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
@@ -25,6 +26,8 @@ class ParquetColumnarRowInputFormat(BulkFormat[Any]):
             file gives them.
         batch_size: rows decoded at a time.
         record_type: ``Row`` or ``dict``.
+        columnar: keep the rows in columns for `DataStream.map_batches`; whoever wants them one by
+            one gets them as ``record_type`` says.
 
     Raises:
         JobDefinitionError: pyarrow is missing, or the record type is neither.
@@ -35,8 +38,10 @@ class ParquetColumnarRowInputFormat(BulkFormat[Any]):
         row_type: RowTypeInfo | None = None,
         batch_size: int = 8192,
         record_type: type[Any] = Row,
+        columnar: bool = False,
     ) -> None:
         require_pyarrow()
+        self._columnar = columnar
         self._columns = None if row_type is None else tuple(row_type.get_field_names())
         self._batch_size = batch_size
         self._record_type = require_record_type(record_type)
@@ -54,7 +59,8 @@ class ParquetColumnarRowInputFormat(BulkFormat[Any]):
         except SerializationError:
             file.close()
             raise
-        return ParquetReader(
+        reader = ColumnarParquetReader if self._columnar else ParquetReader
+        return reader(
             file,
             file_range,
             position or 0,
@@ -94,7 +100,11 @@ class ParquetReader(FormatReader[Any]):
         remaining = list(range(groups.start + first, groups.end))
         self._batches = file.iter_batches(batch_size, row_groups=remaining, columns=list(names))
         self._records = self._all_records()
-        self._next_records(position - skipped)
+        self._skip(position - skipped)
+
+    def _skip(self, count: int) -> None:
+        while count > 0 and (passed := len(self._next_records(count))):
+            count -= passed
 
     def read(self, max_records: int) -> list[Any]:
         records = self._next_records(max_records)
@@ -121,6 +131,29 @@ class ParquetReader(FormatReader[Any]):
         for batch in self._batches:
             columns = [batch.column(name).to_pylist() for name in self._names]
             yield from records_from_columns(self._record_type, self._names, columns)
+
+
+class ColumnarParquetReader(ParquetReader):
+    """The same, in columns: a batch is (part of) a record batch of the file."""
+
+    _rest: Any = None
+
+    def _next_records(self, count: int) -> Any:
+        arrow_error = require_pyarrow().ArrowException
+        try:
+            return self._next_columns(count)
+        except (arrow_error, OSError) as error:
+            raise SerializationError(f"damaged Parquet: {error}") from None
+
+    def _next_columns(self, count: int) -> Any:
+        if count == 0:
+            return []
+        batch = self._rest if self._rest is not None else next(self._batches, None)
+        if batch is None:
+            return []
+        self._rest = batch.slice(count) if batch.num_rows > count else None
+        form = "dict" if self._record_type is dict else "row"
+        return Columns(batch.slice(0, count), form)
 
 
 def _parquet_file(path: str) -> Any:
