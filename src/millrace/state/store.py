@@ -94,6 +94,10 @@ class SubtaskState:
             )
         return self.tables[name]
 
+    def kind(self, name: str) -> str:
+        """Which of the `TABLE_KINDS` the table called ``name`` is of."""
+        return self._kinds[name]
+
     def operator_table(self) -> FlatTable:
         """Values that belong to operators rather than keys."""
         table = self.table(OPERATOR_TABLE, "flat")

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from millrace.testing.collecting_sink import CollectingSink
 from millrace.testing.faults import Faults
 from millrace.testing.local_executor import LocalExecutor
 from millrace.testing.manual_clock import ManualClock
 from millrace.testing.mini_cluster import MiniCluster, run_local
-from millrace.testing.operator_harness import OperatorHarness, OperatorSnapshot, StreamRecord
+from millrace.testing.mini_job import MiniJob
+from millrace.testing.operator_harness import OperatorHarness, OperatorSnapshot
+from millrace.testing.pushed_source import PushedSource
+from millrace.testing.state_view import Timer
+from millrace.testing.stream_record import StreamRecord
 
 __all__ = [
+    "CollectingSink",
     "Faults",
     "LocalExecutor",
     "ManualClock",
     "MiniCluster",
+    "MiniJob",
     "OperatorHarness",
     "OperatorSnapshot",
+    "PushedSource",
     "StreamRecord",
+    "Timer",
     "run_local",
 ]

@@ -4,34 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import (
-    FilterFunction,
-    FlatMapFunction,
-    Function,
-    KeyedProcessFunction,
-    MapFunction,
-    ProcessFunction,
-    ReduceFunction,
-)
+from millrace.common.functions import Function
 from millrace.common.output_tag import OutputTag
+from millrace.common.state import MapStateDescriptor
+from millrace.common.window import Window
 from millrace.datastream.data_stream import DataStream
-from millrace.datastream.keyed_stream import KeyedStream
-from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.output import Output
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer, live
 from millrace.state.store import SubtaskState
+from millrace.testing.operator_stream import operator_stream
+from millrace.testing.state_view import StateView, Timer
+from millrace.testing.stream_record import StreamRecord
 
-
-class StreamRecord(NamedTuple):
-    """A record with its event time, ms since the epoch, or None."""
-
-    value: Any
-    timestamp: int | None
+UID = "operator"
 
 
 @dataclass(frozen=True)
@@ -64,18 +54,23 @@ class _Recorders(dict[OutputTag[Any], Output]):
 
 
 class OperatorHarness:
-    """One subtask of one operator. Flink: ``KeyedOneInputStreamOperatorTestHarness``.
+    """One subtask of one operator. Flink: ``KeyedOneInputStreamOperatorTestHarness``,
+    ``KeyedTwoInputStreamOperatorTestHarness`` and their like.
 
     Args:
-        what: a function object, or the stream that the operator makes (any operator of the API
-            can be had that way: ``OperatorHarness(keyed.window(...).reduce(...))``).
+        what: a function object; or a function that makes the operator's stream of another, as in
+            ``OperatorHarness(lambda stream: stream.key_by(0).window(...).reduce(...))``; or that
+            stream itself. Any operator of the API can be had that way.
         key_by: what `DataStream.key_by` takes, for functions on a keyed stream.
+        key_by2: the same for the second input, if its keys are found in another way.
+        broadcast_state: the descriptors that `DataStream.broadcast` takes, for broadcast functions.
         processing_time: where the clock begins, ms since the epoch.
 
     Raises:
-        JobDefinitionError: ``what`` is neither.
+        JobDefinitionError: ``what`` is none of these.
 
     Example:
+        >>> from millrace.datastream import KeyedProcessFunction
         >>> class Alarm(KeyedProcessFunction):
         ...     def process_element(self, value, ctx):
         ...         ctx.timer_service().register_event_time_timer(ctx.timestamp() + 10)
@@ -93,16 +88,18 @@ class OperatorHarness:
 
     def __init__(
         self,
-        what: Function | DataStream[Any],
+        what: Function | DataStream[Any] | Callable[[DataStream[Any]], DataStream[Any]],
         key_by: Any = None,
         *,
+        key_by2: Any = None,
+        broadcast_state: Sequence[MapStateDescriptor[Any, Any]] = (),
         subtask_index: int = 0,
         parallelism: int = 1,
         max_parallelism: int = 128,
         processing_time: int = 0,
         batch_mode: bool = False,
     ) -> None:
-        stream = what if isinstance(what, DataStream) else _stream_of(what, key_by)
+        stream = operator_stream(what, key_by, key_by2, broadcast_state)
         self._stream = stream
         self._transformation = stream._inputs[0].transformation
         self._place = (subtask_index, parallelism, max_parallelism)
@@ -113,6 +110,7 @@ class OperatorHarness:
         self._epoch = 0
         self._output = _Recorder()
         self._side = _Recorders()
+        self._marks = [MIN_WATERMARK, MIN_WATERMARK]
         self.operator: Operator
         """The operator itself."""
         self._open()
@@ -121,7 +119,7 @@ class OperatorHarness:
         index, parallelism, max_parallelism = self._place
         self.operator = self._transformation.factory()
         context = OperatorContext(
-            uid="operator",
+            uid=UID,
             name=self._transformation.name,
             subtask_index=index,
             parallelism=parallelism,
@@ -138,16 +136,44 @@ class OperatorHarness:
     # -- what goes in ------------------------------------------------------------------------
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
-        """One record; its event time in ms since the epoch."""
-        self.operator.process([value], None if timestamp is None else [timestamp])
+        """One record; its event time in ms since the epoch. Of several inputs, the first one's or
+        the one that is not broadcast."""
+        self.process_elements([value], None if timestamp is None else [timestamp])
 
     def process_elements(self, values: list[Any], timestamps: list[int] | None = None) -> None:
         """A batch of records."""
-        self.operator.process(values, timestamps)
+        self.operator.process_input(0, values, timestamps)
+
+    def process_element1(self, value: Any, timestamp: int | None = None) -> None:
+        """One record of the first input."""
+        self.process_element(value, timestamp)
+
+    def process_element2(self, value: Any, timestamp: int | None = None) -> None:
+        """One record of the second input."""
+        self.operator.process_input(1, [value], None if timestamp is None else [timestamp])
+
+    def process_broadcast_element(self, value: Any, timestamp: int | None = None) -> None:
+        """One record of the broadcast input."""
+        self.process_element2(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
-        """A watermark, ms since the epoch."""
+        """A watermark of all inputs, ms since the epoch."""
+        self._marks = [timestamp, timestamp]
         self.operator.process_watermark(timestamp)
+
+    def process_watermark1(self, timestamp: int) -> None:
+        """A watermark of the first input; event time is the lesser of both inputs'."""
+        self._process_watermark(0, timestamp)
+
+    def process_watermark2(self, timestamp: int) -> None:
+        """A watermark of the second input; event time is the lesser of both inputs'."""
+        self._process_watermark(1, timestamp)
+
+    def _process_watermark(self, number: int, timestamp: int) -> None:
+        before = min(self._marks)
+        self._marks[number] = timestamp
+        if min(self._marks) > before:
+            self.operator.process_watermark(min(self._marks))
 
     def set_processing_time(self, timestamp: int) -> None:
         """Move the clock (ms since the epoch): a new epoch begins, and timers that are due fire."""
@@ -179,6 +205,37 @@ class OperatorHarness:
         self._output.records.clear()
         self._output.watermarks.clear()
         self._side.clear()
+
+    # -- what it keeps ------------------------------------------------------------------------
+
+    def state(self, name: str, key: Any = None, window: Window | None = None) -> Any:
+        """What the state of that name holds for ``key``: a value, a list or a dict; None if it is
+        empty. Aggregating state shows its accumulator. Operator and broadcast state have no key;
+        state of a window (the window function's or its trigger's) is asked for with ``window``.
+
+        Raises:
+            StateError: the operator has no state of that name.
+        """
+        return self._view().value(name, key, window)
+
+    def keys(self, name: str) -> list[Any]:
+        """The keys that have something in the keyed state of that name.
+
+        Raises:
+            StateError: the operator has no state of that name.
+        """
+        return self._view().keys(name)
+
+    def event_time_timers(self) -> list[Timer]:
+        """The timers of event time that are set, by time."""
+        return self._view().timers("@event-timers")
+
+    def processing_time_timers(self) -> list[Timer]:
+        """The timers of processing time that are set, by time."""
+        return self._view().timers("@processing-timers")
+
+    def _view(self) -> StateView:
+        return StateView(self._state, UID, self._transformation.name)
 
     def next_wakeup(self) -> int | None:
         """When the operator wants the next epoch, ms since the epoch."""
@@ -260,28 +317,3 @@ class OperatorHarness:
 def _inline(layer: Layer) -> bytes:
     assert isinstance(layer.data, bytes)
     return layer.data
-
-
-def _stream_of(function: Function, key_by: Any) -> DataStream[Any]:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    stream: DataStream[Any] = env.from_collection([])
-    if key_by is not None:
-        stream = stream.key_by(key_by)
-    return _builder(stream, function)(function)
-
-
-def _builder(stream: DataStream[Any], function: Function) -> Callable[[Any], DataStream[Any]]:
-    if isinstance(function, (KeyedProcessFunction, ProcessFunction)):
-        return stream.process
-    if isinstance(function, MapFunction):
-        return stream.map
-    if isinstance(function, FlatMapFunction):
-        return stream.flat_map
-    if isinstance(function, FilterFunction):
-        return stream.filter
-    if isinstance(function, ReduceFunction) and isinstance(stream, KeyedStream):
-        return stream.reduce
-    raise JobDefinitionError(
-        f"OperatorHarness takes a function object or the stream of an operator, got {function!r}; "
-        "functions on a keyed stream need key_by=..."
-    )

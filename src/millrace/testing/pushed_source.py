@@ -1,0 +1,155 @@
+"""A source that gives what a test pushes into it: records, watermarks, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count, groupby
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import (
+    Boundedness,
+    ReaderContext,
+    Records,
+    Source,
+    SourceReader,
+    SourceSplit,
+    SplitEnumerator,
+    StaticEnumerator,
+)
+from millrace.common.watermark_strategy import (
+    WatermarkGenerator,
+    WatermarkOutput,
+    WatermarkStrategy,
+)
+from millrace.datastream.data_stream import DataStream
+from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+T = TypeVar("T")
+
+
+class _Watermark(NamedTuple):
+    """Travels among the records as far as the operator that takes it out."""
+
+    timestamp: int
+
+
+class _Entry(NamedTuple):
+    value: Any
+    timestamp: int | None
+
+    @property
+    def timed(self) -> bool:
+        """Whether it has an event time; a watermark goes with those that have."""
+        return self.timestamp is not None
+
+
+@dataclass(eq=False)
+class _Log:
+    """All that was pushed: a failed epoch reads it again."""
+
+    entries: list[_Entry] = field(default_factory=list)
+    ended: bool = False
+
+
+class PushedSource(Generic[T]):
+    """One source of a `MiniJob`.
+
+    Args:
+        env: where its stream belongs.
+        name: its name.
+    """
+
+    def __init__(self, env: StreamExecutionEnvironment, name: str) -> None:
+        self._log = _Log()
+        self._name = name
+        source = _LogSource(_LogSource.register(self._log))
+        strategy = WatermarkStrategy.for_generator(_PushedWatermarks)
+        pushed = env.from_source(source, strategy, name).set_parallelism(1)
+        unpacked = pushed.flat_map(_records).name(f"{name}: records").set_parallelism(1)
+        self.stream: DataStream[T] = unpacked
+        """What the pipeline under test begins with."""
+
+    def push(self, *values: T, timestamp: int | None = None) -> None:
+        """Records, all of the same event time (ms since the epoch; None: they have none)."""
+        self._add(*(_Entry(value, timestamp) for value in values))
+
+    def push_watermark(self, timestamp: int) -> None:
+        """Event time has come to ``timestamp`` (ms since the epoch)."""
+        self._add(_Entry(_Watermark(timestamp), 0))
+
+    def end(self) -> None:
+        """No more records follow; event time comes to its end."""
+        self._log.ended = True
+
+    def _add(self, *entries: _Entry) -> None:
+        if self._log.ended:
+            raise JobDefinitionError(f"source '{self._name}' has ended; push before end()")
+        self._log.entries.extend(entries)
+
+
+class _LogSource(Source[Any]):
+    """Finds its log by number: the program goes to the workers by value, the log does not."""
+
+    _logs: ClassVar[WeakValueDictionary[int, _Log]] = WeakValueDictionary()
+    _numbers: ClassVar[Iterator[int]] = count()
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    @classmethod
+    def register(cls, log: _Log) -> int:
+        """The number under which the log is found."""
+        number = next(cls._numbers)
+        cls._logs[number] = log
+        return number
+
+    @property
+    def boundedness(self) -> Boundedness:
+        return Boundedness.CONTINUOUS_UNBOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return StaticEnumerator([SourceSplit("pushed")])
+
+    def create_reader(self, split: Any, position: Any, context: ReaderContext) -> SourceReader[Any]:
+        return _LogReader(self._logs[self._number], position or 0)
+
+
+class _LogReader(SourceReader[Any]):
+    def __init__(self, log: _Log, position: int) -> None:
+        self._log = log
+        self._position = position
+
+    def read(self, max_records: int) -> Records[Any]:
+        waiting = self._log.entries[self._position : self._position + max_records]
+        for timed, group in groupby(waiting, lambda entry: entry.timed):
+            entries = list(group)
+            self._position += len(entries)
+            times = [entry.timestamp or 0 for entry in entries] if timed else None
+            return Records([entry.value for entry in entries], times)
+        return Records([])
+
+    def position(self) -> int:
+        return self._position
+
+    def finished(self) -> bool:
+        return self._log.ended and self._position == len(self._log.entries)
+
+    def next_wakeup(self, now: int) -> int:
+        # the test decides when the next epoch is, not the clock
+        return 0
+
+
+class _PushedWatermarks(WatermarkGenerator[Any]):
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        if isinstance(event, _Watermark):
+            output.emit_watermark(event.timestamp)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Nothing: watermarks are pushed."""
+
+
+def _records(value: Any) -> tuple[Any, ...]:
+    return () if isinstance(value, _Watermark) else (value,)

@@ -1,0 +1,73 @@
+"""What an operator keeps, read without touching it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from millrace.common.errors import StateError
+from millrace.common.window import Window
+from millrace.runtime.window_logic import namespace_of, window_of
+from millrace.state.nested_table import NestedTable
+from millrace.state.store import SubtaskState
+
+
+class Timer(NamedTuple):
+    """A timer that is set."""
+
+    timestamp: int
+    """When it is due, ms since the epoch."""
+    key: Any
+    window: Any = None
+    """The window whose trigger set it; None: a function's."""
+
+
+class StateView:
+    """Reads the tables of one operator."""
+
+    def __init__(self, state: SubtaskState, uid: str, name: str) -> None:
+        self._state = state
+        self._prefix = f"{uid}/"
+        self._name = name
+
+    def value(self, name: str, key: Any = None, window: Window | None = None) -> Any:
+        """A copy of what a state holds for a key (and window); None: nothing."""
+        table = self._table(name, window)
+        data: dict[Any, Any] = self._state.tables[table].data  # type: ignore[attr-defined]
+        kind = self._state.kind(table)
+        if kind == "broadcast":
+            found: Any = data
+        elif kind in ("split-list", "union-list"):
+            found = [data[place] for place in sorted(data)]
+        else:
+            found = data.get(key if window is None else (namespace_of(window), key))
+        return deepcopy(found)
+
+    def keys(self, name: str) -> list[Any]:
+        """The keys that have something in a state."""
+        return list(self._state.tables[self._table(name, None)].data)  # type: ignore[attr-defined]
+
+    def timers(self, name: str) -> list[Timer]:
+        """The timers of one clock, by time."""
+        table = self._state.tables.get(self._prefix + name)
+        if not isinstance(table, NestedTable):
+            return []
+        timers = [
+            Timer(timestamp, key, None if namespace is None else window_of(namespace))
+            for timestamp, entries in table.data.items()
+            for key, namespace in entries
+        ]
+        return sorted(timers, key=lambda timer: timer.timestamp)
+
+    def _table(self, name: str, window: Window | None) -> str:
+        """The table of a state: a function's, or of its window, or of the window's trigger."""
+        scopes = ("", "@global/") if window is None else ("@window/", "@trigger/")
+        for scope in scopes:
+            if f"{self._prefix}{scope}{name}" in self._state.tables:
+                return f"{self._prefix}{scope}{name}"
+        known = [table.removeprefix(self._prefix) for table in sorted(self._state.tables)]
+        own = [table for table in known if not table.startswith("@")]
+        raise StateError(
+            f"operator '{self._name}' has no state '{name}'"
+            f"{'' if window is None else ' of windows'} (it has: {', '.join(own) or 'none'})"
+        )

@@ -1,0 +1,12 @@
+"""A record as tests see it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class StreamRecord(NamedTuple):
+    """A record with its event time, ms since the epoch, or None."""
+
+    value: Any
+    timestamp: int | None
