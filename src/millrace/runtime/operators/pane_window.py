@@ -13,6 +13,7 @@ from typing import Any
 
 from millrace.common.output_tag import OutputTag
 from millrace.common.window import TimeWindow, TumblingEventTimeWindows, WindowAssigner
+from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import OperatorContext
@@ -92,21 +93,29 @@ class PaneWindowOperator(FunctionOperator):
         assign, context = self._assigner.assign_windows, self._evaluation.assigner_context
         places: list[int] = []
         panes: list[Pane] = []
+        parts: list[Any] = []
+        # an accumulator may hold on to a record and change it: then each window has its own
+        part = _same if are_immutable(values) else detached
         for index, value in enumerate(values):
             for window in assign(value, timestamps[index], context):
                 places.append(index)
                 panes.append((window.start, window.end))
-        late = self._add_batch([keys[i] for i in places], [values[i] for i in places], panes)
+                parts.append(part(value))
+        late = self._add_batch([keys[i] for i in places], parts, panes)
         missed = {places[i] for i in late}
         missed -= {places[i] for i in set(range(len(places))) - set(late)} if missed else set()
         return sorted(missed)
+
+    def _over(self) -> int:
+        """Windows that end by then have fired, ms since the epoch."""
+        return self.watermark
 
     def _last_moment(self, pane: Pane) -> int:
         """When the last window with this pane fires, ms since the epoch."""
         return pane[1] - 1
 
     def _add_incremental(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
-        add, create = self._add, self._create
+        add, create, over = self._add, self._create, self._over()
         late: list[int] = []
         last: Pane | None = None
         entries: dict[Any, Any] = {}
@@ -115,7 +124,7 @@ class PaneWindowOperator(FunctionOperator):
         for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
             if pane is not last:
                 last = pane
-                in_time = self._last_moment(pane) > self.watermark
+                in_time = self._last_moment(pane) > over
                 if in_time:
                     entries, undo = self._open_pane(pane)
             if not in_time:
@@ -134,9 +143,9 @@ class PaneWindowOperator(FunctionOperator):
     def _add_elements(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
         """Elements are kept per key and epoch, so an epoch's delta holds only its own."""
         late: list[int] = []
-        epoch = self._epoch
+        epoch, over = self._epoch, self._over()
         for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
-            if self._last_moment(pane) <= self.watermark:
+            if self._last_moment(pane) <= over:
                 late.append(index)
                 continue
             entries, undo = self._open_pane(pane)
@@ -202,6 +211,10 @@ def panes_of(timestamps: list[int], size: int, offset: int) -> list[Pane]:
     starts = [time - (time - offset) % size for time in timestamps]
     panes = {start: (start, start + size) for start in set(starts)}
     return [panes[start] for start in starts]
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _epoch_of(entry: tuple[tuple[Any, int], Any]) -> int:

@@ -17,11 +17,15 @@ from typing import Any
 
 from millrace.common.output_tag import OutputTag
 from millrace.common.window import SlidingEventTimeWindows, TimeWindow
+from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.detached import are_immutable, detached
+from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.pane_window import KeyBatch, Pane, PaneWindowOperator, panes_of
 from millrace.runtime.operators.window_operator import missing_event_time
+from millrace.runtime.output import Output
 from millrace.runtime.window_logic import WindowLogic
 from millrace.state.frozen import MISSING
+from millrace.state.store import OperatorTable
 
 Merged = dict[Any, Any]
 """Per key, the accumulator of several panes."""
@@ -41,6 +45,15 @@ class SlidingWindowOperator(PaneWindowOperator):
         self._size, self._slide, self._offset = assigner.size, assigner.slide, assigner.offset
         self._step = gcd(self._size, self._slide)
 
+    def setup(
+        self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
+    ) -> None:
+        super().setup(context, output, side)
+        self._passed: OperatorTable = context.state.table(f"{context.uid}/@passed", "union-list")
+        """The watermark, while panes are kept: of some of them windows have fired, which a job
+        that goes on with another parallelism, and so without its watermarks, must not fire again.
+        All subtasks have the same watermark when an epoch ends."""
+
     def open(self) -> None:
         super().open()
         self._due: list[int] = []
@@ -51,6 +64,10 @@ class SlidingWindowOperator(PaneWindowOperator):
     def _panes(self, start: int) -> Merged:
         return self._table.data.get((start, start + self._step), {})
 
+    def _over(self) -> int:
+        passed: int = max(self._passed.data.values(), default=MIN_WATERMARK)
+        return max(self.watermark, passed)
+
     def restore(self) -> None:
         self._due.clear()
         self._scheduled.clear()
@@ -58,6 +75,15 @@ class SlidingWindowOperator(PaneWindowOperator):
             self._schedule(pane)
         if self._logic.incremental:
             self._aggregates.forget()
+
+    def end_epoch(self, ended: bool) -> None:
+        super().end_epoch(ended)
+        subtask, over = self.context.subtask_index, self._over()
+        for known in list(self._passed.data):
+            if known != subtask or not self._table.data:
+                self._passed.remove(known)
+        if self._table.data and self._passed.data.get(subtask) != over:
+            self._passed.put(subtask, over)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         if timestamps is None:
@@ -81,8 +107,9 @@ class SlidingWindowOperator(PaneWindowOperator):
         """Elements are numbered, for a window wants them in the order they came."""
         late: list[int] = []
         epoch, sequence = self._epoch, self._sequence
+        over = self._over()
         for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
-            if self._last_moment(pane) <= self.watermark:
+            if self._last_moment(pane) <= over:
                 late.append(index)
                 continue
             entries, undo = self._open_pane(pane)
@@ -96,10 +123,10 @@ class SlidingWindowOperator(PaneWindowOperator):
         return late
 
     def _schedule(self, pane: Pane) -> None:
-        last = self._last_start(pane)
+        last, over = self._last_start(pane), self._over()
         for start in range(last, pane[0] - self._size, -self._slide):
             end = start + self._size
-            if end - 1 > self.watermark and end >= pane[1] and end not in self._scheduled:
+            if end - 1 > over and end >= pane[1] and end not in self._scheduled:
                 self._scheduled.add(end)
                 heappush(self._due, end)
 

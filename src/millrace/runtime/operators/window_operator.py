@@ -16,6 +16,7 @@ from millrace.common.evictor import Evictor, TimestampedValue
 from millrace.common.output_tag import OutputTag
 from millrace.common.window import MergingWindowAssigner, Trigger, TriggerResult, WindowAssigner
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.merging_windows import MergingWindows
 from millrace.runtime.metrics import RegisteredGroup
@@ -120,8 +121,10 @@ class WindowOperator(FunctionOperator):
         for window in windows:
             if self._is_window_late(window):
                 continue
+            # an accumulator may hold on to a record and change it: then each window has its own
+            added = detached(value) if taken and self._logic.incremental else value
             taken = True
-            self._contents.add(key, window, value, time)
+            self._contents.add(key, window, added, time)
             self._on_element(key, value, time, window, window)
         return taken
 
