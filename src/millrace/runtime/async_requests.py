@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from millrace.common.async_functions import AsyncFunction, AsyncRetryStrategy
+from millrace.common.errors import JobExecutionError
 
 
 class Done(NamedTuple):
@@ -29,8 +30,10 @@ class AsyncRequests:
         self._on_timeout: Callable[[Any], Any] | None = function.timeout if is_object else None
         self._timeout = timeout
         self._retry = retry
-        self._ended: SimpleQueue[Done] = SimpleQueue()
+        self._ended: SimpleQueue[tuple[int, Done]] = SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._generation = 0
+        """Counts how often everything was given up: what ends of an earlier time is no news."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="async I/O", daemon=True)
         self._thread.start()
@@ -42,37 +45,52 @@ class AsyncRequests:
 
     def start(self, requests: list[tuple[int, Any]]) -> None:
         """Start requests: (number, record) each."""
-        self._loop.call_soon_threadsafe(self._start, requests)
+        self._loop.call_soon_threadsafe(self._start, self._generation, requests)
 
-    def _start(self, requests: list[tuple[int, Any]]) -> None:
+    def _start(self, generation: int, requests: list[tuple[int, Any]]) -> None:
         for number, value in requests:
-            task = self._loop.create_task(self._serve(number, value))
+            task = self._loop.create_task(self._serve(generation, number, value))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    def give_up(self) -> None:
+        """Forget all requests. The event loop stays: clients that the user's function made are
+        bound to it."""
+        self._generation += 1
+        self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
 
     def ended(self, wait: float | None = 0.0) -> list[Done]:
         """The requests that have ended since this was last asked. Waits for one: so many seconds
         at most, None: as long as it takes."""
-        found: list[Done] = []
+        found: list[tuple[int, Done]] = []
         with suppress(Empty):
             if wait != 0:
                 found.append(self._ended.get(timeout=wait))
             while True:
                 found.append(self._ended.get_nowait())
-        return found
+        return [done for generation, done in found if generation == self._generation]
 
-    async def _serve(self, number: int, value: Any) -> None:
+    async def _serve(self, generation: int, number: int, value: Any) -> None:
+        limit = asyncio.timeout(self._timeout)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with limit:
                 results = await self._attempts(value)
+            done = Done(number, results, None)
         except TimeoutError as error:
-            self._ended.put(self._timed_out(number, value, error))
-        except Exception as error:
-            self._ended.put(Done(number, None, error))
-        else:
-            self._ended.put(Done(number, results, None))
+            # the user's own timeouts are failures like any other
+            done = self._timed_out(number, value) if limit.expired() else Done(number, None, error)
+        except asyncio.CancelledError:
+            message = f"the asynchronous request for {value!r} was cancelled by the function itself"
+            done = Done(number, None, JobExecutionError(message))
+        except BaseException as error:  # whatever it is, somebody waits for this request
+            done = Done(number, None, error)
+        self._ended.put((generation, done))
 
-    def _timed_out(self, number: int, value: Any, error: BaseException) -> Done:
+    def _timed_out(self, number: int, value: Any) -> Done:
         try:
             if self._on_timeout is None:
                 raise TimeoutError(f"the asynchronous request for {value!r} has timed out")
@@ -105,7 +123,6 @@ class AsyncRequests:
             self._thread.join(timeout=5)
 
     def _stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        self._cancel()
         # the cancellations are delivered before the loop stops
         self._loop.call_soon(self._loop.stop)

@@ -1,14 +1,19 @@
 """Asynchronous I/O: many requests under way at once, also across the end of an epoch.
 
 Requests that are under way when an epoch ends are part of the checkpoint, with the watermarks that
-wait for them; a subtask that takes over starts them again. Semantics: Flink docs, "Asynchronous I/O
-for External Data Access".
+wait for them; a subtask that takes over starts them again. If the parallelism has changed, records
+are dealt out anew; watermarks are not, for they come again from the input.
+
+Semantics: Flink docs, "Asynchronous I/O for External Data Access".
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from millrace.common.async_functions import AsyncRetryStrategy
@@ -32,7 +37,9 @@ class _Waiting:
     value: Any = None
     timestamp: int | None = None
     watermark: int | None = None
-    results: list[Any] | None = field(default=None)
+    results: list[Any] | None = None
+    entry: tuple[Any, int | None] | None = None
+    """What the table has of it."""
 
     @property
     def is_watermark(self) -> bool:
@@ -62,9 +69,9 @@ class AsyncWaitOperator(FunctionOperator):
     def open(self) -> None:
         super().open()
         uid = self.context.uid
-        self._table = self.context.state.table(f"{uid}/@requests", "broadcast")
+        self._table = self.context.state.table(f"{uid}/@requests", "split-list")
         self._kept = self.context.state.operator_table()
-        self._key = f"{uid}/@watermark"
+        self._key = f"{uid}/@watermarks"
         self._requests: AsyncRequests | None = None
         self._reset()
 
@@ -76,16 +83,23 @@ class AsyncWaitOperator(FunctionOperator):
         self._records = 0
 
     def restore(self) -> None:
-        if self._requests is not None:
-            self._requests.close()
         spec = self._spec
-        self._requests = AsyncRequests(self.function, spec.timeout_ms / 1000, spec.retry)
+        if self._requests is None:
+            self._requests = AsyncRequests(self.function, spec.timeout_ms / 1000, spec.retry)
+        self._requests.give_up()
         self._reset()
-        self.watermark = self._kept.data.get(self._key, self.watermark)
-        for number, (value, timestamp, watermark) in sorted(self._table.data.items(), key=_first):
-            self._wait(_Waiting(number, value, timestamp, watermark))
-            self._next = number + 1
+        self.watermark, watermarks = self._kept.data.get(self._key, (self.watermark, ()))
+        for waiting in self._restored(watermarks):
+            self._wait(waiting)
+            self._next = waiting.number + 1
         self._start([w for w in self._waiting if not w.is_watermark])
+
+    def _restored(self, watermarks: Sequence[tuple[int, int]]) -> list[_Waiting]:
+        """What waited, in its order."""
+        entries = self._table.data.items()
+        records = [_Waiting(place[1], entry[0], entry[1], entry=entry) for place, entry in entries]
+        marks = [_Waiting(number, watermark=watermark) for number, watermark in watermarks]
+        return sorted([*records, *marks], key=attrgetter("number"))
 
     def close(self) -> None:
         if self._requests is not None:
@@ -103,7 +117,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._records += len(values)
         start = 0
         while start < len(values):
-            free = self._spec.capacity - len(self._by_number)
+            free = self._spec.capacity - len(self._waiting)
             if free <= 0:
                 self._collect(None)
                 continue
@@ -177,7 +191,7 @@ class AsyncWaitOperator(FunctionOperator):
             raise done.error
         if done.results is None:
             return []
-        if isinstance(done.results, (str, bytes)) or not hasattr(done.results, "__iter__"):
+        if isinstance(done.results, (str, bytes, dict)) or not hasattr(done.results, "__iter__"):
             raise JobExecutionError(
                 f"operator '{self.context.name}' got {done.results!r}; an asynchronous function "
                 "returns a list of results"
@@ -214,15 +228,13 @@ class AsyncWaitOperator(FunctionOperator):
                 self._pass_on(self._waiting.popleft())
 
     def _emit_batch(self, batch: list[_Waiting]) -> None:
-        if not batch:
-            return
-        results: list[Any] = []
-        times: list[int] = []
-        for waiting in batch:
-            results.extend(waiting.results or ())
-            if waiting.timestamp is not None:
+        for timed, alike in groupby(batch, lambda waiting: waiting.timestamp is not None):
+            results: list[Any] = []
+            times: list[Any] = []
+            for waiting in alike:
+                results.extend(waiting.results or ())
                 times.extend([waiting.timestamp] * (len(results) - len(times)))
-        self.emit_results(results, times if len(times) == len(results) else None)
+            self.emit_results(results, times if timed else None)
 
     def _pass_on(self, waiting: _Waiting) -> None:
         assert waiting.watermark is not None
@@ -230,15 +242,15 @@ class AsyncWaitOperator(FunctionOperator):
 
     def _keep(self) -> None:
         """Make the tables hold just what waits now."""
-        waiting = {w.number: (w.value, w.timestamp, w.watermark) for w in self._waiting}
-        for number in [number for number in self._table.data if number not in waiting]:
-            self._table.remove(number)
-        for number, entry in waiting.items():
-            if self._table.data.get(number) != entry:
-                self._table.put(number, entry)
-        if self._kept.data.get(self._key) != self.watermark:
-            self._kept.put(self._key, self.watermark)
-
-
-def _first(item: tuple[int, Any]) -> int:
-    return item[0]
+        index, table = self.context.subtask_index, self._table
+        waiting = {(index, w.number): w for w in self._waiting if not w.is_watermark}
+        for place in [place for place in table.data if place not in waiting]:
+            table.remove(place)
+        for place, record in waiting.items():
+            if record.entry is None or table.data.get(place) is not record.entry:
+                record.entry = (record.value, record.timestamp)
+                table.put(place, record.entry)
+        marks = [(w.number, w.watermark) for w in self._waiting if w.is_watermark]
+        kept = (self.watermark, marks)
+        if self._kept.data.get(self._key) != kept:
+            self._kept.put(self._key, kept)
