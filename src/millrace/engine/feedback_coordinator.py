@@ -36,12 +36,14 @@ class FeedbackCoordinator:
         self._pending = {
             (loop, ack.subtask): batches for ack in acks for loop, batches in ack.feedback.items()
         }
-        busy = {loop for loop, _ in self._pending}
         holding = [loop for ack in acks for loop in ack.held]
+        # requests and timers inside a loop may still give what goes round
+        busy = {ack.stage for ack in acks if ack.next_wakeup is not None}
+        busy |= {self._nodes[loop].stage for loop, _ in self._pending}
         self._drained = {
             loop
             for loop, node in self._nodes.items()
-            if loop not in busy and holding.count(loop) == node.parallelism
+            if holding.count(loop) == node.parallelism and not busy & node.body
         }
 
     def feedback(self, place: Place) -> dict[str, tuple[bytes, ...]]:

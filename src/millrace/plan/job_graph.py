@@ -39,6 +39,8 @@ class LoopNode:
     loop: str
     stage: int
     parallelism: int
+    body: frozenset[int]
+    """All stages that something in the loop passes through."""
 
 
 @dataclass(frozen=True)

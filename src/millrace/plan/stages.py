@@ -184,7 +184,28 @@ class _Builder:
 
     def _loops(self) -> list[LoopNode]:
         heads = [t for t in self._ordered if t.loop is not None and t.role is not Role.FEEDBACK]
-        return [LoopNode(str(t.loop), self._chain_of[t].id, t.parallelism) for t in heads]
+        return [self._loop(head) for head in heads]
+
+    def _loop(self, head: Transformation) -> LoopNode:
+        tail = next(t for t in self._ordered if t.loop == head.loop and t.role is Role.FEEDBACK)
+        if tail.parallelism != head.parallelism:
+            raise JobDefinitionError(
+                f"an iteration begins with parallelism {head.parallelism} and ends with "
+                f"{tail.parallelism}; set the parallelism before close_with()"
+            )
+        # inputs come first in the order, so one pass finds all that is behind the head
+        behind = {head}
+        for t in self._ordered:
+            if any(i.transformation in behind for i in t.inputs):
+                behind.add(t)
+        if tail not in behind:
+            raise JobDefinitionError(
+                f"what '{tail.inputs[0].transformation.name}' gives is fed back to an iteration "
+                "that it does not come from; close_with() takes a stream made from what iterate() "
+                "returned"
+            )
+        body = {self._chain_of[t].id for t in behind & set(_inputs_first([tail]))}
+        return LoopNode(str(head.loop), self._chain_of[head].id, head.parallelism, frozenset(body))
 
     def _sinks(self) -> list[SinkNode]:
         return [

@@ -30,9 +30,9 @@ class IterationHeadOperator(Operator):
         self._key = f"{self.context.uid}/@ended"
 
     def restore(self) -> None:
-        self._ending = self._kept.data.get(self._key, "")
-        if self._ending == "held":
-            self.watermark = min(self.watermark, MAX_WATERMARK - 1)
+        self._ending, passed = self._kept.data.get(self._key, ("", self.watermark))
+        if self.holds_end:
+            self.watermark = passed
 
     @property
     def holds_end(self) -> bool:
@@ -58,7 +58,7 @@ class IterationHeadOperator(Operator):
 
     def _end(self, state: str) -> None:
         self._ending = state
-        self._kept.put(self._key, state)
+        self._kept.put(self._key, (state, self.watermark))
 
     def contribute(self, ack: Ack) -> None:
         if self.holds_end:
