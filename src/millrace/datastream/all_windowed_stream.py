@@ -22,6 +22,7 @@ from millrace.common.window import Trigger, WindowAssigner
 from millrace.common.window_functions import AllWindowFunction, ProcessAllWindowFunction
 from millrace.datastream.checks import checked_function
 from millrace.datastream.windowed_stream import WindowedStream
+from millrace.runtime.function_operator import Adapter
 
 if TYPE_CHECKING:
     from millrace.datastream.data_stream import DataStream
@@ -168,7 +169,7 @@ def _adapted(function: AllFunction[Any, Any, Any] | None) -> _Apply | _Process |
     )
 
 
-class _Apply(WindowFunction[Any, Any, Any, Any]):
+class _Apply(Adapter, WindowFunction[Any, Any, Any, Any]):
     def __init__(self, function: AllWindowFunction[Any, Any, Any]) -> None:
         self.wrapped = function
 
@@ -179,10 +180,11 @@ class _Apply(WindowFunction[Any, Any, Any, Any]):
         self.wrapped.close()
 
     def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
-        return self.wrapped.apply(window, inputs)
+        results: Iterable[Any] | None = self.wrapped.apply(window, inputs)
+        return results
 
 
-class _Process(ProcessWindowFunction[Any, Any, Any, Any]):
+class _Process(Adapter, ProcessWindowFunction[Any, Any, Any, Any]):
     def __init__(self, function: ProcessAllWindowFunction[Any, Any, Any]) -> None:
         self.wrapped = function
 
@@ -193,7 +195,8 @@ class _Process(ProcessWindowFunction[Any, Any, Any, Any]):
         self.wrapped.close()
 
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
-        return self.wrapped.process(context, elements)
+        results: Iterable[Any] | None = self.wrapped.process(context, elements)
+        return results
 
     def clear(self, context: Any) -> None:
         self.wrapped.clear(context)

@@ -28,6 +28,7 @@ from millrace.common.typeinfo import TypeInformation
 from millrace.common.window import Trigger, WindowAssigner
 from millrace.datastream.checks import checked_function
 from millrace.datastream.connected_streams import Selector, checked_same_environment, numbered
+from millrace.runtime.function_operator import Adapter
 from millrace.runtime.operators.interval_join import Interval, IntervalJoinOperator
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class _TaggedKey:
         return self.selectors[tagged[0]](tagged[1])
 
 
-class _WithFunction(WindowFunction[Any, Any, Any, Any]):
+class _WithFunction(Adapter, WindowFunction[Any, Any, Any, Any]):
     """Splits a window into its two sides and lets the user's function have them."""
 
     def __init__(self, function: Any) -> None:

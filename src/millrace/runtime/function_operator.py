@@ -26,13 +26,18 @@ def as_callable(function: Any, method: str) -> Callable[..., Any]:
     return called
 
 
+class Adapter(Function):
+    """A function of ours around one of the user's, which may have operator state."""
+
+    wrapped: Any
+
+
 class FunctionOperator(Operator):
     """An operator around one user function or plain callable."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        # an adapter passes the user's own function on
-        self._checkpointed = getattr(function, "wrapped", function)
+        self._checkpointed = function.wrapped if isinstance(function, Adapter) else function
         self.keeps_own_state = isinstance(self._checkpointed, CheckpointedFunction)
 
     def open(self) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millrace.common.functions import Function
+from millrace.runtime.function_operator import Adapter
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator
 from millrace.runtime.operators.process import ProcessOperator
 
@@ -34,8 +34,8 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
 
     def bind(self) -> None:
         self._elements = (self.function.process_element1, self.function.process_element2)
-        # a CoProcessFunction does as well: it has no timers
-        self._on_timer = getattr(self.function, "on_timer", None)
+        # a CoProcessFunction does as well; unless it has a method for them, timers do nothing
+        self._on_timer = getattr(self.function, "on_timer", _ignore_timer)
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
         self._keys_of = self._key_batches[number]
@@ -43,7 +43,11 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
         self.process(values, timestamps)
 
 
-class _Adapted(Function):
+def _ignore_timer(timestamp: int, ctx: Any) -> None:
+    """For functions without timers."""
+
+
+class _Adapted(Adapter):
     """A function with two inputs as a co-process function, so that it may use keyed state."""
 
     def __init__(self, function: Any) -> None:

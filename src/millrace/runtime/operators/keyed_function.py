@@ -16,11 +16,12 @@ from millrace.common.functions import (
     MapFunction,
 )
 from millrace.common.runtime_context import RuntimeContext
+from millrace.runtime.function_operator import Adapter
 
 
-class _WithState(KeyedProcessFunction[Any, Any, Any]):
+class _WithState(Adapter, KeyedProcessFunction[Any, Any, Any]):
     def __init__(self, function: Any) -> None:
-        self.wrapped: Any = function
+        self.wrapped = function
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self.wrapped.open(runtime_context)
