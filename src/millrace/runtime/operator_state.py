@@ -106,13 +106,14 @@ class _OperatorList(ListState[Any]):
     def __init__(self, table: FlatTable, subtask: int) -> None:
         self._table = table
         self._subtask = subtask
+        self._last = max((number for _, number in table.data), default=-1)
 
     def get(self) -> list[Any]:
         return [self._table.get(place) for place in sorted(self._table.data)]
 
     def add(self, value: Any) -> None:
-        last = max((n for _, n in self._table.data), default=-1)
-        self._table.put((self._subtask, last + 1), value)
+        self._last += 1
+        self._table.put((self._subtask, self._last), value)
 
     def add_all(self, values: Iterable[Any]) -> None:
         for value in values:
@@ -124,6 +125,7 @@ class _OperatorList(ListState[Any]):
         wanted = {(self._subtask, number): value for number, value in enumerate(replacement)}
         for place in [place for place in data if place not in wanted]:
             table.remove(place)
+        self._last = len(replacement) - 1
         for place, value in wanted.items():
             # what did not change must not be written again in every epoch
             if freeze(data.get(place, MISSING)) != freeze(value):
@@ -141,15 +143,22 @@ class OperatorStates(OperatorStateStore):
         self._uid = uid
         self._subtask = subtask
         self._known: dict[str, tuple[str, StateDescriptor]] = {}
+        self._lists: dict[str, _OperatorList] = {}
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
         return BroadcastMap(self.table(state_descriptor, "broadcast"))
 
     def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
-        return _OperatorList(self.table(state_descriptor, "split-list"), self._subtask)
+        return self._list(state_descriptor, "split-list")
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
-        return _OperatorList(self.table(state_descriptor, "union-list"), self._subtask)
+        return self._list(state_descriptor, "union-list")
+
+    def _list(self, descriptor: ListStateDescriptor[Any], kind: str) -> _OperatorList:
+        table = self.table(descriptor, kind)
+        if descriptor.name not in self._lists:
+            self._lists[descriptor.name] = _OperatorList(table, self._subtask)
+        return self._lists[descriptor.name]
 
     def table(self, descriptor: StateDescriptor, kind: str) -> FlatTable:
         """The table of a descriptor; raises StateError when its name is used for another."""

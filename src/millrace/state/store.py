@@ -30,9 +30,11 @@ class OperatorTable(FlatTable):
         super().apply(delta)
 
     def deal_out(self, subtask: int, parallelism: int) -> None:
-        """Keep the share of one subtask."""
+        """Keep the share of one subtask; entries have places of (subtask, number)."""
         mine = sorted(self.data)[subtask::parallelism]
-        self.data = {place: self.data[place] for place in mine}
+        dealt = {(subtask, number): self.data[place] for number, place in enumerate(mine)}
+        self.data.clear()
+        self.data.update(dealt)
 
 
 TABLE_KINDS: dict[str, Callable[[], Table]] = {

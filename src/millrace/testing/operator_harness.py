@@ -281,10 +281,11 @@ class OperatorHarness:
     def _load(self, snapshots: Sequence[OperatorSnapshot]) -> None:
         index, parallelism, max_parallelism = self._place
         self.operator.close()
-        self._epoch = max(layer.epoch for s in snapshots for layer in s.layers) + 1
+        self._epoch = max((layer.epoch for s in snapshots for layer in s.layers), default=-1) + 1
+        version = f"harness-{self._epoch - 1}"
         if len(snapshots) == 1 and snapshots[0].parallelism == parallelism:
             self._layers = list(snapshots[0].layers)
-            self._state.restore(self._layers[-1].version, self._layers, _inline)
+            self._state.restore(version, self._layers, _inline)
         else:
             own = key_group_range(index, parallelism, max_parallelism)
             for snapshot in snapshots:
@@ -292,6 +293,7 @@ class OperatorHarness:
                 part.restore("", snapshot.layers, _inline)
                 self._state.merge(part, lambda key: key_group_of(key, max_parallelism) in own)
             self._state.deal_out(index, parallelism)
+            self._state.version = version
         self._open()
 
     def _accept(self) -> None:
