@@ -16,6 +16,7 @@ from millrace.common.errors import StateError
 from millrace.common.state import MapStateDescriptor, StateDescriptor
 from millrace.common.time_domain import TimeDomain
 from millrace.common.timer_service import TimerService
+from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state import BroadcastMap, OperatorStates, ReadOnlyMap
@@ -45,6 +46,11 @@ class _BroadcastStates:
         """The same, to be read only."""
         found: ReadOnlyMap = self._found(self._readable, descriptor)
         return found
+
+    def hold_mutable(self) -> bool:
+        """Whether user code may have got an object that is in state and can be changed in place."""
+        maps = [state for _, state in self._readable.values()]
+        return not all(are_immutable(list(state.values())) for state in maps)
 
     def _found(self, among: dict[str, tuple[Any, Any]], descriptor: StateDescriptor) -> Any:
         declared, state = among.get(descriptor.name, (None, None))
@@ -92,7 +98,7 @@ class BroadcastProcessOperator(FunctionOperator):
         self._descriptors = descriptors
 
     def open(self) -> None:
-        states = _BroadcastStates(self, self._descriptors)
+        states = self._states = _BroadcastStates(self, self._descriptors)
         reading, writing = _ReadOnly(self, states), _Writing(self, states)
         self._sides: list[tuple[Any, _BaseContext]] = [
             (self.function.process_element, reading),
@@ -102,13 +108,15 @@ class BroadcastProcessOperator(FunctionOperator):
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
         function, context = self._sides[number]
+        # the broadcast side may put what it yields into state, and change it again later
+        shared = number == 1 or self._states.hold_mutable()
         results: list[Any] = []
         times: list[int] = []
         for index, value in enumerate(values):
             context.time = timestamp = None if timestamps is None else timestamps[index]
             produced = function(value, context)
             if produced is not None:
-                results.extend(produced)
+                results.extend(map(detached, produced) if shared else produced)
                 if timestamp is not None:
                     times.extend([timestamp] * (len(results) - len(times)))
         self.emit_results(results, None if timestamps is None else times)
@@ -173,7 +181,7 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
         self._descriptors = descriptors
 
     def bind(self) -> None:
-        states = _BroadcastStates(self, self._descriptors)
+        states = self._broadcast_states = _BroadcastStates(self, self._descriptors)
         reading = _KeyedReadOnly(self, states)
         self._writing = _KeyedWriting(self, states)
         element, on_timer = self.function.process_element, self.function.on_timer
@@ -187,6 +195,7 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
         if number == 0:
+            self.current.shared = self.current.shared or self._broadcast_states.hold_mutable()
             self.process(values, timestamps)
         else:
             self._process_broadcast(values, timestamps)
@@ -200,7 +209,7 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
             context.time = timestamp = None if timestamps is None else timestamps[index]
             produced: Iterable[Any] | None = self._broadcast(value, context)
             if produced is not None:
-                results.extend(produced)
+                results.extend(map(detached, produced))
                 if timestamp is not None:
                     times.extend([timestamp] * (len(results) - len(times)))
         self.emit_results(results, None if timestamps is None else times)
