@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable, Iterable
+from operator import index as index_of
 from typing import Any
 
 from millrace.common.errors import JobExecutionError, KeyTypeError
@@ -141,7 +142,7 @@ class KeyedExchange(ExchangeOutput):
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spread a batch by key."""
         self._expect(timestamps)
-        keys = self._keys(values)
+        keys = keys_of_batch(self._keys_of, values)
         try:
             if timestamps is None:
                 memo = self._append_value
@@ -159,14 +160,16 @@ class KeyedExchange(ExchangeOutput):
             raise KeyTypeError(refusal(key)) from None
         self._flush_full()
 
-    def _keys(self, values: list[Any]) -> list[Any]:
-        try:
-            return self._keys_of(values)
-        except Exception:
-            # once more, one by one: the loop's variable tells which record it was
-            for value in values:
-                self._keys_of([value])
-            raise
+
+def keys_of_batch(keys_of: Callable[[list[Any]], list[Any]], values: list[Any]) -> list[Any]:
+    """The keys of a batch."""
+    try:
+        return keys_of(values)
+    except Exception:
+        # once more, one by one: the loop's variable tells which record it was
+        for value in values:
+            keys_of([value])
+        raise
 
 
 def _hashable(key: Any) -> bool:
@@ -278,16 +281,18 @@ class CustomExchange(ExchangeOutput):
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spread a batch as the partitioner says."""
         self._expect(timestamps)
-        for index, (key, value) in enumerate(zip(self._keys_of(values), values, strict=True)):
+        keys = keys_of_batch(self._keys_of, values)
+        for index, (key, value) in enumerate(zip(keys, values, strict=True)):
             target = self._partition(key, self._targets)
-            if not (isinstance(target, int) and 0 <= target < self._targets):
+            chosen = index_of(target) if hasattr(target, "__index__") else -1
+            if not 0 <= chosen < self._targets:
                 raise JobExecutionError(
                     f"the partitioner sent key {key!r} to partition {target!r}; it must give a "
                     f"whole number from 0 to {self._targets - 1}"
                 )
-            self._values[target].append(value)
+            self._values[chosen].append(value)
             if timestamps is not None:
-                self._timestamps[target].append(timestamps[index])
+                self._timestamps[chosen].append(timestamps[index])
         self._flush_full()
 
 
