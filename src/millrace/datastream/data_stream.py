@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from millrace.common.batch_functions import MapBatchFunction
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import (
     FilterFunction,
@@ -53,7 +54,6 @@ from millrace.runtime.operators.map import MapOperator
 from millrace.runtime.operators.map_batches import (
     BatchSpec,
     MapBatchesOperator,
-    MapBatchFunction,
     checked_format,
 )
 from millrace.runtime.operators.process import ProcessOperator
@@ -134,7 +134,8 @@ class DataStream(OperatorSettings, Generic[T]):
             batch_format: ``arrow`` (`pyarrow.RecordBatch`), ``pandas`` or ``polars``.
             records: ``dict``, ``row``, ``tuple`` or ``value``.
             timestamp_column: gives the function the event times (ms) in a column of that name,
-                and takes them from its result. Needed when the number of records changes.
+                and takes them from its result: whole numbers, or all missing for records without
+                event time. Needed when the number of records changes.
 
         Raises:
             JobDefinitionError: a library is missing, or an argument is none of these.

@@ -7,6 +7,7 @@ from millrace.common.async_functions import (
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
+from millrace.common.batch_functions import MapBatchFunction
 from millrace.common.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -85,6 +86,7 @@ __all__ = [
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
+    "MapBatchFunction",
     "MapFunction",
     "Partitioner",
     "ProcessAllWindowFunction",

@@ -84,17 +84,24 @@ def to_batch(values: Sequence[Any]) -> pyarrow.RecordBatch:
     pa, first = arrow(), values[0]
     try:
         if isinstance(first, dict):
-            return pa.RecordBatch.from_pylist(list(values))
+            return _of_dicts(values, first)
         names = _names(first)
         if names is None:
             return pa.RecordBatch.from_arrays([pa.array(values)], [VALUE])
         columns = _columns(values, first, names)
         return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError) as error:
         raise JobExecutionError(
             f"records like {first!r} cannot be made into columns ({error}); all of a batch must "
             "have the same fields, of types that Arrow knows"
         ) from error
+
+
+def _of_dicts(values: Sequence[Any], first: dict[str, Any]) -> pyarrow.RecordBatch:
+    # Arrow would take the fields of the first one, and leave out what others have more
+    if any(value.keys() != first.keys() for value in values):
+        raise ValueError("they do not all have its fields")
+    return arrow().RecordBatch.from_pylist(list(values))
 
 
 def _names(first: Any) -> list[str] | None:
@@ -113,6 +120,8 @@ def _numbered(count: int) -> list[str]:
 def _columns(values: Sequence[Any], first: Any, names: list[str]) -> list[Any]:
     if dataclasses.is_dataclass(first):
         return [[getattr(value, name) for value in values] for name in names]
+    if any(type(value) is not type(first) or _names(value) != names for value in values):
+        raise ValueError("they do not all have its fields in its order")
     return [list(column) for column in zip(*values, strict=True)]
 
 

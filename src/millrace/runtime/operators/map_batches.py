@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
-from millrace.common.functions import Function
 from millrace.runtime.columns import Columns, arrow, to_batch
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 
@@ -41,11 +40,39 @@ class MapBatchesOperator(FunctionOperator):
             return
         batch = to_batch(values)
         column = self._spec.timestamp_column
-        if column is not None and timestamps is not None:
-            pa = arrow()
-            batch = batch.append_column(column, pa.array(timestamps, pa.int64()))
+        if column is not None:
+            batch = self._with_times(batch, column, timestamps)
         for result in _batches(self._map(self._wrap(batch)), self._unwrap):
             self._emit(result, len(values), timestamps)
+
+    def _with_times(self, batch: Any, column: str, timestamps: list[int] | None) -> Any:
+        if column in batch.schema.names:
+            raise JobExecutionError(
+                f"operator '{self.context.name}' puts event times into the column {column!r}, but "
+                "records have a field of that name; name another timestamp_column"
+            )
+        pa = arrow()
+        times = pa.nulls(len(batch), pa.int64()) if timestamps is None else timestamps
+        return batch.append_column(column, pa.array(times, pa.int64()))
+
+    def _times_of(self, column: Any) -> list[int] | None:
+        """The event times that a function gave; None if there are none."""
+        if column.null_count == len(column):
+            return None
+        if column.null_count or not _is_number(column.type):
+            raise self._bad_times(f"{column.type}, {column.null_count} of them missing")
+        try:
+            times: list[int] = column.cast(arrow().int64()).to_pylist()
+        except ValueError as error:
+            raise self._bad_times(str(error)) from error
+        return times
+
+    def _bad_times(self, what: str) -> JobExecutionError:
+        return JobExecutionError(
+            f"operator '{self.context.name}' takes event times from the column "
+            f"{self._spec.timestamp_column!r}: whole numbers (ms since the epoch) for all of the "
+            f"records or none, got {what}"
+        )
 
     def _emit(self, batch: Any, taken: int, timestamps: list[int] | None) -> None:
         if not batch.num_rows:
@@ -53,7 +80,7 @@ class MapBatchesOperator(FunctionOperator):
         times = timestamps
         column = self._spec.timestamp_column
         if column is not None and column in batch.schema.names:
-            times = batch.column(column).to_pylist()
+            times = self._times_of(batch.column(column))
             batch = batch.drop_columns([column])
         elif timestamps is not None and batch.num_rows != taken:
             raise JobExecutionError(
@@ -66,12 +93,9 @@ class MapBatchesOperator(FunctionOperator):
         self.output.emit(columns, times)
 
 
-class MapBatchFunction(Function):
-    """A vectorised function with a life cycle."""
-
-    def map_batch(self, batch: Any) -> Any:
-        """The batch that takes the place of ``batch``."""
-        raise NotImplementedError
+def _is_number(kind: Any) -> bool:
+    types = arrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
 def _batches(result: Any, unwrap: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
