@@ -46,8 +46,9 @@ class Evictor(ABC, Generic[T, W]):
         size: int,
         window: W,
         ctx: Evictor.EvictorContext,
-    ) -> list[TimestampedValue]:
-        """The elements that stay, before the window function sees them."""
+    ) -> list[TimestampedValue] | None:
+        """The elements that stay, before the window function sees them; None if ``elements``
+        itself was changed to those."""
 
     @abstractmethod
     def evict_after(
@@ -56,8 +57,9 @@ class Evictor(ABC, Generic[T, W]):
         size: int,
         window: W,
         ctx: Evictor.EvictorContext,
-    ) -> list[TimestampedValue]:
-        """The elements that stay, after the window function has seen them."""
+    ) -> list[TimestampedValue] | None:
+        """The elements that stay, after the window function has seen them; None if ``elements``
+        itself was changed to those."""
 
 
 class _BuiltInEvictor(Evictor[Any, Any]):

@@ -16,6 +16,7 @@ from millrace.common.time import Duration, Time, millis
 from millrace.common.time_window import TimeWindow
 from millrace.common.trigger import Trigger, TriggerResult
 from millrace.common.typeinfo import Types
+from millrace.common.watermark_generator import MAX_WATERMARK
 
 __all__ = [
     "ContinuousEventTimeTrigger",
@@ -219,8 +220,11 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         ctx: Trigger.TriggerContext,
         fire_timestamp_state: ReducingState[int],
     ) -> None:
-        """Fire one interval after ``time``, or at the window's end if that is sooner."""
-        at = min(time + self.interval, window.max_timestamp())
+        """Fire one interval after ``time``, or at the window's end if that is sooner. A window
+        that never ends fires once when the input has ended."""
+        end: int = window.max_timestamp()
+        ended = end == MAX_WATERMARK == ctx.get_current_watermark()
+        at = end if ended else min(time + self.interval, end)
         fire_timestamp_state.add(at)
         ctx.register_event_time_timer(at)
 

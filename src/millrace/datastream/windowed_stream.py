@@ -65,11 +65,6 @@ class WindowedStream(Generic[T, K, W]):
     def __init__(self, stream: KeyedStream[T, K], window_assigner: WindowAssigner[Any, W]) -> None:
         self._stream = stream
         trigger = window_assigner.get_default_trigger(stream.get_execution_environment())
-        if not isinstance(trigger, Trigger):
-            raise JobDefinitionError(
-                f"{window_assigner!r} has no default trigger: its get_default_trigger() gave "
-                f"{trigger!r}"
-            )
         self._spec = WindowSpec(window_assigner, trigger)
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
@@ -90,12 +85,8 @@ class WindowedStream(Generic[T, K, W]):
         """
         if not isinstance(trigger, Trigger):
             raise JobDefinitionError(f"trigger() takes a Trigger, got {trigger!r}")
-        if isinstance(self._spec.assigner, MergingWindowAssigner) and not trigger.can_merge():
-            raise JobDefinitionError(
-                f"trigger() got {trigger!r}, which cannot merge, on windows that do; use a trigger "
-                "whose can_merge() is true and that implements on_merge()"
-            )
         self._spec = replace(self._spec, trigger=trigger)
+        _check_merging(self._spec)
         return self
 
     def evictor(self, evictor: Evictor[Any, Any]) -> WindowedStream[T, K, W]:
@@ -209,8 +200,26 @@ class WindowedStream(Generic[T, K, W]):
         return self._apply("Window Process", WindowLogic(window_function=process_window_function))
 
     def _apply(self, name: str, logic: WindowLogic) -> DataStream[Any]:
+        _check_trigger(self._spec)
         factory = window_operator(self._spec, logic, self._stream._key_batch)
         return self._stream._then(name, factory, logic)
+
+
+def _check_trigger(spec: WindowSpec) -> None:
+    if not isinstance(spec.trigger, Trigger):
+        raise JobDefinitionError(
+            f"{spec.assigner!r} has no default trigger: its get_default_trigger() gave "
+            f"{spec.trigger!r}; return a Trigger there, or name one with trigger()"
+        )
+    _check_merging(spec)
+
+
+def _check_merging(spec: WindowSpec) -> None:
+    if isinstance(spec.assigner, MergingWindowAssigner) and not spec.trigger.can_merge():
+        raise JobDefinitionError(
+            f"{spec.trigger!r} cannot merge, but the windows of {spec.assigner!r} do; use a "
+            "trigger whose can_merge() is true and that implements on_merge()"
+        )
 
 
 def window_operator(

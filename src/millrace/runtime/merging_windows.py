@@ -56,10 +56,10 @@ class MergingWindows:
         for merged_window, members in groups.found:
             old = [member for member in members if member != window]
             if len(old) < len(members):
-                absorbed, result = True, merged_window
+                absorbed, result = bool(old), merged_window
             self._merge(key, merged_window, old, on_merge)
         if not absorbed:
-            self._put(key, window, window)
+            self._put(key, result, result)
         return result
 
     def _merge(self, key: Any, result: Any, old: list[Any], on_merge: OnMerge) -> None:

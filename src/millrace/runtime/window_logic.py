@@ -8,19 +8,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.common.errors import StateError
 from millrace.common.functions import (
     AggregateFunction,
     Function,
     ProcessWindowFunction,
     WindowFunction,
 )
-from millrace.common.operator_state import CheckpointedFunction
 from millrace.common.runtime_context import RuntimeContext
 from millrace.common.window import TimeWindow, Window, WindowAssigner
-from millrace.runtime.function_operator import as_callable
+from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.keyed_state import CurrentKey, KeyedStates
 from millrace.runtime.operator import Operator
-from millrace.runtime.operator_state import InitializationContext
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
 Namespace = Any
@@ -98,13 +97,16 @@ def window_of(namespace: Namespace) -> Any:
 class ProcessContext(ProcessWindowFunction.Context):
     """The context of a process window function; also holds the current key and window."""
 
-    def __init__(self, operator: Operator, current: CurrentKey) -> None:
+    def __init__(
+        self, operator: Operator, current: CurrentKey, states: KeyedStates, merging: bool
+    ) -> None:
         state, uid = operator.context.state, operator.context.uid
         self._operator = operator
         self.current = current
         self.windowed = CurrentKey()
         self._window_state = KeyedStates(state, f"{uid}/@window", self.windowed, "window-")
-        self._global_state = KeyedStates(state, f"{uid}/@global", current)
+        self._global_state = states
+        self._merging = merging
         self._window: Any = None
 
     def enter(self, key: Any, window: Any) -> None:
@@ -123,6 +125,11 @@ class ProcessContext(ProcessWindowFunction.Context):
         return self._operator.watermark
 
     def window_state(self) -> KeyedStates:
+        if self._merging:
+            raise StateError(
+                f"'{self._operator.context.name}' has windows that merge (sessions), and window "
+                "state is not merged with them; use context.global_state(), or an accumulator"
+            )
         return self._window_state
 
     def global_state(self) -> KeyedStates:
@@ -146,19 +153,20 @@ class AssignerContext(WindowAssigner.WindowAssignerContext):
 class WindowEvaluation:
     """Calls the window function of one operator, and knows its contexts."""
 
-    def __init__(self, operator: Operator, logic: WindowLogic) -> None:
+    def __init__(
+        self, operator: FunctionOperator, logic: WindowLogic, merging: bool = False
+    ) -> None:
         context = operator.context
         self._logic = logic
         self.current = CurrentKey()
         states = KeyedStates(context.state, context.uid, self.current)
-        self.runtime_context = StreamRuntimeContext(context, states)
-        if isinstance(logic.window_function, CheckpointedFunction):
-            logic.window_function.initialize_state(InitializationContext(context, states))
-        for function in logic.functions():
+        runtime_context = StreamRuntimeContext(context, states)
+        for function in (logic.aggregate, logic.reduce):
             if isinstance(function, Function):
-                function.open(self.runtime_context)
-        self.context = ProcessContext(operator, self.current)
-        self.assigner_context = AssignerContext(operator, self.runtime_context)
+                function.open(runtime_context)
+        operator.open_function(states)
+        self.context = ProcessContext(operator, self.current, states, merging)
+        self.assigner_context = AssignerContext(operator, runtime_context)
         self.clears = isinstance(logic.window_function, ProcessWindowFunction)
         self._call = self._calling()
 

@@ -50,7 +50,7 @@ class SessionWindowOperator(FunctionOperator):
     def open(self) -> None:
         state, uid = self.context.state, self.context.uid
         self._table: FlatTable = state.table(f"{uid}/@sessions", "flat")
-        self._evaluation = WindowEvaluation(self, self._logic)
+        self._evaluation = WindowEvaluation(self, self._logic, merging=True)
         self._add, self._create = self._logic.accumulation()
         self._merge, self._result = self._logic.merging(), self._logic.result()
         self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")

@@ -7,6 +7,7 @@ same for whole panes at once, and much faster.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,8 @@ class WindowOperator(FunctionOperator):
 
     def open(self) -> None:
         state, uid = self.context.state, self.context.uid
-        self._evaluation = WindowEvaluation(self, self._logic)
+        merging = isinstance(self._spec.assigner, MergingWindowAssigner)
+        self._evaluation = WindowEvaluation(self, self._logic, merging)
         self._event = TimerQueue(state, f"{uid}/@event-timers")
         self._processing = TimerQueue(state, f"{uid}/@processing-timers")
         self._triggering = WindowTriggerContext(self, self._event, self._processing)
@@ -216,6 +218,11 @@ class WindowOperator(FunctionOperator):
     def _act(self, result: TriggerResult, key: Any, window: Any, state_window: Any) -> None:
         if result is TriggerResult.CONTINUE:
             return
+        if not isinstance(result, TriggerResult):
+            raise JobExecutionError(
+                f"{self._spec.trigger!r} of operator '{self.context.name}' gave {result!r}; its "
+                "methods on_element, on_event_time and on_processing_time return a TriggerResult"
+            )
         if result.is_fire():
             self._fire(key, window, state_window)
         if result.is_purge():
@@ -248,10 +255,10 @@ class WindowOperator(FunctionOperator):
         found = contents.elements(key, state_window)
         if found is None:
             return
-        kept = list(evictor.evict_before(list(found), len(found), window, context))
+        kept = _kept(evictor.evict_before, list(found), window, context)
         self._evaluate(key, window, self._aggregated([element.value for element in kept]))
-        kept = list(evictor.evict_after(kept, len(kept), window, context))
-        if len(kept) < len(found):
+        kept = _kept(evictor.evict_after, kept, window, context)
+        if len(kept) != len(found) or any(map(operator.is_not, kept, found)):
             contents.replace(key, state_window, [TimestampedValue(*element) for element in kept])
 
     def _aggregated(self, values: list[Any]) -> list[Any]:
@@ -313,6 +320,17 @@ class WindowOperator(FunctionOperator):
             return
         side = self.side_output(self._spec.late_tag)
         side.emit([values[i] for i in late], [timestamps[i] for i in late])
+
+
+def _kept(
+    evict: Callable[..., list[TimestampedValue] | None],
+    elements: list[TimestampedValue],
+    window: Any,
+    context: WindowTriggerContext,
+) -> list[TimestampedValue]:
+    """What an evictor leaves: what it returns, or the list itself if it took out of that."""
+    left = evict(elements, len(elements), window, context)
+    return elements if left is None else list(left)
 
 
 def missing_event_time(name: str) -> JobExecutionError:
