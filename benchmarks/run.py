@@ -22,6 +22,7 @@ import latency
 import memory
 import startup
 import state_growth
+import vectorised
 from bar import Bar
 from job_process import BENCHMARKS, RESULTS, MeasurementError
 from machine import description
@@ -33,7 +34,7 @@ BARS: dict[str, Bar] = {
     **{workload.key: ThroughputBar(workload) for workload in WORKLOADS},
     **{
         module.__name__: cast(Bar, module)
-        for module in (epoch_overhead, latency, startup, memory, state_growth, affinity)
+        for module in (epoch_overhead, latency, startup, memory, state_growth, affinity, vectorised)
     },
 }
 

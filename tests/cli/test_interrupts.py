@@ -12,6 +12,7 @@ import pytest
 
 from millrace.cli.interrupts import Interrupts
 from millrace.cli.terminal import Terminal
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.job import JobStatus
 from millrace.engine.progress import Progress
 
@@ -24,8 +25,8 @@ class FakeClient:
         self.stopped = Event()
         self.cancelled = Event()
 
-    def get_job_status(self) -> JobStatus:
-        return self.status
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        return CompletableFuture.completed(self.status)
 
     def progress(self) -> Progress:
         return Progress(checkpoint=4)

@@ -37,7 +37,7 @@ def test_closing_early_cancels(env) -> None:
         assert next(results) == 0
         client = results._client
     assert client is not None
-    assert client.get_job_status() is JobStatus.CANCELED
+    assert client.get_job_status().result() is JobStatus.CANCELED
     assert list(results) == []
     results.close()
 

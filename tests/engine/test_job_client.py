@@ -18,13 +18,13 @@ def job(values=(1, 2, 3), map_function=abs):
 def test_from_created_to_finished(capsys) -> None:
     with run_local():
         client = job().build_client("a job")
-        assert client.get_job_status() is JobStatus.CREATED
+        assert client.get_job_status().result() is JobStatus.CREATED
         done = Event()
         client.when_done(done.set)
         client.start()
         result = client.result(timeout=30)
         assert done.wait(30)
-    assert client.get_job_status() is JobStatus.FINISHED
+    assert client.get_job_status().result() is JobStatus.FINISHED
     assert result.get_job_id() == client.get_job_id()
     assert result.get_net_runtime() >= 0
     assert client.get_job_execution_result().result() is result
@@ -46,7 +46,7 @@ def test_failed() -> None:
         client = job(map_function=fail).execute_async("bad")
         with pytest.raises(Exception, match="operator 'Map' failed"):
             client.result(timeout=30)
-    assert client.get_job_status() is JobStatus.FAILED
+    assert client.get_job_status().result() is JobStatus.FAILED
 
 
 class Counting(MapFunction):

@@ -335,7 +335,7 @@ def test_resuming_goes_on_with_state_and_positions(tmp_path) -> None:
             try:
                 got.extend(results)
             except JobCancelledError:
-                assert client.get_job_status() is JobStatus.CANCELED
+                assert client.get_job_status().result() is JobStatus.CANCELED
             return got
 
     first = []
@@ -407,7 +407,7 @@ def test_cancel_between_epochs() -> None:
         client.run()
         with pytest.raises(JobCancelledError, match="cancelled"):
             client.result()
-    assert client.get_job_status() is JobStatus.CANCELED
+    assert client.get_job_status().result() is JobStatus.CANCELED
     assert len(cluster.progress) == 1
 
 

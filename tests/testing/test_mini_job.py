@@ -50,7 +50,7 @@ def test_records_and_watermarks_in_steps() -> None:
         assert (counts.take(), late.take()) == ([], [("a", 1)])
         job.finish()
         assert counts.take() == [("a", 5)]
-    assert job.client.get_job_status().name == "FINISHED"
+    assert job.client.get_job_status().result().name == "FINISHED"
 
 
 def test_the_clock_is_in_the_tests_hands() -> None:
@@ -160,7 +160,7 @@ def test_accumulators_are_in_the_result() -> None:
         job.collect(source.stream.map(Counting()))
         source.push(1, 2, 3)
         job.process()
-        assert job.client.get_accumulators()["seen"] == 3
+        assert job.client.get_accumulators().result()["seen"] == 3
         source.push(4)
         assert job.finish().get_accumulator_result("seen") == 4
 
@@ -207,7 +207,7 @@ def test_nothing_is_left_behind() -> None:
         job.process()
         raise ZeroDivisionError
     assert JobLauncher.current() is before
-    assert job.client.get_job_status().name == "CANCELED"
+    assert job.client.get_job_status().result().name == "CANCELED"
 
 
 def test_a_job_that_has_not_begun_has_no_client() -> None:

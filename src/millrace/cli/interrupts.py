@@ -36,7 +36,9 @@ class Interrupts:
 
     def running(self) -> list[JobClient]:
         """The jobs that have not ended."""
-        return [c for c in self._clients if not c.get_job_status().is_globally_terminal_state()]
+        return [
+            c for c in self._clients if not c.get_job_status().result().is_globally_terminal_state()
+        ]
 
     def newest_checkpoint(self) -> int | None:
         """That of the job which began last."""

@@ -20,6 +20,9 @@ from millrace.common.checkpoint_config import (
     CheckpointingMode,
     ExternalizedCheckpointRetention,
 )
+from millrace.common.completable_future import (
+    CompletableFuture,
+)
 from millrace.common.config_options import (
     ConfigOption,
     ConfigOptions,
@@ -53,8 +56,8 @@ from millrace.common.functions import (
     FilterFunction,
     FlatMapFunction,
     Function,
-    KeyedProcessFunction,
     KeySelector,
+    KeyedProcessFunction,
     MapFunction,
     ProcessFunction,
     ProcessWindowFunction,
@@ -67,6 +70,9 @@ from millrace.common.job import (
     JobExecutionResult,
     JobID,
     JobStatus,
+)
+from millrace.common.job_client import (
+    JobClient,
 )
 from millrace.common.memory_size import (
     MemorySize,
@@ -145,8 +151,8 @@ from millrace.common.typeinfo import (
     MapTypeInfo,
     PickledBytesTypeInfo,
     RowTypeInfo,
-    TimestampTypeInfo,
     TimeTypeInfo,
+    TimestampTypeInfo,
     TupleTypeInfo,
     TypeInformation,
     Types,
@@ -191,6 +197,7 @@ __all__ = [
     "CheckpointCorruptError",
     "CheckpointError",
     "CheckpointingMode",
+    "CompletableFuture",
     "ConfigOption",
     "ConfigOptions",
     "Configuration",
@@ -217,6 +224,7 @@ __all__ = [
     "InstantTypeInfo",
     "IntCounter",
     "JobCancelledError",
+    "JobClient",
     "JobDefinitionError",
     "JobExecutionError",
     "JobExecutionResult",

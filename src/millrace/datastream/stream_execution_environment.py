@@ -96,6 +96,16 @@ class StreamExecutionEnvironment:
         """Parallelism of operators that set none."""
         return self._config.get_parallelism()
 
+    @staticmethod
+    def get_default_local_parallelism() -> int:
+        """Parallelism of environments that configure none."""
+        return JobLauncher.current().defaults.get(options.PARALLELISM)
+
+    @staticmethod
+    def set_default_local_parallelism(parallelism: int) -> None:
+        """Parallelism of environments that configure none, made from now on in this process."""
+        JobLauncher.current().defaults.set(options.PARALLELISM, checked_parallelism(parallelism))
+
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
         """The number of key groups; fixed for the life of a job's state."""
         self._config.set_max_parallelism(max_parallelism)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from threading import Thread
 from typing import Any
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobCancelledError
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
+from millrace.common.job_client import JobClient as JobClientInterface
 from millrace.engine.job_manager import JobManager
 from millrace.engine.progress import Progress
 
 
-class JobClient:
+class JobClient(JobClientInterface):
     """Returned by `StreamExecutionEnvironment.execute_async`. Flink: class ``JobClient``."""
 
     def __init__(self, job_id: JobID, manager: JobManager) -> None:
         self._job_id = job_id
         self._manager = manager
         self._status = JobStatus.CREATED
-        self._done: Future[JobExecutionResult] = Future()
+        self._done: CompletableFuture[JobExecutionResult] = CompletableFuture()
         self._callbacks: list[Callable[[], None]] = []
 
     def start(self) -> JobClient:
@@ -63,23 +64,24 @@ class JobClient:
         """The job's id."""
         return self._job_id
 
-    def get_job_status(self) -> JobStatus:
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
         """Where the job stands."""
-        return self._status
+        return CompletableFuture.completed(self._status)
 
     def progress(self) -> Progress:
         """Totals so far: records, watermark, epoch, checkpoint."""
         return self._manager.progress
 
-    def cancel(self) -> None:
-        """End the job at once; its last checkpoint stays."""
+    def cancel(self) -> CompletableFuture[None]:
+        """End the job at once; its last checkpoint stays. Wait for the end with `result`."""
         self._manager.cancel()
+        return CompletableFuture.completed(None)
 
     def stop(self) -> None:
         """End the job after the running epoch, with a checkpoint to resume from."""
         self._manager.stop()
 
-    def get_job_execution_result(self) -> Future[JobExecutionResult]:
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """A future of the result; it raises what made the job fail."""
         return self._done
 
@@ -87,9 +89,9 @@ class JobClient:
         """Wait (seconds) for the job's end. Raises what made it fail, or TimeoutError."""
         return self._done.result(timeout)
 
-    def get_accumulators(self) -> dict[str, Any]:
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The results of accumulators so far, and the functions' metrics over all subtasks."""
-        return accumulators(self._manager.progress)
+        return CompletableFuture.completed(accumulators(self._manager.progress))
 
 
 def accumulators(progress: Progress) -> dict[str, Any]:

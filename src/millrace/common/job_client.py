@@ -1,0 +1,35 @@
+"""The handle on a running job (Flink: interface ``JobClient``)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from millrace.common.completable_future import CompletableFuture
+from millrace.common.job import JobExecutionResult, JobID, JobStatus
+
+__all__ = ["JobClient"]
+
+
+class JobClient(ABC):
+    """Returned by `StreamExecutionEnvironment.execute_async`."""
+
+    @abstractmethod
+    def get_job_id(self) -> JobID:
+        """The job's id."""
+
+    @abstractmethod
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """Where the job stands; known at once here."""
+
+    @abstractmethod
+    def cancel(self) -> CompletableFuture[None]:
+        """End the job at once; its last checkpoint stays."""
+
+    @abstractmethod
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """A future of the result; it raises what made the job fail."""
+
+    @abstractmethod
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """The results of accumulators so far, and the functions' metrics over all subtasks."""
