@@ -11,6 +11,8 @@ from collections import Counter as Tally
 from copy import deepcopy
 from typing import Any, Generic, TypeVar
 
+from millrace.common.errors import JobExecutionError
+
 __all__ = [
     "Accumulator",
     "AverageAccumulator",
@@ -25,6 +27,8 @@ __all__ = [
 
 V = TypeVar("V")
 R = TypeVar("R")
+Accumulators = dict[str, "Accumulator[Any, Any]"]
+"""By name."""
 
 
 class Accumulator(ABC, Generic[V, R]):
@@ -185,3 +189,22 @@ class Histogram(Accumulator[Any, dict[Any, int]]):
 
     def merge(self, other: Histogram) -> None:
         self._tally.update(other._tally)
+
+
+def merge_all(totals: Accumulators, added: Accumulators) -> None:
+    """Add what each of the accumulators holds to the one of its name.
+
+    Raises:
+        JobExecutionError: that one is of another kind.
+    """
+    for name, accumulator in added.items():
+        known = totals.get(name)
+        if known is None:
+            totals[name] = accumulator.clone()
+        elif type(known) is type(accumulator):
+            known.merge(accumulator)
+        else:
+            raise JobExecutionError(
+                f"accumulator '{name}' is a {type(known).__name__} in one operator and a "
+                f"{type(accumulator).__name__} in another; give each its own name"
+            )

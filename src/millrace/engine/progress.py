@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from millrace.common.accumulators import Accumulator
-from millrace.common.errors import JobExecutionError
+from millrace.common.accumulators import Accumulator, merge_all
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 
@@ -52,20 +51,7 @@ class Progress:
         for ack in acks:
             self.cached[ack.cached] = self.cached.get(ack.cached, 0) + 1
             self._observe_metrics(ack)
-            self._observe_accumulators(ack)
-
-    def _observe_accumulators(self, ack: Ack) -> None:
-        for name, accumulator in ack.accumulators.items():
-            known = self.accumulators.get(name)
-            if known is None:
-                self.accumulators[name] = accumulator.clone()
-            elif type(known) is type(accumulator):
-                known.merge(accumulator)
-            else:
-                raise JobExecutionError(
-                    f"accumulator '{name}' is a {type(known).__name__} in one operator and a "
-                    f"{type(accumulator).__name__} in another; give each its own name"
-                )
+            merge_all(self.accumulators, ack.accumulators)
 
     def _observe_metrics(self, ack: Ack) -> None:
         for uid, values in ack.metrics.items():

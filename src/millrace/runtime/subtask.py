@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
-from millrace.common.accumulators import Accumulator
+from millrace.common.accumulators import Accumulators, merge_all
 from millrace.common.errors import CheckpointError
 from millrace.common.payload import decode, encode
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind, in_order
@@ -358,15 +358,10 @@ def _records_of(buffer: Buffer) -> tuple[Any, list[int] | None]:
     return values, timestamps
 
 
-def _add_up(
-    totals: dict[str, Accumulator[Any, Any]], added: dict[str, Accumulator[Any, Any]]
-) -> None:
+def _add_up(totals: Accumulators, added: Accumulators) -> None:
     """Move what an operator's accumulators hold into the subtask's."""
-    for name, accumulator in added.items():
-        if name in totals:
-            totals[name].merge(accumulator)
-        else:
-            totals[name] = accumulator.clone()
+    merge_all(totals, added)
+    for accumulator in added.values():
         accumulator.reset_local()
 
 
