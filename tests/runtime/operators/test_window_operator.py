@@ -245,13 +245,13 @@ def test_continuous_processing_time_trigger() -> None:
     harness = harness_of(TumblingProcessingTimeWindows.of(10), ContinuousProcessingTimeTrigger(4))
     harness.set_processing_time(1)
     put(harness, 1)
-    assert harness.next_wakeup() == 4
-    harness.set_processing_time(4)
+    assert harness.next_wakeup() == 5
+    harness.set_processing_time(5)
     assert emitted(harness) == [[1]]
     put(harness, 2)
-    harness.set_processing_time(8)
-    assert emitted(harness) == [[1, 2]]
     harness.set_processing_time(9)
+    assert emitted(harness) == [[1, 2]]
+    harness.set_processing_time(10)
     assert emitted(harness) == [[1, 2]]
     assert harness.next_wakeup() is None
     assert harness.entries() == 0
@@ -261,7 +261,7 @@ def test_continuous_processing_time_trigger_on_windows_of_event_time() -> None:
     """Early firings by the clock; the watermark only deletes the window."""
     harness = harness_of(TEN, ContinuousProcessingTimeTrigger.of(100))
     feed(harness, 1)
-    harness.set_processing_time(100)
+    harness.set_processing_time(101)
     assert emitted(harness) == [[1]]
     harness.process_watermark(9)
     assert emitted(harness) == []
@@ -275,21 +275,26 @@ def test_continuous_processing_time_trigger_merges() -> None:
     put(harness, 1)
     harness.set_processing_time(3)
     put(harness, 2)
-    harness.set_processing_time(4)
+    harness.set_processing_time(5)
     assert emitted(harness) == [[1, 2]]
-    harness.set_processing_time(12)
+    harness.set_processing_time(13)
     assert emitted(harness) == [[1, 2], [1, 2]]
     assert harness.entries() == 0
 
 
 def test_processing_time_windows() -> None:
+    """A window fires once its last millisecond is over: until then records still come."""
     harness = harness_of(TumblingProcessingTimeWindows.of(10, 3), function=Bounded())
     put(harness, 1)
+    assert harness.next_wakeup() == 3
     harness.set_processing_time(2)
-    assert emitted(harness) == [(-7, 3, [1])]
+    assert emitted(harness) == []
     put(harness, 2)
-    harness.set_processing_time(11)
-    assert emitted(harness) == [(-7, 3, [2])]
+    harness.set_processing_time(3)
+    assert emitted(harness) == [(-7, 3, [1, 2])]
+    put(harness, 3)
+    harness.set_processing_time(20)
+    assert emitted(harness) == [(3, 13, [3])]
     assert harness.entries() == 0
 
 
@@ -309,9 +314,9 @@ def test_sessions_of_processing_time() -> None:
     put(harness, 1)
     harness.set_processing_time(8)
     put(harness, 2)
-    harness.set_processing_time(9)
-    assert emitted(harness) == []
     harness.set_processing_time(17)
+    assert emitted(harness) == []
+    harness.set_processing_time(18)
     assert emitted(harness) == [(0, 18, [1, 2])]
     assert harness.entries() == 0
 
@@ -322,7 +327,7 @@ def test_dynamic_sessions_of_processing_time() -> None:
     put(harness, 3)
     harness.set_processing_time(1)
     put(harness, 20)
-    harness.set_processing_time(20)
+    harness.set_processing_time(21)
     assert emitted(harness) == [(0, 21, [3, 20])]
     assert not assigner.is_event_time()
 
@@ -331,7 +336,7 @@ def test_processing_time_windows_take_no_notice_of_lateness_and_watermarks() -> 
     harness = harness_of(TumblingProcessingTimeWindows.of(10), lateness=100)
     harness.process_watermark(1000)
     feed(harness, 1)
-    harness.set_processing_time(9)
+    harness.set_processing_time(10)
     assert emitted(harness) == [[1]]
     assert harness.side_output(LATE) == []
     assert harness.entries() == 0
@@ -343,7 +348,7 @@ def test_a_processing_time_trigger_on_windows_of_event_time() -> None:
     feed(harness, 1)
     harness.process_watermark(8)
     assert harness.output() == []
-    harness.set_processing_time(9)
+    harness.set_processing_time(10)
     assert emitted(harness) == [[1]]
     harness.process_watermark(9)
     assert emitted(harness) == []
@@ -429,7 +434,7 @@ def test_a_trigger_of_ones_own() -> None:
     harness = harness_of(TEN, EarlyAndOnTime())
     feed(harness, 1, 2)
     assert emitted(harness) == [[1]]
-    harness.set_processing_time(3)
+    harness.set_processing_time(4)
     assert emitted(harness) == [[1, 2]]
     harness.process_watermark(9)
     assert emitted(harness) == [[1, 2]]
@@ -444,7 +449,7 @@ def test_a_trigger_of_ones_own_whose_windows_merge() -> None:
     assert emitted(harness) == [(1, 6, [1]), (8, 13, [8])]
     feed(harness, 5)
     assert emitted(harness) == []
-    harness.set_processing_time(3)
+    harness.set_processing_time(4)
     assert emitted(harness) == []
     harness.process_watermark(7)
     assert emitted(harness) == []
@@ -476,10 +481,10 @@ def test_timers_can_be_deleted_and_windows_purged_without_firing() -> None:
     feed(harness, 1, 11)
     harness.set_processing_time(3)
     feed(harness, 2)
-    assert harness.next_wakeup() == 5
-    harness.set_processing_time(5)
+    assert harness.next_wakeup() == 6
+    harness.set_processing_time(6)
     assert emitted(harness) == []
-    harness.set_processing_time(8)
+    harness.set_processing_time(9)
     assert emitted(harness) == [[1, 2]]
     feed(harness, 12)
     harness.set_processing_time(13)
@@ -523,8 +528,8 @@ def test_trigger_state_and_timers_survive() -> None:
     clock = harness_of(TumblingProcessingTimeWindows.of(10))
     put(clock, 1)
     clock = clock.restored(clock.snapshot())
-    assert clock.next_wakeup() == 9
-    clock.set_processing_time(9)
+    assert clock.next_wakeup() == 10
+    clock.set_processing_time(10)
     assert emitted(clock) == [[1]]
 
 

@@ -95,7 +95,8 @@ class WindowOperator(FunctionOperator):
         self._processing.refresh()
 
     def next_wakeup(self) -> int | None:
-        return None if self.watermark == MAX_WATERMARK else self._processing.earliest()
+        earliest = self._processing.earliest()
+        return None if earliest is None or self.watermark == MAX_WATERMARK else earliest + 1
 
     # -- records -----------------------------------------------------------------------
 
@@ -185,7 +186,9 @@ class WindowOperator(FunctionOperator):
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         super().begin_epoch(epoch, now)
-        self._processing.fire(now, self._on_processing_time)
+        # As in Flink a timer fires when its millisecond is over: at the last one of a window, records
+        # of this epoch still belong to it.
+        self._processing.fire(now - 1, self._on_processing_time)
         self._emit()
 
     def _on_event_time(self, time: int, key: Any, namespace: Any) -> None:
