@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -28,6 +29,12 @@ def test_wrong_usage_ends_with_2(argv: list[str], capsys: pytest.CaptureFixture[
         code = end.code
     assert code == 2
     assert capsys.readouterr().err
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "millrace", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("millrace ")
 
 
 def test_help_and_version_end_with_0(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from millrace.engine.lease import Lease
 from millrace.engine.sink_coordinator import Pending
 from millrace.engine.state_registry import StateRegistry, SubtaskId
 from millrace.plan.job_graph import JobGraph
+from millrace.state.checkpoint.directory import committed_path
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.layer import Layer
 
@@ -99,10 +100,14 @@ class CheckpointCoordinator:
             epoch=manifest.epoch,
             states=states,
             sources=manifest.sources,
-            pending=manifest.pending,
+            pending=self._left_to_commit(manifest),
             finished=manifest.finished,
             feedback=manifest.feedback,
         )
+
+    def _left_to_commit(self, manifest: Manifest) -> Pending:
+        committed = committed_path(self.job_dir, manifest.checkpoint).exists()
+        return {} if committed else manifest.pending
 
     def due(self, now: int) -> bool:
         """Whether the interval has passed since the last checkpoint."""
@@ -149,6 +154,14 @@ class CheckpointCoordinator:
         states.saved(((stage_of[uid], index), layer) for uid, index, layer in saved)
         self._failures = 0
         return manifest.checkpoint
+
+    def note_committed(self, checkpoint: int) -> None:
+        """The sinks have committed what a checkpoint names as pending. From then on its parts are
+        the readers', who may move them away; without this note a resumed job would look for them.
+        """
+        if self.durable:
+            with contextlib.suppress(OSError):  # it is only a note: committing twice is harmless
+                committed_path(self.job_dir, checkpoint).touch()
 
     def failed_too_often(self) -> bool:
         """Count a failed checkpoint; whether more failed in a row than are tolerable."""

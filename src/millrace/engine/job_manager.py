@@ -303,6 +303,7 @@ class JobManager:
         with self._checkpoints.guard():
             crash_point("before-sink-commit")
             self._sinks.commit(pending)
+        self._checkpoints.note_committed(saved)
         self._deliver()
 
     def _checkpoint_failed(self, error: CheckpointError) -> None:
@@ -331,6 +332,7 @@ class JobManager:
         if restored.finished:
             with self._checkpoints.guard():
                 self._sinks.commit(restored.pending)
+            self._checkpoints.note_committed(restored.checkpoint)
         for source in self._sources:
             snapshot = restored.sources.get(source.node.uid)
             if snapshot is not None:

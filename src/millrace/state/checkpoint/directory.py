@@ -14,10 +14,12 @@ from pathlib import Path
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 
 __all__ = [
+    "COMMITTED",
     "METADATA",
     "SHARED",
     "checkpoint_dir",
     "checkpoint_numbers",
+    "committed_path",
     "complete_checkpoints",
     "metadata_path",
     "remove_checkpoint",
@@ -25,6 +27,8 @@ __all__ = [
 
 SHARED = "shared"
 METADATA = "_metadata"
+COMMITTED = "_committed"
+"""An empty file beside ``_metadata``: the sinks have committed all that it names as pending."""
 
 _CHECKPOINT = re.compile(r"chk-(\d+)")
 
@@ -37,6 +41,11 @@ def checkpoint_dir(job_dir: StrPath, number: int) -> Path:
 def metadata_path(job_dir: StrPath, number: int) -> Path:
     """The file that makes a checkpoint complete."""
     return checkpoint_dir(job_dir, number) / METADATA
+
+
+def committed_path(job_dir: StrPath, number: int) -> Path:
+    """The file that tells that nothing of a checkpoint is left to be committed."""
+    return checkpoint_dir(job_dir, number) / COMMITTED
 
 
 def checkpoint_numbers(job_dir: StrPath) -> list[int]:
@@ -58,6 +67,7 @@ def remove_checkpoint(job_dir: StrPath, number: int) -> None:
     """Delete the directory of a checkpoint: ``_metadata`` first, so that no half of it counts."""
     directory = checkpoint_dir(job_dir, number)
     delete_quietly(directory / METADATA)
+    delete_quietly(directory / COMMITTED)
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
             delete_quietly(directory / name)

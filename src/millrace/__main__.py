@@ -1,0 +1,10 @@
+"""``python -m millrace``: the command line, where the script is not on the path."""
+
+from __future__ import annotations
+
+import sys
+
+from millrace.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())
