@@ -344,9 +344,9 @@ class OwnTimeout(AsyncFunction):
 
 
 def test_a_timeout_of_the_users_own_is_a_failure_like_others() -> None:
-    with harness(OwnTimeout(), drain=True) as made:
-        with pytest.raises(TimeoutError, match="the database took too long"):
-            ask(made, 7)
+    failing = pytest.raises(TimeoutError, match="the database took too long")
+    with harness(OwnTimeout(), drain=True) as made, failing:
+        ask(made, 7)
 
 
 class Breaks(AsyncFunction):
@@ -375,9 +375,9 @@ def test_results_must_be_a_list(bad) -> None:
     async def wrong(value):
         return bad
 
-    with harness(wrong, drain=True) as made:
-        with pytest.raises(JobExecutionError, match="returns a list of results"):
-            ask(made, 7)
+    failing = pytest.raises(JobExecutionError, match="returns a list of results")
+    with harness(wrong, drain=True) as made, failing:
+        ask(made, 7)
 
 
 def test_none_means_no_results() -> None:
