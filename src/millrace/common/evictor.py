@@ -154,6 +154,10 @@ class DeltaEvictor(_BuiltInEvictor):
         do_evict_after: bool = False,
     ) -> None:
         super().__init__(do_evict_after)
+        if not callable(delta_function):
+            raise JobDefinitionError(
+                f"DeltaEvictor needs a function of two records, got {delta_function!r}"
+            )
         self.threshold = threshold
         self.delta_function = delta_function
 

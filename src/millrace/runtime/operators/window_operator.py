@@ -186,8 +186,8 @@ class WindowOperator(FunctionOperator):
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         super().begin_epoch(epoch, now)
-        # As in Flink a timer fires when its millisecond is over: at the last one of a window, records
-        # of this epoch still belong to it.
+        # As in Flink a timer fires when its millisecond is over: in the last one of a window,
+        # records of this epoch still belong to it.
         self._processing.fire(now - 1, self._on_processing_time)
         self._emit()
 
