@@ -127,7 +127,10 @@ class AllWindowedStream(Generic[T, W]):
     ) -> DataStream[Any]:
         """Aggregate each window's records, one by one as they come."""
         adapted = _adapted(window_function)
-        return _single(self._windowed.aggregate(aggregate_function, adapted, accumulator_type))
+        windowed = self._windowed
+        return _single(
+            windowed.aggregate(aggregate_function, adapted, accumulator_type, output_type)
+        )
 
     def apply(
         self,
@@ -136,7 +139,7 @@ class AllWindowedStream(Generic[T, W]):
     ) -> DataStream[U]:
         """Run a function over all the records of each window."""
         checked_function(window_function, AllWindowFunction, "apply", plain=False)
-        return _single(self._windowed.apply(_Apply(window_function)))
+        return _single(self._windowed.apply(_Apply(window_function), output_type))
 
     def process(
         self,
@@ -145,7 +148,8 @@ class AllWindowedStream(Generic[T, W]):
     ) -> DataStream[U]:
         """Run a function over all the records of each window, with the window's context."""
         checked_function(process_window_function, ProcessAllWindowFunction, "process", plain=False)
-        return _single(self._windowed.process(_Process(process_window_function)))
+        function = _Process(process_window_function)
+        return _single(self._windowed.process(function, output_type))
 
 
 def _one(value: Any) -> int:

@@ -53,7 +53,8 @@ class AsyncDataStream:
     ) -> DataStream[U]:
         """Results come out as requests end; they never overtake a watermark."""
         retry = AsyncRetryStrategy.no_restart()
-        return _wait(data_stream, async_function, timeout, retry, capacity, False, drain)
+        spec = _spec(timeout, retry, capacity, False, drain)
+        return _wait(data_stream, async_function, spec, output_type)
 
     @staticmethod
     def unordered_wait_with_retry(
@@ -68,7 +69,8 @@ class AsyncDataStream:
     ) -> DataStream[U]:
         """The same, with requests that are made again."""
         retry = async_retry_strategy
-        return _wait(data_stream, async_function, timeout, retry, capacity, False, drain)
+        spec = _spec(timeout, retry, capacity, False, drain)
+        return _wait(data_stream, async_function, spec, output_type)
 
     @staticmethod
     def ordered_wait(
@@ -82,7 +84,8 @@ class AsyncDataStream:
     ) -> DataStream[U]:
         """Results come out in the order of the records."""
         retry = AsyncRetryStrategy.no_restart()
-        return _wait(data_stream, async_function, timeout, retry, capacity, True, drain)
+        spec = _spec(timeout, retry, capacity, True, drain)
+        return _wait(data_stream, async_function, spec, output_type)
 
     @staticmethod
     def ordered_wait_with_retry(
@@ -97,17 +100,12 @@ class AsyncDataStream:
     ) -> DataStream[U]:
         """The same, with requests that are made again."""
         retry = async_retry_strategy
-        return _wait(data_stream, async_function, timeout, retry, capacity, True, drain)
+        spec = _spec(timeout, retry, capacity, True, drain)
+        return _wait(data_stream, async_function, spec, output_type)
 
 
 def _wait(
-    stream: DataStream[Any],
-    function: Any,
-    timeout: Amount,
-    retry: AsyncRetryStrategy,
-    capacity: int,
-    ordered: bool,
-    drain: bool,
+    stream: DataStream[Any], function: Any, spec: AsyncSpec, output_type: TypeInformation | None
 ) -> DataStream[Any]:
     if not isinstance(function, AsyncFunction) and not inspect.iscoroutinefunction(function):
         raise JobDefinitionError(
@@ -120,6 +118,13 @@ def _wait(
         raise JobDefinitionError(
             f"{type(function).__name__}.async_invoke must be an 'async def' method"
         )
+    factory = partial(AsyncWaitOperator, function, spec)
+    return stream._then("Async Wait", factory, function, output_type=output_type)
+
+
+def _spec(
+    timeout: Amount, retry: AsyncRetryStrategy, capacity: int, ordered: bool, drain: bool
+) -> AsyncSpec:
     if not isinstance(retry, AsyncRetryStrategy):
         raise JobDefinitionError(f"a retry strategy is an AsyncRetryStrategy, got {retry!r}")
     if millis(timeout) <= 0 or capacity <= 0:
@@ -127,5 +132,4 @@ def _wait(
             f"an asynchronous wait needs a timeout and a capacity above 0, got {millis(timeout)} "
             f"ms and {capacity}"
         )
-    spec = AsyncSpec(millis(timeout), capacity, ordered, retry, drain)
-    return stream._then("Async Wait", partial(AsyncWaitOperator, function, spec), function)
+    return AsyncSpec(millis(timeout), capacity, ordered, retry, drain)

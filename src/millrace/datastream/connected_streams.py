@@ -89,8 +89,9 @@ class ConnectedStreams(Generic[T1, T2]):
         checked_function(func, CoMapFunction, "map", plain=False)
         keys = self._key_batches()
         if keys is None:
-            return self._then("Co-Map", partial(CoMapOperator, func), func)
-        return self._then("Co-Map", partial(KeyedCoProcessOperator, KeyedCoMap(func), keys), func)
+            return self._then("Co-Map", partial(CoMapOperator, func), func, output_type)
+        factory = partial(KeyedCoProcessOperator, KeyedCoMap(func), keys)
+        return self._then("Co-Map", factory, func, output_type)
 
     def flat_map(
         self, func: CoFlatMapFunction[T1, T2, U], output_type: TypeInformation | None = None
@@ -99,9 +100,9 @@ class ConnectedStreams(Generic[T1, T2]):
         checked_function(func, CoFlatMapFunction, "flat_map", plain=False)
         keys = self._key_batches()
         if keys is None:
-            return self._then("Co-Flat Map", partial(CoFlatMapOperator, func), func)
+            return self._then("Co-Flat Map", partial(CoFlatMapOperator, func), func, output_type)
         factory = partial(KeyedCoProcessOperator, KeyedCoFlatMap(func), keys)
-        return self._then("Co-Flat Map", factory, func)
+        return self._then("Co-Flat Map", factory, func, output_type)
 
     def process(
         self,
@@ -123,18 +124,25 @@ class ConnectedStreams(Generic[T1, T2]):
             )
             checked_function(func, wanted, "process", plain=False)
             assert keys is not None
-            return self._then("Co-Process", partial(KeyedCoProcessOperator, func, keys), func)
+            factory = partial(KeyedCoProcessOperator, func, keys)
+            return self._then("Co-Process", factory, func, output_type)
         checked_function(func, CoProcessFunction, "process", plain=False)
-        return self._then("Co-Process", partial(CoProcessOperator, func), func)
+        return self._then("Co-Process", partial(CoProcessOperator, func), func, output_type)
 
     def _key_batches(self) -> tuple[Any, Any] | None:
         """How both streams' keys are found, if both have keys."""
         batches = [getattr(stream, "_key_batch", None) for stream in (self.stream1, self.stream2)]
         return None if None in batches else (batches[0], batches[1])
 
-    def _then(self, name: str, factory: Callable[[], Operator], func: Any) -> DataStream[Any]:
+    def _then(
+        self,
+        name: str,
+        factory: Callable[[], Operator],
+        func: Any,
+        output_type: TypeInformation | None,
+    ) -> DataStream[Any]:
         inputs = numbered(self.stream1, 0) + numbered(self.stream2, 1)
-        return self.stream1._then(name, factory, func, inputs)
+        return self.stream1._then(name, factory, func, inputs, output_type)
 
 
 class BroadcastStream(Generic[T1]):
@@ -187,7 +195,8 @@ class BroadcastConnectedStream(Generic[T1, T2]):
             factory = partial(BroadcastProcessOperator, func, descriptors)
         # first, so that within an epoch the rules are there before the records they are for
         inputs = numbered(self._broadcast.stream, 1) + numbered(self._stream, 0)
-        return self._stream._then("Co-Process-Broadcast", factory, func, inputs)
+        name = "Co-Process-Broadcast"
+        return self._stream._then(name, factory, func, inputs, output_type)
 
 
 def numbered(stream: DataStream[Any], number: int) -> list[Input]:

@@ -46,6 +46,7 @@ from millrace.datastream.operator_settings import OperatorSettings
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.runtime.aggregations import Projection
 from millrace.runtime.columns import FORMS
+from millrace.runtime.declared_output import with_declared_output
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.collect import CollectOperator
 from millrace.runtime.operators.filter import FilterOperator
@@ -99,7 +100,7 @@ class DataStream(OperatorSettings, Generic[T]):
     ) -> DataStream[U]:
         """One record out for each one in."""
         checked_function(func, MapFunction, "map")
-        return self._then("Map", partial(MapOperator, func), func)
+        return self._then("Map", partial(MapOperator, func), func, output_type=output_type)
 
     def flat_map(
         self,
@@ -108,7 +109,8 @@ class DataStream(OperatorSettings, Generic[T]):
     ) -> DataStream[U]:
         """Any number of records out: all that the function returns or yields."""
         checked_function(func, FlatMapFunction, "flat_map")
-        return self._then("Flat Map", partial(FlatMapOperator, func), func)
+        factory = partial(FlatMapOperator, func)
+        return self._then("Flat Map", factory, func, output_type=output_type)
 
     def filter(self, func: FilterFunction[T] | Callable[[T], bool]) -> DataStream[T]:
         """Keep the records for which the function is true."""
@@ -176,7 +178,8 @@ class DataStream(OperatorSettings, Generic[T]):
                 "stream without keys; call key_by before it"
             )
         checked_function(func, ProcessFunction, "process", plain=False)
-        return self._then("Process", partial(ProcessOperator, func), func)
+        factory = partial(ProcessOperator, func)
+        return self._then("Process", factory, func, output_type=output_type)
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy[Any]
@@ -439,7 +442,9 @@ class DataStream(OperatorSettings, Generic[T]):
         factory: Callable[[], Operator],
         function: Any,
         inputs: Sequence[Input] | None = None,
+        output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
+        factory = with_declared_output(factory, output_type)
         transformation = self._transform(name, Role.OPERATOR, factory, (function,))
         if inputs is not None:
             transformation.inputs = tuple(inputs)

@@ -69,7 +69,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         """One record out for each one in; a `MapFunction` may use keyed state."""
         if not isinstance(func, MapFunction):
             return super().map(func, output_type)
-        return self._with_state("Map", func)
+        return self._with_state("Map", func, output_type)
 
     def flat_map(
         self,
@@ -79,7 +79,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         """Any number of records out; a `FlatMapFunction` may use keyed state."""
         if not isinstance(func, FlatMapFunction):
             return super().flat_map(func, output_type)
-        return self._with_state("Flat Map", func)
+        return self._with_state("Flat Map", func, output_type)
 
     def filter(self, func: FilterFunction[T] | Callable[[T], bool]) -> DataStream[T]:
         """Keep the records for which the function is true; a `FilterFunction` may use keyed
@@ -88,9 +88,11 @@ class KeyedStream(DataStream[T], Generic[T, K]):
             return super().filter(func)
         return self._with_state("Filter", func)
 
-    def _with_state(self, name: str, func: Function) -> DataStream[Any]:
+    def _with_state(
+        self, name: str, func: Function, output_type: TypeInformation | None = None
+    ) -> DataStream[Any]:
         factory = partial(KeyedProcessOperator, with_keyed_state(func), self._key_batch)
-        return self._then(name, factory, func)
+        return self._then(name, factory, func, output_type=output_type)
 
     def process(
         self,
@@ -102,7 +104,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
             return super().process(func, output_type)
         checked_function(func, KeyedProcessFunction, "process", plain=False)
         factory = partial(KeyedProcessOperator, func, self._key_batch)
-        return self._then("Keyed Process", factory, func)
+        return self._then("Keyed Process", factory, func, output_type=output_type)
 
     def reduce(self, func: ReduceFunction[T] | Callable[[T, T], T]) -> DataStream[T]:
         """Combine each record with what its key has so far, and emit that."""

@@ -15,6 +15,7 @@ from millrace.common.execution_config import ExecutionConfig
 from millrace.common.execution_mode import RuntimeExecutionMode
 from millrace.common.job import JobExecutionResult
 from millrace.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from millrace.common.row_conversion import row_conversion
 from millrace.common.source import Source
 from millrace.common.typeinfo import TypeInformation
 from millrace.common.watermark_strategy import WatermarkStrategy
@@ -195,11 +196,13 @@ class StreamExecutionEnvironment:
         self, collection: Collection[T], type_info: TypeInformation | None = None
     ) -> DataStream[T]:
         """A stream of the elements of a collection. It travels with the program: for tests and
-        small tables."""
+        small tables. With a row type, tuples, lists and dicts become rows of its names."""
         from millrace.connectors.collection import CollectionSource
 
+        convert = row_conversion(type_info)
+        records = list(collection) if convert is None else [convert(item) for item in collection]
         strategy = WatermarkStrategy.no_watermarks()
-        stream = self.from_source(CollectionSource(list(collection)), strategy, "Collection")
+        stream = self.from_source(CollectionSource(records), strategy, "Collection")
         # one reader keeps the collection's order
         return stream.set_parallelism(1)
 

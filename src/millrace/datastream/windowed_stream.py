@@ -149,7 +149,7 @@ class WindowedStream(Generic[T, K, W]):
         """Combine each window's records, one by one as they come."""
         checked_function(reduce_function, ReduceFunction, "reduce")
         logic = WindowLogic(reduce=reduce_function, window_function=_checked(window_function))
-        return self._apply("Window Reduce", logic)
+        return self._apply("Window Reduce", logic, output_type)
 
     @overload
     def aggregate(
@@ -179,7 +179,7 @@ class WindowedStream(Generic[T, K, W]):
         """Aggregate each window's records, one by one as they come."""
         checked_function(aggregate_function, AggregateFunction, "aggregate", plain=False)
         logic = WindowLogic(aggregate=aggregate_function, window_function=_checked(window_function))
-        return self._apply("Window Aggregate", logic)
+        return self._apply("Window Aggregate", logic, output_type)
 
     def apply(
         self,
@@ -188,7 +188,8 @@ class WindowedStream(Generic[T, K, W]):
     ) -> DataStream[U]:
         """Run a function over all the records of each window."""
         checked_function(window_function, WindowFunction, "apply", plain=False)
-        return self._apply("Window Apply", WindowLogic(window_function=window_function))
+        logic = WindowLogic(window_function=window_function)
+        return self._apply("Window Apply", logic, output_type)
 
     def process(
         self,
@@ -197,12 +198,15 @@ class WindowedStream(Generic[T, K, W]):
     ) -> DataStream[U]:
         """Run a function over all the records of each window, with the window's context."""
         checked_function(process_window_function, ProcessWindowFunction, "process", plain=False)
-        return self._apply("Window Process", WindowLogic(window_function=process_window_function))
+        logic = WindowLogic(window_function=process_window_function)
+        return self._apply("Window Process", logic, output_type)
 
-    def _apply(self, name: str, logic: WindowLogic) -> DataStream[Any]:
+    def _apply(
+        self, name: str, logic: WindowLogic, output_type: TypeInformation | None
+    ) -> DataStream[Any]:
         _check_trigger(self._spec)
         factory = window_operator(self._spec, logic, self._stream._key_batch)
-        return self._stream._then(name, factory, logic)
+        return self._stream._then(name, factory, logic, output_type=output_type)
 
 
 def _check_trigger(spec: WindowSpec) -> None:

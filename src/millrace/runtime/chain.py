@@ -79,8 +79,11 @@ class OperatorChain:
         )
         outputs = self._outputs(node, context)
         main = combined(outputs.pop(None, []))
+        operator = self.operators[index]
+        if operator.declared is not None:
+            main = operator.declared(main)
         side = {tag: combined(found) for tag, found in outputs.items() if tag is not None}
-        self.operators[index].setup(context, main, side)
+        operator.setup(context, main, side)
 
     def _outputs(
         self, node: Node, context: OperatorContext

@@ -44,6 +44,8 @@ class Operator:
 
     output: Output
     context: OperatorContext
+    declared: Callable[[Output], Output] | None = None
+    """Wraps the main output, for a declared type that changes what is emitted."""
     keeps_own_state = False
     """Whether it holds state outside the tables between epochs, so that only a new instance can
     take over other tables."""

@@ -1,0 +1,52 @@
+"""The main output of an operator whose type is declared and has rows in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.row_conversion import Conversion, row_conversion
+from millrace.common.type_information import TypeInformation
+from millrace.runtime.operator import Operator
+from millrace.runtime.output import Output
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOutput:
+    """Converts every record before it hands it on."""
+
+    output: Output
+    convert: Conversion
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Hand on the batch as rows."""
+        convert = self.convert
+        self.output.emit([convert(value) for value in values], timestamps)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Hand on the watermark."""
+        self.output.emit_watermark(timestamp)
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    factory: Callable[[], Operator]
+    convert: Conversion
+
+    def __call__(self) -> Operator:
+        operator = self.factory()
+        operator.declared = self._output
+        return operator
+
+    def _output(self, output: Output) -> Output:
+        return DeclaredOutput(output, self.convert)
+
+
+def with_declared_output(
+    factory: Callable[[], Operator], output_type: TypeInformation | None
+) -> Callable[[], Operator]:
+    """The factory of an operator that emits what the type says; the same one if the type has no
+    rows in it."""
+    convert = row_conversion(output_type)
+    return factory if convert is None else _Declared(factory, convert)
