@@ -11,16 +11,16 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from itertools import count
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.functions import Function
 from millrace.common.join_functions import ProcessJoinFunction
 from millrace.common.output_tag import OutputTag
-from millrace.runtime.detached import detached
+from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.metrics import RegisteredGroup
+from millrace.state.frozen import MISSING
 from millrace.state.nested_table import NestedTable
 
 KeyBatch = Callable[[list[Any]], list[Any]]
@@ -65,22 +65,34 @@ class _Side:
     def forget(self) -> None:
         """Make everything derived anew from the table."""
         self._index: dict[Any, list[Place]] = {}
-        self._ties = count()
-        self._expiry = [
-            (place[0] + self._keep, next(self._ties), key, place)
-            for key, entries in self.table.data.items()
-            for place in entries
-        ]
-        heapify(self._expiry)
+        self._expiring: dict[int, list[tuple[Any, Place]]] = {}
+        """By event time of records: where they are."""
+        for key, entries in self.table.data.items():
+            for place in entries:
+                self._expiring.setdefault(place[0], []).append((key, place))
+        self._times = list(self._expiring)
+        heapify(self._times)
+        kept = [value for entries in self.table.data.values() for value in entries.values()]
+        self.mutable = not are_immutable(kept)
+        """Whether any record kept here can be changed in place."""
 
     def add(self, key: Any, place: Place, value: Any) -> None:
         """Keep a record."""
-        if key in self._index:
-            insort(self._index[key], place)
+        index = self._index.get(key)
+        if index is not None:
+            insort(index, place)
         elif key not in self.table.data:
             self._index[key] = [place]
-        self.table.put(key, place, value)
-        heappush(self._expiry, (place[0] + self._keep, next(self._ties), key, place))
+        entries, undo = self.table.pane(key)
+        # no two records have one place, so there was nothing before
+        undo[place] = MISSING
+        entries[place] = value
+        expiring = self._expiring.get(place[0])
+        if expiring is None:
+            self._expiring[place[0]] = [(key, place)]
+            heappush(self._times, place[0])
+        else:
+            expiring.append((key, place))
 
     def between(self, key: Any, low: int, high: int) -> list[tuple[int, Any]]:
         """Event times and records of a key from ``low`` to ``high``, both inclusive."""
@@ -96,15 +108,15 @@ class _Side:
 
     def expire(self, watermark: int) -> None:
         """Delete what no record after the watermark can match."""
-        expiry = self._expiry
-        while expiry and expiry[0][0] <= watermark:
-            _, _, key, place = heappop(expiry)
-            self.table.remove(key, place)
-            index = self._index.get(key)
-            if index is not None:
-                del index[bisect_left(index, place)]
-                if not index:
-                    del self._index[key]
+        last = watermark - self._keep
+        while self._times and self._times[0] <= last:
+            for key, place in self._expiring.pop(heappop(self._times)):
+                self.table.remove(key, place)
+                index = self._index.get(key)
+                if index is not None:
+                    del index[bisect_left(index, place)]
+                    if not index:
+                        del self._index[key]
 
 
 class IntervalJoinOperator(FunctionOperator):
@@ -148,6 +160,8 @@ class IntervalJoinOperator(FunctionOperator):
                 "assign_timestamps_and_watermarks with a timestamp assigner before it"
             )
         own, other = self._sides[number], self._sides[1 - number]
+        own.mutable = own.mutable or not are_immutable(values)
+        self._copying = own.mutable or other.mutable
         late: list[int] = []
         results: list[Any] = []
         times: list[int] = []
@@ -170,7 +184,7 @@ class IntervalJoinOperator(FunctionOperator):
             self._emit_late(number, late, values, timestamps)
 
     def _join(self, pair: tuple[Any, Any], when: tuple[int, int], results: list[Any]) -> None:
-        left, right = map(detached, pair)
+        left, right = map(detached, pair) if self._copying else pair
         if not self._with_context:
             results.append(self._call(left, right))
             return
