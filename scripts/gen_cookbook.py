@@ -1,7 +1,7 @@
 """Puts the examples of the cookbook, and what they print, into its pages.
 
-Run without arguments after a change of docs/cookbook/examples. tests/docs/test_cookbook.py says when
-a page and its examples have parted.
+Run without arguments after a change of docs/cookbook/examples; tests/docs/test_cookbook.py says
+when a page and its examples have parted.
 """
 
 from __future__ import annotations

@@ -1,0 +1,107 @@
+"""Programs that mypy must accept, with the types it must find."""
+
+from collections.abc import Iterable, Iterator
+from typing import assert_type
+
+from millrace.common import Time, WatermarkStrategy
+from millrace.datastream import (
+    AggregateFunction,
+    CoMapFunction,
+    DataStream,
+    KeyedProcessFunction,
+    KeyedStream,
+    OutputTag,
+    ProcessWindowFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+    TimeWindow,
+    WindowedStream,
+)
+from millrace.datastream.state import ValueStateDescriptor
+from millrace.datastream.window import CountTrigger, TumblingEventTimeWindows
+
+Sale = tuple[str, int]
+LATE: OutputTag[Sale] = OutputTag("late")
+WINDOWS = TumblingEventTimeWindows.of(Time.seconds(1))
+
+env = StreamExecutionEnvironment.get_execution_environment()
+numbers = env.from_collection([1, 2])
+words = env.from_collection(["to be"])
+sales: DataStream[Sale] = env.from_collection([("a", 1)])
+
+assert_type(numbers, DataStream[int])
+assert_type(numbers.map(str), DataStream[str])
+assert_type(words.map(len), DataStream[int])
+assert_type(words.flat_map(str.split).filter(str.isalpha), DataStream[str])
+assert_type(words.execute_and_collect(limit=2), list[str])
+assert_type(numbers.union(words.map(len)).rebalance(), DataStream[int])
+assert_type(numbers.name("numbers").set_parallelism(2), DataStream[int])
+strategy: WatermarkStrategy[Sale] = WatermarkStrategy.for_monotonous_timestamps()
+timed = strategy.with_timestamp_assigner(lambda sale, _: sale[1])
+assert_type(sales.assign_timestamps_and_watermarks(timed), DataStream[Sale])
+
+by_shop = sales.key_by(lambda sale: sale[0])
+assert_type(by_shop, KeyedStream[Sale, str])
+assert_type(by_shop.window(WINDOWS), WindowedStream[Sale, str, TimeWindow])
+assert_type(by_shop.sum(1), DataStream[Sale])
+
+
+class Count(KeyedProcessFunction[str, Sale, int]):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor[int]("count"))
+
+    def process_element(self, value: Sale, ctx: KeyedProcessFunction.Context) -> Iterator[int]:
+        self.count.update((self.count.value() or 0) + 1)
+        yield self.count.value() or 0
+
+
+assert_type(by_shop.process(Count()), DataStream[int])
+
+
+class Mean(AggregateFunction[Sale, list[int], float]):
+    def create_accumulator(self) -> list[int]:
+        return []
+
+    def add(self, value: Sale, accumulator: list[int]) -> list[int]:
+        return [*accumulator, value[1]]
+
+    def get_result(self, accumulator: list[int]) -> float:
+        return sum(accumulator) / len(accumulator)
+
+    def merge(self, acc_a: list[int], acc_b: list[int]) -> list[int]:
+        return acc_a + acc_b
+
+
+class Named(ProcessWindowFunction[float, str, str, TimeWindow]):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context, elements: Iterable[float]
+    ) -> Iterator[str]:
+        yield f"{key} {next(iter(elements))}"
+
+
+windows = by_shop.window(WINDOWS).trigger(CountTrigger.of(1)).side_output_late_data(LATE)
+assert_type(windows.reduce(lambda one, other: one), DataStream[Sale])
+assert_type(windows.aggregate(Mean()), DataStream[float])
+assert_type(windows.aggregate(Mean(), Named()), DataStream[str])
+assert_type(windows.aggregate(Mean()).get_side_output(LATE), DataStream[Sale])
+assert_type(numbers.count_window_all(2).reduce(lambda a, b: a + b), DataStream[int])
+
+joined = sales.join(words).where(lambda sale: sale[0]).equal_to(lambda word: word)
+assert_type(joined.window(WINDOWS).apply(lambda sale, word: sale[1]), DataStream[int])
+groups = sales.co_group(words).where(0).equal_to(str.upper).window(WINDOWS).allowed_lateness(5)
+assert_type(groups.apply(lambda first, second: [len(first)]), DataStream[int])
+close = by_shop.interval_join(words.key_by(str.upper)).between(0, 5)
+assert_type(close.process(lambda sale, word: word), DataStream[str])
+
+
+class Both(CoMapFunction[int, str, bytes]):
+    def map1(self, value: int) -> bytes:
+        return bytes(value)
+
+    def map2(self, value: str) -> bytes:
+        return value.encode()
+
+
+assert_type(numbers.connect(words).map(Both()), DataStream[bytes])
+loop = numbers.iterate()
+assert_type(loop.close_with(loop.map(lambda n: n - 1)), DataStream[int])

@@ -1,0 +1,26 @@
+"""Programs that mypy must refuse, each at the line that says so."""
+
+from right import Both, Count, Mean, Named, by_shop, joined, numbers, sales, words
+
+from millrace.datastream.window import TumblingEventTimeWindows
+
+WINDOWS = TumblingEventTimeWindows.of(1)
+
+numbers.map(len)  # wrong: an int has no length
+numbers.map(str).map(lambda word: word + 1)  # wrong: the words are no numbers
+numbers.filter(lambda number: number.isalpha())  # wrong
+words.flat_map(len)  # wrong: one number is not several
+words.union(numbers)  # wrong: another type
+words.key_by(lambda word: word.size)  # wrong: no such attribute
+words.key_by(len).process(Count())  # wrong: of other records and keys
+numbers.process(Count())  # wrong: there are no keys
+sales.key_by(lambda sale: sale[1]).process(Count())  # wrong: keys are numbers
+words.key_by(len).window(WINDOWS).aggregate(Mean())  # wrong: of other records
+by_shop.window(WINDOWS).process(Named())  # wrong: gets sales, not means
+by_shop.window(WINDOWS).reduce(lambda one, other: one[1])  # wrong: not of the same type
+words.connect(numbers).map(Both())  # wrong: the other way round
+words.connect(numbers).key_by(len, len)  # wrong: a number has no length
+joined.window(WINDOWS).apply(lambda sale, word: sale + word)  # wrong: neither adds up
+sales.join(words).where(lambda sale: sale.shop)  # wrong: no such attribute
+by_shop.interval_join(words)  # wrong: has no keys
+numbers.iterate().close_with(words)  # wrong: another type
