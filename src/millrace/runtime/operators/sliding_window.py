@@ -56,8 +56,8 @@ class SlidingWindowOperator(PaneWindowOperator):
 
     def open(self) -> None:
         super().open()
-        self._due: list[int] = []
-        self._scheduled: set[int] = set()
+        self._oldest: list[int] = []
+        """A heap of the panes' starts; some of them may be gone."""
         if self._logic.incremental:
             self._aggregates = SlidingAggregates(self._panes, self._step, self._logic.merging())
 
@@ -69,10 +69,7 @@ class SlidingWindowOperator(PaneWindowOperator):
         return max(self.watermark, passed)
 
     def restore(self) -> None:
-        self._due.clear()
-        self._scheduled.clear()
-        for pane in self._table.data:
-            self._schedule(pane)
+        self._oldest = sorted(pane[0] for pane in self._table.data)
         if self._logic.incremental:
             self._aggregates.forget()
 
@@ -123,19 +120,23 @@ class SlidingWindowOperator(PaneWindowOperator):
         return late
 
     def _schedule(self, pane: Pane) -> None:
-        last, over = self._last_start(pane), self._over()
-        for start in range(last, pane[0] - self._size, -self._slide):
-            end = start + self._size
-            if end - 1 > over and end >= pane[1] and end not in self._scheduled:
-                self._scheduled.add(end)
-                heappush(self._due, end)
+        heappush(self._oldest, pane[0])
+
+    def _next_end(self, over: int) -> int | None:
+        """End of the first window that has a pane and ends after ``over``."""
+        oldest, step = self._oldest, self._step
+        while oldest and (oldest[0], oldest[0] + step) not in self._table.data:
+            heappop(oldest)
+        if not oldest:
+            return None
+        earliest = max(oldest[0] + 1, over + 2)
+        return earliest + (self._offset + self._size - earliest) % self._slide
 
     def process_watermark(self, timestamp: int) -> None:
-        self.watermark = timestamp
-        while self._due and self._due[0] - 1 <= timestamp:
-            end = heappop(self._due)
-            self._scheduled.discard(end)
+        over, self.watermark = self._over(), timestamp
+        while (end := self._next_end(over)) is not None and end - 1 <= timestamp:
             self._fire_window(end - self._size, end)
+            over = end - 1
         # no pane is in a window that is over, so the parent finds nothing to fire
         super().process_watermark(timestamp)
 
