@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import Function
+from millrace.common.window import WindowAssigner
+
+A = TypeVar("A")
 
 
 def checked_function(function: Any, wanted: type[Function], where: str, plain: bool = True) -> None:
@@ -24,3 +27,13 @@ def checked_function(function: Any, wanted: type[Function], where: str, plain: b
         )
     if not (plain and callable(function)):
         raise JobDefinitionError(f"{where}() takes {alternatives}, got {function!r}")
+
+
+def checked_assigner(where: str, assigner: A) -> A:
+    """The window assigner; raises JobDefinitionError if it is none."""
+    if not isinstance(assigner, WindowAssigner):
+        raise JobDefinitionError(
+            f"{where}() takes a window assigner such as "
+            f"TumblingEventTimeWindows.of(Time.seconds(10)), got {assigner!r}"
+        )
+    return assigner

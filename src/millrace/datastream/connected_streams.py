@@ -25,6 +25,7 @@ from millrace.common.functions import KeySelector
 from millrace.common.state import MapStateDescriptor
 from millrace.common.typeinfo import TypeInformation
 from millrace.datastream.checks import checked_function
+from millrace.datastream.operator_settings import OperatorSettings
 from millrace.plan.transformation import Input
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.broadcast_process import (
@@ -205,7 +206,9 @@ def numbered(stream: DataStream[Any], number: int) -> list[Input]:
 
 
 def checked_same_environment(method: str, first: DataStream[Any], second: DataStream[Any]) -> None:
-    """Raises JobDefinitionError unless both streams are of the same job."""
+    """Raises JobDefinitionError unless both are streams of the same job."""
+    if not isinstance(second, OperatorSettings):
+        raise JobDefinitionError(f"{method}() takes a stream, got {second!r}")
     if first.get_execution_environment() is not second.get_execution_environment():
         raise JobDefinitionError(
             f"{method}() takes streams of one job, but these are of two environments; build both "

@@ -33,7 +33,7 @@ from millrace.common.window import (
     CountWindow,
     WindowAssigner,
 )
-from millrace.datastream.checks import checked_function
+from millrace.datastream.checks import checked_assigner, checked_function
 from millrace.datastream.connected_streams import (
     BroadcastConnectedStream,
     BroadcastStream,
@@ -242,12 +242,7 @@ class DataStream(OperatorSettings, Generic[T]):
         """Cut the whole stream into windows, in one subtask."""
         from millrace.datastream.all_windowed_stream import AllWindowedStream
 
-        if not isinstance(window_assigner, WindowAssigner):
-            raise JobDefinitionError(
-                "window_all() takes a window assigner such as "
-                f"TumblingEventTimeWindows.of(Time.seconds(10)), got {window_assigner!r}"
-            )
-        return AllWindowedStream(self, window_assigner)
+        return AllWindowedStream(self, checked_assigner("window_all", window_assigner))
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T, CountWindow]:
         """Windows of ``size`` records of the whole stream, in one subtask."""

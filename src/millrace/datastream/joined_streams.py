@@ -26,7 +26,7 @@ from millrace.common.runtime_context import RuntimeContext
 from millrace.common.time import Duration, Time, millis
 from millrace.common.typeinfo import TypeInformation
 from millrace.common.window import Trigger, WindowAssigner
-from millrace.datastream.checks import checked_function
+from millrace.datastream.checks import checked_assigner, checked_function
 from millrace.datastream.connected_streams import Selector, checked_same_environment, numbered
 from millrace.runtime.function_operator import Adapter
 from millrace.runtime.operators.interval_join import Interval, IntervalJoinOperator
@@ -49,7 +49,7 @@ class _Windowing:
 
     first: DataStream[Any]
     second: DataStream[Any]
-    keys: tuple[Any, ...] = ()
+    keys: tuple[Callable[[Any], Any], ...] = ()
     assigner: WindowAssigner[Any, Any] | None = None
     trigger: Trigger[Any, Any] | None = None
     evictor: Evictor[Any, Any] | None = None
@@ -64,8 +64,7 @@ class _Windowing:
             .name("Tag First")
             .union(self.second.map(_Tag(1)).name("Tag Second"))
         )
-        keys = resolve_key_selector(self.keys[0]), resolve_key_selector(self.keys[1])
-        stream = tagged.key_by(_TaggedKey(keys)).window(self.assigner)
+        stream = tagged.key_by(_TaggedKey(self.keys)).window(self.assigner)
         if self.trigger is not None:
             stream = stream.trigger(self.trigger)
         if self.evictor is not None:
@@ -85,7 +84,7 @@ class _Tag:
 
 @dataclass(frozen=True)
 class _TaggedKey:
-    selectors: tuple[Callable[[Any], Any], Callable[[Any], Any]]
+    selectors: tuple[Callable[[Any], Any], ...]
 
     def __call__(self, tagged: tuple[int, Any]) -> Any:
         return self.selectors[tagged[0]](tagged[1])
@@ -141,16 +140,19 @@ class _Where(Generic[T1, T2, J]):
 
     # the type[J]; a class variable cannot be said to be generic
     kind: ClassVar[Any]
+    method: ClassVar[str]
 
     def __init__(self, first: DataStream[T1], second: DataStream[T2]) -> None:
-        checked_same_environment("join", first, second)
+        checked_same_environment(self.method, first, second)
         self._windowing = _Windowing(first, second)
 
     def where(
         self, key_selector: Selector[T1], key_type: TypeInformation | None = None
     ) -> EqualTo[T1, T2, J]:
         """The key of the first stream's records: whatever ``key_by`` takes."""
-        return EqualTo(self.kind, replace(self._windowing, keys=(key_selector,)))
+        return EqualTo(
+            self.kind, replace(self._windowing, keys=(resolve_key_selector(key_selector),))
+        )
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,7 @@ class EqualTo(Generic[T1, T2, J]):
         self, key_selector: Selector[T2], key_type: TypeInformation | None = None
     ) -> KeyedPair[T1, T2, J]:
         """The key of the second stream's records, to be equal to the first one's."""
-        keys = (*self.windowing.keys, key_selector)
+        keys = (*self.windowing.keys, resolve_key_selector(key_selector))
         return KeyedPair(self.kind, replace(self.windowing, keys=keys))
 
 
@@ -178,7 +180,7 @@ class KeyedPair(Generic[T1, T2, J]):
     def window(self, assigner: WindowAssigner[Any, Any]) -> J:
         """The windows in which records meet. An assigner or trigger of your own gets pairs: 0 or
         1 for the stream, and the record."""
-        return self.kind(replace(self.windowing, assigner=assigner))
+        return self.kind(replace(self.windowing, assigner=checked_assigner("window", assigner)))
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,7 @@ class JoinedStreams(_Where[T1, T2, _JoinWindow[T1, T2]]):
     """
 
     kind = _JoinWindow
+    method = "join"
 
 
 class CoGroupedStreams(_Where[T1, T2, _CoGroupWindow[T1, T2]]):
@@ -254,6 +257,7 @@ class CoGroupedStreams(_Where[T1, T2, _CoGroupWindow[T1, T2]]):
     ``CoGroupedStreams``."""
 
     kind = _CoGroupWindow
+    method = "co_group"
 
 
 class IntervalJoin(Generic[T1, T2]):

@@ -23,7 +23,7 @@ from millrace.common.window import (
     CountWindow,
     WindowAssigner,
 )
-from millrace.datastream.checks import checked_function
+from millrace.datastream.checks import checked_assigner, checked_function
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.joined_streams import IntervalJoin
 from millrace.datastream.windowed_stream import WindowedStream
@@ -133,12 +133,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
 
     def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
         """Cut each key's records into windows."""
-        if not isinstance(window_assigner, WindowAssigner):
-            raise JobDefinitionError(
-                "window() takes a window assigner such as "
-                f"TumblingEventTimeWindows.of(Time.seconds(10)), got {window_assigner!r}"
-            )
-        return WindowedStream(self, window_assigner)
+        return WindowedStream(self, checked_assigner("window", window_assigner))
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[T, K, CountWindow]:
         """Windows of ``size`` records of a key: one after the other, or with ``slide`` a new one
