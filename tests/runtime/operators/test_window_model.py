@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millrace.common.errors import JobExecutionError
 from millrace.datastream import (
     AggregateFunction,
     OutputTag,
@@ -427,6 +428,16 @@ def test_plain_windows_have_operators_of_their_own(shape, logic, operator) -> No
     assert type(OperatorHarness(build(shape, logic, 0, False)).operator) is operator
     assert type(OperatorHarness(build(shape, logic, 0, True)).operator) is WindowOperator
     assert type(OperatorHarness(build(shape, logic, 1, False)).operator) is WindowOperator
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("logic", ["process", "aggregate"])
+def test_a_record_that_has_the_least_timestamp_has_none(shape, logic) -> None:
+    """As in Flink, where that is how a record without one looks; others are far in the past."""
+    harness = OperatorHarness(build(shape, logic, 0, False))
+    harness.process_elements([("a", 1, 5)], [NEVER + 100])
+    with pytest.raises(JobExecutionError, match=r"\('b', 1, 5\) has no timestamp"):
+        harness.process_elements([("a", 1, 5), ("b", 1, 5)], [0, NEVER])
 
 
 def test_a_reduce_that_does_not_commute_sees_shared_panes_in_the_order_of_time() -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 from millrace.common.output_tag import OutputTag
 from millrace.common.window import TimeWindow, TumblingEventTimeWindows, WindowAssigner
+from millrace.common.window_assigner import checked_timestamp
+from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.metrics import RegisteredGroup
@@ -77,7 +79,7 @@ class PaneWindowOperator(FunctionOperator):
         keys = self._keys_of(values)
         if isinstance(self._assigner, TumblingEventTimeWindows):
             size, offset = self._assigner.size, self._assigner.offset
-            late = self._add_batch(keys, values, panes_of(timestamps, size, offset))
+            late = self._add_batch(keys, values, panes_of(values, timestamps, size, offset))
         else:
             late = self._add_assigned(keys, values, timestamps)
         if late:
@@ -206,10 +208,17 @@ class PaneWindowOperator(FunctionOperator):
         side.emit([values[i] for i in late], [timestamps[i] for i in late])
 
 
-def panes_of(timestamps: list[int], size: int, offset: int) -> list[Pane]:
-    """The pane of each event time; equal panes are one object."""
+def panes_of(values: list[Any], timestamps: list[int], size: int, offset: int) -> list[Pane]:
+    """The pane of each event time; equal panes are one object.
+
+    Raises:
+        JobExecutionError: a record has no event time.
+    """
     starts = [time - (time - offset) % size for time in timestamps]
     panes = {start: (start, start + size) for start in set(starts)}
+    if min(panes, default=0) <= MIN_WATERMARK:
+        for value, time in zip(values, timestamps, strict=True):
+            checked_timestamp(value, time)
     return [panes[start] for start in starts]
 
 

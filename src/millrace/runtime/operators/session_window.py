@@ -19,6 +19,7 @@ from millrace.common.session_windows import (
     EventTimeSessionWindows,
 )
 from millrace.common.window import TimeWindow
+from millrace.common.window_assigner import checked_timestamp
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operators.window_operator import missing_event_time
@@ -115,6 +116,7 @@ class SessionWindowOperator(FunctionOperator):
 
     def _join(self, key: Any, value: Any, start: int, end: int, sessions: Sessions) -> bool:
         """Add a record to the sessions it belongs to, or open one; False if it is too late."""
+        checked_timestamp(value, start)
         joined = [s for s in sessions if s[0] <= end and start <= s[1]]
         if not joined and end - 1 <= self.watermark:
             return False

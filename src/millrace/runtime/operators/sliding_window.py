@@ -85,7 +85,7 @@ class SlidingWindowOperator(PaneWindowOperator):
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         if timestamps is None:
             raise missing_event_time(self.context.name)
-        panes = panes_of(timestamps, self._step, self._offset)
+        panes = panes_of(values, timestamps, self._step, self._offset)
         keys = self._keys_of(values)
         late = self._add_batch(keys, values, panes)
         if self._logic.incremental:
