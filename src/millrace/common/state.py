@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from millrace.common.errors import StateError
 from millrace.common.functions import AggregateFunction, ReduceFunction
+from millrace.common.state_ttl import StateTtlConfig
 from millrace.common.typeinfo import TypeInformation, Types
 
 __all__ = [
@@ -182,6 +183,20 @@ class StateDescriptor(ABC):
             raise StateError(f"a state descriptor needs a name, got {name!r}")
         self.name = name
         self.type_info = checked_type(name, type_info)
+        self.ttl_config: StateTtlConfig | None = None
+
+    def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
+        """Let the state of a key, or each of its list elements or map entries, expire.
+
+        Raises:
+            StateError: ``ttl_config`` is not a StateTtlConfig.
+        """
+        if not isinstance(ttl_config, StateTtlConfig):
+            raise StateError(
+                f"enable_time_to_live() takes a StateTtlConfig, got {ttl_config!r}; make one with "
+                "StateTtlConfig.new_builder(Time.hours(1)).build()"
+            )
+        self.ttl_config = ttl_config if ttl_config.is_enabled() else None
 
     def get_name(self) -> str:
         """The name."""

@@ -23,6 +23,9 @@ from millrace.common.state import (
     ValueState,
     ValueStateDescriptor,
 )
+from millrace.common.state_ttl import (
+    StateTtlConfig,
+)
 
 __all__ = [
     "AggregatingState",
@@ -38,6 +41,7 @@ __all__ = [
     "ReducingStateDescriptor",
     "State",
     "StateDescriptor",
+    "StateTtlConfig",
     "ValueState",
     "ValueStateDescriptor",
 ]

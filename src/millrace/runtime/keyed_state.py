@@ -21,28 +21,21 @@ from millrace.common.state import (
     ValueState,
     ValueStateDescriptor,
 )
+from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import are_immutable
+from millrace.runtime.ttl_state import (
+    Lifetime,
+    TtlAggregatingState,
+    TtlListState,
+    TtlMapState,
+    TtlReducingState,
+    TtlValueState,
+)
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
-
-
-class CurrentKey:
-    """The key whose record or timer is being processed."""
-
-    __slots__ = ("key", "shared")
-
-    def __init__(self) -> None:
-        self.key: Any = None
-        self.shared = False
-        """Whether user code and state hold the same objects, which either may change in place."""
-
-    def note(self, value: Any) -> None:
-        """A value went into state or came out of it."""
-        if not self.shared and not is_immutable(value):
-            self.shared = True
 
 
 class _ValueState(ValueState[Any]):
@@ -255,36 +248,70 @@ def _move(table: FlatTable, key: Any, target: Any, merge: Callable[[Any, Any], A
 class KeyedStates(KeyedStateStore):
     """Hands out the keyed states of one operator, bound to its current key."""
 
-    def __init__(self, state: SubtaskState, uid: str, current: CurrentKey, scope: str = "") -> None:
+    def __init__(
+        self,
+        state: SubtaskState,
+        uid: str,
+        current: CurrentKey,
+        scope: str = "",
+        clock: Callable[[], int] | None = None,
+    ) -> None:
         self._state = state
+        self._clock = clock
         self._uid = uid
         self._current = current
         self._scope = scope
         self._known: dict[str, StateDescriptor] = {}
 
     def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> ValueState[Any]:
+        lifetime = self._lifetime(state_descriptor)
+        if lifetime is not None:
+            return TtlValueState(self._table(state_descriptor, "ttl-flat"), self._current, lifetime)
         table = self._table(state_descriptor, "flat")
         info = state_descriptor.type_info
         immutable = info is not None and info.is_immutable
         return (_ImmutableValueState if immutable else _ValueState)(table, self._current)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
+        lifetime = self._lifetime(state_descriptor)
+        if lifetime is not None:
+            return TtlListState(self._table(state_descriptor, "ttl-list"), self._current, lifetime)
         return _ListState(self._table(state_descriptor, "list"), self._current)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> MapState[Any, Any]:
+        lifetime = self._lifetime(state_descriptor)
+        if lifetime is not None:
+            return TtlMapState(self._table(state_descriptor, "ttl-map"), self._current, lifetime)
         return _MapState(self._table(state_descriptor, "map"), self._current)
 
     def get_reducing_state(
         self, state_descriptor: ReducingStateDescriptor[Any]
     ) -> ReducingState[Any]:
-        table = self._table(state_descriptor, "flat")
-        return _ReducingState(table, self._current, state_descriptor.reducer)
+        lifetime, reduce = self._lifetime(state_descriptor), state_descriptor.reducer
+        if lifetime is not None:
+            table = self._table(state_descriptor, "ttl-flat")
+            return TtlReducingState(table, self._current, lifetime, reduce)
+        return _ReducingState(self._table(state_descriptor, "flat"), self._current, reduce)
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor[Any, Any, Any]
     ) -> AggregatingState[Any, Any]:
-        table = self._table(state_descriptor, "flat")
-        return _AggregatingState(table, self._current, state_descriptor.get_agg_function())
+        lifetime, aggregate = self._lifetime(state_descriptor), state_descriptor.get_agg_function()
+        if lifetime is not None:
+            table = self._table(state_descriptor, "ttl-flat")
+            return TtlAggregatingState(table, self._current, lifetime, aggregate)
+        return _AggregatingState(self._table(state_descriptor, "flat"), self._current, aggregate)
+
+    def _lifetime(self, descriptor: StateDescriptor) -> Lifetime | None:
+        """How long the state lives; None: for ever."""
+        if descriptor.ttl_config is None:
+            return None
+        if self._clock is None:
+            raise StateError(
+                f"state '{descriptor.name}' has a time to live, but state of windows and triggers "
+                "goes with its window; delete it in clear(), or keep it per key"
+            )
+        return Lifetime.of(descriptor.ttl_config, self._clock)
 
     def get_any(self, descriptor: StateDescriptor) -> Any:
         """The state of a descriptor of any kind."""

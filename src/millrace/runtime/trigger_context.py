@@ -14,7 +14,8 @@ from millrace.common.state import (
     StateDescriptor,
 )
 from millrace.common.trigger import Trigger
-from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.runtime.current_key import CurrentKey
+from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.timers import TimerQueue

@@ -17,8 +17,9 @@ from millrace.common.functions import (
 )
 from millrace.common.runtime_context import RuntimeContext
 from millrace.common.window import TimeWindow, Window, WindowAssigner
+from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.function_operator import FunctionOperator, as_callable
-from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
@@ -159,7 +160,7 @@ class WindowEvaluation:
         context = operator.context
         self._logic = logic
         self.current = CurrentKey()
-        states = KeyedStates(context.state, context.uid, self.current)
+        states = KeyedStates(context.state, context.uid, self.current, clock=context.clock)
         runtime_context = StreamRuntimeContext(context, states)
         for function in (logic.aggregate, logic.reduce):
             if isinstance(function, Function):

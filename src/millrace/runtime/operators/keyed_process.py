@@ -9,9 +9,10 @@ from millrace.common.functions import KeyedProcessFunction
 from millrace.common.time_domain import TimeDomain
 from millrace.common.timer_service import TimerService
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
-from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.timers import TimerQueue
 
 
@@ -74,7 +75,7 @@ class KeyedProcessOperator(FunctionOperator):
         self.event_timers = TimerQueue(state, f"{uid}/@event-timers")
         self.processing_timers = TimerQueue(state, f"{uid}/@processing-timers")
         self.keyed_context = _Context(_Timers(self), self.current)
-        self.states = KeyedStates(state, uid, self.current)
+        self.states = KeyedStates(state, uid, self.current, clock=self.context.clock)
         self.open_function(self.states)
         self.bind()
 

@@ -1,0 +1,293 @@
+"""Keyed state that expires: every value, list element and map entry with the time of its last use.
+
+Semantics: Flink docs, "Working with State", State Time-To-Live. The time is processing time, which
+is one instant per epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.functions import AggregateFunction
+from millrace.common.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+from millrace.common.state_ttl import StateTtlConfig, StateVisibility, UpdateType
+from millrace.runtime.current_key import CurrentKey
+from millrace.state.flat_table import FlatTable
+from millrace.state.list_table import ListTable
+from millrace.state.nested_table import NestedTable
+
+Stamped = tuple[Any, int]
+"""A value and the time (ms since the epoch) from which its time to live counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """What a state's configuration comes down to."""
+
+    ttl: int
+    renewed_by_reading: bool
+    shows_expired: bool
+    cleanup_size: int
+    clock: Callable[[], int]
+
+    @staticmethod
+    def of(config: StateTtlConfig, clock: Callable[[], int]) -> Lifetime:
+        """The lifetime that a descriptor asks for."""
+        return Lifetime(
+            config.ttl_ms,
+            config.update_type is UpdateType.OnReadAndWrite,
+            config.visibility is StateVisibility.ReturnExpiredIfNotCleanedUp,
+            config.cleanup.cleanup_size(),
+            clock,
+        )
+
+    def expired(self, stamped: Stamped) -> bool:
+        """Whether a value's time is over."""
+        return stamped[1] + self.ttl <= self.clock()
+
+
+class _Sweeper:
+    """Looks at a few keys with each access, so that what nobody asks for goes too."""
+
+    def __init__(self, data: dict[Any, Any], size: int, sweep: Callable[[Any], None]) -> None:
+        self._data = data
+        self._size = size
+        self._sweep = sweep
+        self._ahead: list[Any] = []
+
+    def step(self) -> None:
+        """Look at the next few keys."""
+        for _ in range(self._size):
+            if not self._ahead:
+                if not self._data:
+                    return
+                self._ahead = list(self._data)
+            self._sweep(self._ahead.pop())
+
+
+class _Flat:
+    """One stamped value per key."""
+
+    def __init__(self, table: FlatTable, current: CurrentKey, lifetime: Lifetime) -> None:
+        self._table = table
+        self._current = current
+        self._lifetime = lifetime
+        self._sweeper = _Sweeper(table.data, lifetime.cleanup_size, self._sweep)
+
+    def _sweep(self, key: Any) -> None:
+        stamped = self._table.data.get(key)
+        if stamped is not None and self._lifetime.expired(stamped):
+            self._table.remove(key)
+
+    def read(self) -> Any:
+        """The value of the current key, or None."""
+        key, lifetime = self._current.key, self._lifetime
+        stamped = self._table.get(key)
+        found = None
+        if stamped is not None and lifetime.expired(stamped):
+            self._table.remove(key)
+            found = stamped[0] if lifetime.shows_expired else None
+        elif stamped is not None:
+            found = stamped[0]
+            if lifetime.renewed_by_reading:
+                self._table.put(key, (found, lifetime.clock()))
+        self._current.note(found)
+        self._sweeper.step()
+        return found
+
+    def living(self) -> Any:
+        """The value to go on from, which must not have expired, or None."""
+        stamped = self._table.get(self._current.key)
+        return None if stamped is None or self._lifetime.expired(stamped) else stamped[0]
+
+    def write(self, value: Any) -> None:
+        """Set the value of the current key."""
+        self._current.note(value)
+        self._table.put(self._current.key, (value, self._lifetime.clock()))
+        self._sweeper.step()
+
+    def clear(self) -> None:
+        """Delete the value of the current key."""
+        self._table.remove(self._current.key)
+
+
+class TtlValueState(_Flat, ValueState[Any]):
+    """A value that expires."""
+
+    def value(self) -> Any:
+        return self.read()
+
+    def update(self, value: Any) -> None:
+        if value is None:
+            self.clear()
+        else:
+            self.write(value)
+
+
+class TtlReducingState(_Flat, ReducingState[Any]):
+    """A reduced value that expires; each addition counts as a write."""
+
+    def __init__(
+        self,
+        table: FlatTable,
+        current: CurrentKey,
+        lifetime: Lifetime,
+        reduce: Callable[[Any, Any], Any],
+    ) -> None:
+        super().__init__(table, current, lifetime)
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return self.read()
+
+    def add(self, value: Any) -> None:
+        so_far = self.living()
+        self.write(value if so_far is None else self._reduce(so_far, value))
+
+
+class TtlAggregatingState(_Flat, AggregatingState[Any, Any]):
+    """An accumulator that expires; each addition counts as a write."""
+
+    def __init__(
+        self,
+        table: FlatTable,
+        current: CurrentKey,
+        lifetime: Lifetime,
+        aggregate: AggregateFunction[Any, Any, Any],
+    ) -> None:
+        super().__init__(table, current, lifetime)
+        self._aggregate = aggregate
+
+    def get(self) -> Any:
+        accumulator = self.read()
+        return None if accumulator is None else self._aggregate.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        accumulator = self.living()
+        if accumulator is None:
+            accumulator = self._aggregate.create_accumulator()
+        self.write(self._aggregate.add(value, accumulator))
+
+
+class TtlListState(ListState[Any]):
+    """A list whose elements expire one by one."""
+
+    def __init__(self, table: ListTable, current: CurrentKey, lifetime: Lifetime) -> None:
+        self._table = table
+        self._current = current
+        self._lifetime = lifetime
+        self._sweeper = _Sweeper(table.data, lifetime.cleanup_size, self._sweep)
+
+    def _sweep(self, key: Any) -> None:
+        found = self._table.data.get(key, [])
+        if any(map(self._lifetime.expired, found)):
+            self._keep(key, [e for e in found if not self._lifetime.expired(e)])
+
+    def _keep(self, key: Any, elements: list[Stamped]) -> None:
+        if elements:
+            self._table.put(key, elements)
+        else:
+            self._table.remove(key)
+
+    def get(self) -> list[Any]:
+        key, lifetime = self._current.key, self._lifetime
+        found = list(self._table.get(key) or ())
+        alive = [element for element in found if not lifetime.expired(element)]
+        if lifetime.renewed_by_reading and alive:
+            now = lifetime.clock()
+            self._keep(key, [(value, now) for value, _ in alive])
+        elif len(alive) < len(found):
+            self._keep(key, alive)
+        self._sweeper.step()
+        values = [value for value, _ in (found if lifetime.shows_expired else alive)]
+        self._current.note(tuple(values))
+        return values
+
+    def add(self, value: Any) -> None:
+        self._current.note(value)
+        self._table.append(self._current.key, (value, self._lifetime.clock()))
+        self._sweeper.step()
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self.add(value)
+
+    def update(self, values: Iterable[Any]) -> None:
+        now = self._lifetime.clock()
+        replacement = [(value, now) for value in values]
+        self._current.note(tuple(replacement))
+        self._keep(self._current.key, replacement)
+
+    def clear(self) -> None:
+        self._table.remove(self._current.key)
+
+
+class TtlMapState(MapState[Any, Any]):
+    """A map whose entries expire one by one."""
+
+    def __init__(self, table: NestedTable, current: CurrentKey, lifetime: Lifetime) -> None:
+        self._table = table
+        self._current = current
+        self._lifetime = lifetime
+        self._sweeper = _Sweeper(table.data, lifetime.cleanup_size, self._sweep)
+
+    def _sweep(self, key: Any) -> None:
+        entries = self._table.data.get(key, {})
+        for name in [name for name, e in entries.items() if self._lifetime.expired(e)]:
+            self._table.remove(key, name)
+
+    def get(self, key: Any) -> Any:
+        outer, lifetime = self._current.key, self._lifetime
+        self._sweeper.step()
+        stamped = self._table.data.get(outer, {}).get(key)
+        if stamped is None:
+            return None
+        self._table.touch(outer, key)
+        value = stamped[0]
+        if lifetime.expired(stamped):
+            self._table.remove(outer, key)
+            if not lifetime.shows_expired:
+                return None
+        elif lifetime.renewed_by_reading:
+            self._table.put(outer, key, (value, lifetime.clock()))
+        self._current.note(value)
+        return value
+
+    def put(self, key: Any, value: Any) -> None:
+        self._current.note(value)
+        self._table.put(self._current.key, key, (value, self._lifetime.clock()))
+        self._sweeper.step()
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        self._table.remove(self._current.key, key)
+
+    def contains(self, key: Any) -> bool:
+        return key in self._living()
+
+    def items(self) -> list[tuple[Any, Any]]:
+        return [(key, self.get(key)) for key in self._living()]
+
+    def keys(self) -> list[Any]:
+        return self._living()
+
+    def values(self) -> list[Any]:
+        return [self.get(key) for key in self._living()]
+
+    def is_empty(self) -> bool:
+        return not self._living()
+
+    def clear(self) -> None:
+        self._table.drop(self._current.key)
+
+    def _living(self) -> list[Any]:
+        """The keys that can be seen."""
+        entries = self._table.data.get(self._current.key, {})
+        if self._lifetime.shows_expired:
+            return list(entries)
+        return [key for key, stamped in entries.items() if not self._lifetime.expired(stamped)]
