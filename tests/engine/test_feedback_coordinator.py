@@ -1,0 +1,78 @@
+"""What the driver knows of loops: what is fed back next, and which loops have run dry."""
+
+from __future__ import annotations
+
+from millrace.engine.feedback_coordinator import FeedbackCoordinator
+from millrace.plan.job_graph import LoopNode
+from millrace.runtime.epoch import Ack
+
+LOOP = LoopNode("loop", stage=1, parallelism=2, body=frozenset({1, 2}))
+
+
+def acks(feedback=(), held=(), wakeups=()) -> list[Ack]:
+    """The answers of stages 0 to 3: who takes feedback, who holds the end, who wants to wake."""
+    made = [Ack(stage, subtask, 0) for stage in range(4) for subtask in range(2)]
+    for ack in made:
+        place = (ack.stage, ack.subtask)
+        if place in feedback:
+            ack.feedback = {"loop": [f"from {place}".encode()]}
+        if place in held:
+            ack.held = ["loop"]
+        if place in wakeups:
+            ack.next_wakeup = 5
+    return made
+
+
+HEADS = [(1, 0), (1, 1)]
+
+
+def test_what_a_tail_took_goes_to_the_head_of_the_same_index() -> None:
+    loops = FeedbackCoordinator([LOOP])
+    assert not loops.pending
+    loops.accept(acks(feedback=[(2, 1)]))
+    assert loops.pending
+    assert loops.has_news
+    assert loops.feedback((1, 1)) == {"loop": (b"from (2, 1)",)}
+    assert loops.feedback((1, 0)) == loops.feedback((2, 1)) == {}
+    loops.accept(acks())
+    assert not loops.has_news
+
+
+def test_a_loop_is_empty_when_all_heads_hold_the_end_and_nothing_comes_back() -> None:
+    loops = FeedbackCoordinator([LOOP])
+    loops.accept(acks(held=[(1, 0)]))
+    assert loops.drained(1) == ()
+    loops.accept(acks(held=HEADS, feedback=[(2, 0)]))
+    assert loops.drained(1) == ()
+    loops.accept(acks(held=HEADS, wakeups=[(2, 1)]))
+    assert loops.drained(1) == (), "a timer in the loop may still give something"
+    loops.accept(acks(held=HEADS, wakeups=[(3, 1)]))
+    assert loops.drained(1) == ("loop",), "one behind it does not"
+    assert loops.drained(2) == ()
+    assert loops.has_news
+
+
+def test_an_inner_loop_that_is_busy_keeps_the_outer_one() -> None:
+    outer = LoopNode("outer", stage=1, parallelism=1, body=frozenset({1, 2, 3}))
+    inner = LoopNode("loop", stage=2, parallelism=1, body=frozenset({2, 3}))
+    loops = FeedbackCoordinator([outer, inner])
+    holding = Ack(1, 0, 0, held=["outer"])
+    loops.accept([holding, Ack(3, 0, 0, feedback={"loop": [b"x"]})])
+    assert loops.drained(1) == ()
+    loops.accept([holding, Ack(3, 0, 0)])
+    assert loops.drained(1) == ("outer",)
+
+
+def test_it_is_part_of_a_checkpoint() -> None:
+    loops = FeedbackCoordinator([LOOP])
+    loops.accept(acks(feedback=[(2, 1)]))
+    other = FeedbackCoordinator([LOOP])
+    other.restore(loops.snapshot())
+    assert other.feedback((1, 1)) == {"loop": (b"from (2, 1)",)}
+    loops.accept(acks(held=HEADS))
+    other.restore(loops.snapshot())
+    assert other.drained(1) == ("loop",)
+    assert not other.pending
+    gone = FeedbackCoordinator([])
+    gone.restore(loops.snapshot())
+    assert not gone.has_news

@@ -1,0 +1,82 @@
+"""Both ends of a loop."""
+
+from __future__ import annotations
+
+from millrace.common.payload import encode_records
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.epoch import Ack
+from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
+from millrace.testing import OperatorHarness
+
+
+def head() -> OperatorHarness:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    harness = OperatorHarness(env.from_collection([]).iterate())
+    assert isinstance(harness.operator, IterationHeadOperator)
+    return harness
+
+
+def answer(harness: OperatorHarness) -> Ack:
+    ack = Ack(0, 0, 0, ended=True)
+    harness.operator.contribute(ack)
+    return ack
+
+
+def test_what_was_fed_back_comes_first() -> None:
+    with head() as harness:
+        harness.operator.feedback = (encode_records([1], [11]), encode_records([2], None))
+        harness.set_processing_time(5)
+        harness.process_element(3, 13)
+        assert [tuple(r) for r in harness.records()] == [(1, 11), (2, None), (3, 13)]
+
+
+def test_the_end_is_held_until_the_loop_is_empty() -> None:
+    with head() as harness:
+        harness.process_watermark(7)
+        assert (answer(harness).held, answer(harness).ended) == ([], True)
+        harness.process_watermark(MAX_WATERMARK)
+        assert (answer(harness).held, answer(harness).ended) == (["loop-1"], False)
+        assert harness.watermarks() == [7]
+        harness.operator.drained = True
+        harness.set_processing_time(5)
+        assert harness.watermarks() == [7, MAX_WATERMARK]
+        assert (answer(harness).held, answer(harness).ended) == ([], True)
+
+
+def test_what_follows_does_not_know_of_a_held_end_after_a_restore() -> None:
+    with head() as harness:
+        harness.process_watermark(7)
+        harness.process_watermark(MAX_WATERMARK)
+        taken = harness.snapshot()
+    with harness.restored(taken) as other:
+        other.operator.watermark = MAX_WATERMARK  # as the input channels say
+        other.operator.restore()
+        assert other.operator.watermark == 7
+        assert answer(other).held == ["loop-1"]
+
+
+def test_an_end_that_did_not_count_is_not_held() -> None:
+    with head() as harness:
+        harness.process_watermark(MAX_WATERMARK)
+        harness.abort()
+        assert answer(harness).held == []
+
+
+def test_the_tail_hands_over_what_it_took_in_this_epoch() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    loop = env.from_collection([]).iterate()
+    loop.close_with(loop.map(abs))
+    tail = env._sinks[-1].factory()
+    assert isinstance(tail, IterationTailOperator)
+    tail.open()
+    tail.begin_epoch(0, 0)
+    tail.process([1, 2], [11, 12])
+    tail.process([3], None)
+    ack = Ack(0, 0, 0)
+    tail.contribute(ack)
+    assert ack.feedback == {"loop-1": [encode_records([1, 2], [11, 12]), encode_records([3], None)]}
+    tail.begin_epoch(1, 0)
+    ack = Ack(0, 0, 0)
+    tail.contribute(ack)
+    assert ack.feedback == {}
