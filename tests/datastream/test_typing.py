@@ -25,8 +25,8 @@ def check(program: str) -> dict[int, str]:
     found: dict[int, str] = {}
     for line in done.stdout.splitlines():
         match = re.match(r"(?P<file>.+?):(?P<line>\d+): error: (?P<message>.*)", line)
-        if match:
-            assert Path(match["file"]).name == program, line
+        # errors elsewhere are for `make lint` to tell
+        if match and Path(match["file"]).name == program:
             found.setdefault(int(match["line"]), match["message"])
     return found
 

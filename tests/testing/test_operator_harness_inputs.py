@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from millrace.common import Types
 from millrace.common.errors import JobDefinitionError, StateError
 from millrace.datastream import (
     AggregateFunction,
+    AsyncDataStream,
     CoFlatMapFunction,
     CoMapFunction,
     KeyedBroadcastProcessFunction,
@@ -292,6 +295,36 @@ def test_processing_time_timers() -> None:
     harness.set_processing_time(15)
     assert harness.output() == [10]
     assert harness.processing_time_timers() == [Timer(30, 0)]
+
+
+def test_an_interval_join() -> None:
+    harness = OperatorHarness(
+        lambda stream: (
+            stream.key_by(0)
+            .interval_join(stream.key_by(0))
+            .between(0, 5)
+            .process(lambda left, right: (left[1], right[1]))
+        )
+    )
+    harness.process_element1(("a", "left"), 10)
+    harness.process_element2(("a", "close"), 15)
+    harness.process_element2(("a", "far"), 16)
+    assert harness.records() == [StreamRecord(("left", "close"), 15)]
+    harness.process_watermark(20)
+    assert harness.entries() == 0
+
+
+def test_asynchronous_requests_end_with_the_epoch_when_drained() -> None:
+    async def double(value: int) -> list[int]:
+        await asyncio.sleep(0)
+        return [value * 2]
+
+    harness = OperatorHarness(
+        lambda stream: AsyncDataStream.ordered_wait(stream, double, 60_000, drain=True)
+    )
+    harness.process_elements([1, 2])
+    harness.snapshot()
+    assert harness.output() == [2, 4]
 
 
 def test_a_function_that_makes_no_stream_is_refused() -> None:

@@ -4,21 +4,30 @@ from collections.abc import Iterable, Iterator
 from typing import assert_type
 
 from millrace.common import Time, WatermarkStrategy
+from millrace.connectors import NumberSequenceSource
 from millrace.datastream import (
     AggregateFunction,
+    AsyncDataStream,
+    AsyncFunction,
     CoMapFunction,
+    CountWindow,
     DataStream,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeyedStream,
     OutputTag,
+    ProcessFunction,
     ProcessWindowFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
     TimeWindow,
     WindowedStream,
 )
-from millrace.datastream.state import ValueStateDescriptor
+from millrace.datastream.functions import ProcessAllWindowFunction
+from millrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from millrace.datastream.window import CountTrigger, TumblingEventTimeWindows
+from millrace.testing import CollectingSink, MiniJob, PushedSource
 
 Sale = tuple[str, int]
 LATE: OutputTag[Sale] = OutputTag("late")
@@ -105,3 +114,82 @@ class Both(CoMapFunction[int, str, bytes]):
 assert_type(numbers.connect(words).map(Both()), DataStream[bytes])
 loop = numbers.iterate()
 assert_type(loop.close_with(loop.map(lambda n: n - 1)), DataStream[int])
+
+
+class Lookup(AsyncFunction[str, int]):
+    async def async_invoke(self, value: str) -> list[int]:
+        return [len(value)]
+
+
+async def lengths(value: str) -> list[int]:
+    return [len(value)]
+
+
+assert_type(AsyncDataStream.unordered_wait(words, Lookup(), Time.seconds(1)), DataStream[int])
+assert_type(AsyncDataStream.ordered_wait(words, lengths, 1_000), DataStream[int])
+
+
+class Rules(KeyedBroadcastProcessFunction[str, Sale, int, str]):
+    def process_element(
+        self, value: Sale, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
+    ) -> Iterator[str]:
+        limit = ctx.get_broadcast_state(LIMITS).get("limit")
+        if limit is not None and value[1] > limit:
+            yield value[0]
+
+    def process_broadcast_element(
+        self, value: int, ctx: KeyedBroadcastProcessFunction.Context
+    ) -> None:
+        ctx.get_broadcast_state(LIMITS).put("limit", value)
+
+
+LIMITS: MapStateDescriptor[str, int] = MapStateDescriptor("limits")
+assert_type(by_shop.connect(numbers.broadcast(LIMITS)).process(Rules()), DataStream[str])
+assert_type(numbers.broadcast(), DataStream[int])
+
+
+class Sorted(ProcessFunction[str, int]):
+    def process_element(
+        self, value: str, ctx: ProcessFunction.Context
+    ) -> Iterator[int | tuple[OutputTag[str], str]]:
+        yield len(value)
+        yield BAD, value
+
+
+BAD = OutputTag[str]("bad")
+assert_type(words.process(Sorted()).get_side_output(BAD), DataStream[str])
+
+
+class Whole(ProcessAllWindowFunction[int, str, CountWindow]):
+    def process(
+        self, context: ProcessAllWindowFunction.Context, elements: Iterable[int]
+    ) -> Iterator[str]:
+        yield str(list(elements))
+
+
+assert_type(numbers.count_window_all(2).process(Whole()), DataStream[str])
+assert_type(numbers.count_window_all(2).reduce(max, Whole()), DataStream[str])
+
+
+class Enrich(KeyedCoProcessFunction[str, Sale, str, tuple[str, int]]):
+    def process_element1(
+        self, value: Sale, ctx: KeyedCoProcessFunction.Context
+    ) -> Iterator[tuple[str, int]]:
+        yield value
+
+    def process_element2(self, value: str, ctx: KeyedCoProcessFunction.Context) -> None:
+        ctx.timer_service().register_event_time_timer(5)
+
+
+enriched = sales.connect(words).key_by(lambda sale: sale[0], lambda word: word).process(Enrich())
+assert_type(enriched, DataStream[tuple[str, int]])
+
+sequence = env.from_source(NumberSequenceSource(1, 5), WatermarkStrategy.no_watermarks(), "numbers")
+assert_type(sequence, DataStream[int])
+sink: CollectingSink[int] = CollectingSink()
+sequence.sink_to(sink)
+sequence.add_sink(print)
+assert_type(sink.values(), list[int])
+with MiniJob() as job:
+    clicks: PushedSource[str] = job.source("clicks")
+    assert_type(job.collect(clicks.stream.map(len)).take(), list[int])

@@ -1,7 +1,23 @@
 """Programs that mypy must refuse, each at the line that says so."""
 
-from right import Both, Count, Mean, Named, by_shop, joined, numbers, sales, words
+from right import (
+    LIMITS,
+    Both,
+    Count,
+    Lookup,
+    Mean,
+    Named,
+    Rules,
+    Sorted,
+    by_shop,
+    joined,
+    numbers,
+    sales,
+    sink,
+    words,
+)
 
+from millrace.datastream import AsyncDataStream
 from millrace.datastream.window import TumblingEventTimeWindows
 
 WINDOWS = TumblingEventTimeWindows.of(1)
@@ -24,3 +40,9 @@ joined.window(WINDOWS).apply(lambda sale, word: sale + word)  # wrong: neither a
 sales.join(words).where(lambda sale: sale.shop)  # wrong: no such attribute
 by_shop.interval_join(words)  # wrong: has no keys
 numbers.iterate().close_with(words)  # wrong: another type
+AsyncDataStream.ordered_wait(numbers, Lookup(), 5)  # wrong: looks up words
+AsyncDataStream.ordered_wait(words, len, 5)  # wrong: not asynchronous
+by_shop.connect(words.broadcast(LIMITS)).process(Rules())  # wrong: rules are numbers
+numbers.process(Sorted())  # wrong: takes words
+words.sink_to(sink)  # wrong: takes numbers
+words.add_sink(lambda word: word.count())  # wrong: count() of what?
