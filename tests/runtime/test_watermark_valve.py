@@ -39,6 +39,25 @@ def test_idle_channels_are_left_out() -> None:
     assert valve.advance(A, 12)
 
 
+def test_when_all_are_idle_the_highest_goes_through() -> None:
+    valve = WatermarkValve([A, B])
+    valve.advance(A, 10)
+    valve.advance(B, 5)
+    assert not valve.set_idle(A, True)
+    assert valve.watermark == 5
+    assert valve.set_idle(B, True)
+    assert valve.watermark == 10
+
+
+def test_channels_that_have_ended_do_not_count_for_idle_ones() -> None:
+    valve = WatermarkValve([A, B])
+    valve.advance(A, MAX)
+    valve.advance(B, 5)
+    valve.set_idle(A, True)
+    assert not valve.set_idle(B, True)
+    assert valve.watermark == 5
+
+
 def test_a_channel_that_wakes_up_behind_holds_the_next_watermarks_back() -> None:
     valve = WatermarkValve([A, B])
     valve.set_idle(B, True)
@@ -107,6 +126,6 @@ def test_against_a_naive_model(events) -> None:
             marks[index] = max(marks[index], event)
         active = [mark for mark, out in zip(marks, idle, strict=True) if not out]
         if opens:  # that a channel becomes active lets nothing through
-            expected = max(expected, min(active, default=MIN))
+            expected = max(expected, min(active) if active else max(marks))
         assert valve.watermark == expected
         assert valve.idle == all(idle)

@@ -1,6 +1,7 @@
 """The watermark valve: a subtask's watermark is the minimum over its active input channels.
 
-Semantics: Flink docs, "Generating Watermarks" (idle channels are left out).
+Semantics: Flink docs, "Generating Watermarks" (idle channels are left out; when all are idle, the
+highest watermark goes through, as in Flink's class ``StatusWatermarkValve``).
 """
 
 from __future__ import annotations
@@ -51,11 +52,16 @@ class WatermarkValve:
     def _let_through(self) -> bool:
         idle = self._idle
         active = [mark for channel, mark in self._watermarks.items() if channel not in idle]
-        lowest = min(active, default=MIN_WATERMARK)
+        lowest = min(active) if active else self._highest()
         if lowest <= self.watermark or (lowest == MAX_WATERMARK and not self.ended):
             return False
         self.watermark = lowest
         return True
+
+    def _highest(self) -> int:
+        """With all channels idle there is nobody to wait for: the furthest of them counts."""
+        marks = [mark for mark in self._watermarks.values() if mark < MAX_WATERMARK]
+        return max(marks, default=MIN_WATERMARK)
 
     def snapshot(self) -> ValveSnapshot:
         """The valve as plain data, part of every checkpoint."""
