@@ -250,8 +250,14 @@ STEP = st.one_of(
     st.lists(RECORD, min_size=1, max_size=6),
     st.lists(RECORD, min_size=1, max_size=6),
     st.integers(0, 12),
-    st.sampled_from(["snapshot", "abort", "restore"]),
+    st.sampled_from(["snapshot", "abort", "restore", "rescale"]),
 )
+
+
+def rescaled(harness, snapshot):
+    """From one subtask to three and back."""
+    thirds = [harness.restored(snapshot, subtask_index=n, parallelism=3) for n in range(3)]
+    return harness.restored(*(third.snapshot() for third in thirds))
 
 
 class Trial:
@@ -281,8 +287,10 @@ class Trial:
         else:
             snapshot = self.harness.snapshot()
             self.saved = copy.deepcopy(self.model)
-            if step == "restore" and snapshot.layers:
-                self.harness = self.harness.restored(snapshot)
+            if step != "snapshot" and snapshot.layers:
+                self.harness = (rescaled if step == "rescale" else OperatorHarness.restored)(
+                    self.harness, snapshot
+                )
                 self.catch_up()
         self.compare()
 

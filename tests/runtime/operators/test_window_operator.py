@@ -18,7 +18,9 @@ from millrace.datastream.functions import (
     WindowFunction,
 )
 from millrace.datastream.state import (
+    AggregatingStateDescriptor,
     ListStateDescriptor,
+    MapStateDescriptor,
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
@@ -851,6 +853,71 @@ def test_window_state_is_cleared_by_every_operator(stream) -> None:
     assert Curious.cleared == [(0, 9), (0, 9)]
     harness.snapshot()
     assert harness.entries() == 2
+
+
+class Stateful(ProcessWindowFunction):
+    """Uses every kind of state, of the window or over all of them, and changes it in place."""
+
+    KINDS = (
+        ("get_state", ValueStateDescriptor("value")),
+        ("get_list_state", ListStateDescriptor("list")),
+        ("get_map_state", MapStateDescriptor("map")),
+        ("get_reducing_state", ReducingStateDescriptor("reducing", lambda a, b: a + b)),
+        ("get_aggregating_state", AggregatingStateDescriptor("aggregating", Sum())),
+    )
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+
+    def states(self, context):
+        store = getattr(context, self.scope)()
+        return [getattr(store, method)(descriptor) for method, descriptor in self.KINDS]
+
+    def process(self, key, context, elements):
+        value, listed, mapped, reducing, aggregating = self.states(context)
+        newest = list(elements)[-1]
+        numbers = value.value() or []
+        numbers.append(newest[1])
+        value.update(numbers)
+        listed.add(newest[1])
+        mapped.put(newest[1], True)
+        reducing.add(newest[1])
+        aggregating.add(newest)
+        yield (
+            list(value.value()),
+            list(listed.get()),
+            list(mapped.keys()),
+            reducing.get(),
+            aggregating.get(),
+        )
+
+    def clear(self, context):
+        if self.scope == "window_state":
+            for state in self.states(context):
+                state.clear()
+
+
+@pytest.mark.parametrize("scope", ["window_state", "global_state"])
+def test_every_kind_of_state_survives_and_is_taken_back(scope) -> None:
+    harness = OperatorHarness(windowed(TEN, lateness=5).process(Stateful(scope)))
+    feed(harness, 1)
+    harness.process_watermark(9)
+    harness.snapshot()
+    assert emitted(harness) == [([1], [1], [1], 1, 1)]
+    feed(harness, 2)
+    assert emitted(harness) == [([1, 2], [1, 2], [1, 2], 3, 3)]
+    harness.abort()
+    harness.process_watermark(9)
+    feed(harness, 3)
+    harness = harness.restored(harness.snapshot())
+    harness.process_watermark(9)
+    feed(harness, 4)
+    assert emitted(harness) == [([1, 3, 4], [1, 3, 4], [1, 3, 4], 8, 8)]
+    feed(harness, 5, key="b")
+    assert emitted(harness) == [([5], [5], [5], 5, 5)]
+    harness.process_watermark(14)
+    harness.snapshot()
+    assert (harness.entries() == 0) is (scope == "window_state")
 
 
 def test_global_state_and_that_of_the_runtime_context_are_the_same() -> None:
