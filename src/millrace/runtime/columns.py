@@ -118,10 +118,10 @@ def _numbered(count: int) -> list[str]:
 
 
 def _columns(values: Sequence[Any], first: Any, names: list[str]) -> list[Any]:
+    if any(type(value) is not type(first) or _names(value) != names for value in values):
+        raise ValueError("they are not all of its type, with its fields in its order")
     if dataclasses.is_dataclass(first):
         return [[getattr(value, name) for value in values] for name in names]
-    if any(type(value) is not type(first) or _names(value) != names for value in values):
-        raise ValueError("they do not all have its fields in its order")
     return [list(column) for column in zip(*values, strict=True)]
 
 

@@ -1,0 +1,434 @@
+"""Vectorised functions, and the columnar batches between them."""
+
+from __future__ import annotations
+
+from collections import Counter, namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millrace.common import Duration, Row, Time, WatermarkStrategy
+from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.datastream import (
+    CheckpointedFunction,
+    MapBatchFunction,
+    ProcessFunction,
+    StreamExecutionEnvironment,
+)
+from millrace.datastream.state import ListStateDescriptor
+from millrace.datastream.window import TumblingEventTimeWindows
+from millrace.runtime.columns import Columns, pack, to_batch, unpack
+from millrace.testing import Faults, OperatorHarness, run_local
+
+pa = pytest.importorskip("pyarrow")
+pc = pytest.importorskip("pyarrow.compute")
+
+Point = namedtuple("Point", "x y")
+FAULTS = st.sampled_from([Faults(), Faults(0.2, 0.3, 0.2, 0.1)])
+
+
+@dataclass
+class Car:
+    x: int
+    y: str
+
+
+def new_env(parallelism: int = 1) -> StreamExecutionEnvironment:
+    return StreamExecutionEnvironment.get_execution_environment().set_parallelism(parallelism)
+
+
+def harness(function, *arguments, **options) -> OperatorHarness:
+    return OperatorHarness(
+        new_env().from_collection([]).map_batches(function, *arguments, **options)
+    )
+
+
+def doubled(batch):
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    columns["value"] = pc.multiply(batch["value"], 2)
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def evens(batch):
+    return batch.filter(pc.equal(pc.bit_wise_and(batch["value"], 1), 0))
+
+
+def same(batch):
+    return batch
+
+
+# -- records to columns and back ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("record", "names"),
+    [
+        ({"x": 1, "y": "a"}, ["x", "y"]),
+        (Row(x=1, y="a"), ["x", "y"]),
+        (Row(1, "a"), ["f0", "f1"]),
+        (Point(1, "a"), ["x", "y"]),
+        (Car(1, "a"), ["x", "y"]),
+        ((1, "a"), ["f0", "f1"]),
+        (1, ["value"]),
+        ("text", ["value"]),
+        ([1, 2], ["value"]),
+        (None, ["value"]),
+    ],
+)
+def test_fields_become_columns(record, names) -> None:
+    batch = to_batch([record, record])
+    assert batch.schema.names == names
+    assert batch.num_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("dict", [{"x": 1, "y": "a"}, {"x": 2, "y": None}]),
+        ("row", [Row(x=1, y="a"), Row(x=2, y=None)]),
+        ("tuple", [(1, "a"), (2, None)]),
+    ],
+)
+def test_columns_become_records(form, expected) -> None:
+    columns = Columns(pa.RecordBatch.from_pydict({"x": [1, 2], "y": ["a", None]}), form)
+    assert list(columns) == expected
+    assert columns[1] == expected[1]
+    assert columns[0:1] == expected[:1]
+    assert len(columns) == 2
+    if form == "row":
+        assert columns[0].x == 1
+    for times in (None, [5, 6]):
+        again, found = unpack(pack(columns, times))
+        assert (list(again), found, again.form) == (expected, times, form)
+        assert again.batch.schema.names == ["x", "y"]
+
+
+def test_plain_values_need_one_column() -> None:
+    assert list(Columns(pa.RecordBatch.from_pydict({"z": [1, 2]}), "value")) == [1, 2]
+    with pytest.raises(JobExecutionError, match='records="value" needs batches with one column'):
+        list(Columns(pa.RecordBatch.from_pydict({"x": [1], "y": [2]}), "value"))
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [{"x": 1}, {"x": 2, "y": 3}],
+        [{"x": 1, "y": 2}, {"x": 1}],
+        [(1, 2), (1,)],
+        [(1, 2), (1, 2, 3)],
+        [(1, 2), 5],
+        [Row(x=1, y=2), Row(y=1, x=2)],
+        [Point(1, 2), (1, 2)],
+        [Car(1, "a"), Point(1, "a")],
+        [Car(1, "a"), 5],
+        [1, "a"],
+        [2**70],
+        [object()],
+    ],
+)
+def test_records_that_cannot_be_columns_are_refused_and_not_cut(records) -> None:
+    with pytest.raises(JobExecutionError, match="cannot be made into columns"):
+        to_batch(records)
+
+
+# -- the operator ------------------------------------------------------------------------------
+
+
+def test_arrow() -> None:
+    with harness(doubled, records="value") as made:
+        made.process_elements([1, 2, 3], [11, 12, 13])
+        made.process_elements([4])
+        assert [tuple(r) for r in made.records()] == [(2, 11), (4, 12), (6, 13), (8, None)]
+
+
+def test_a_table_several_batches_or_none() -> None:
+    def several(batch):
+        yield batch
+        yield pa.Table.from_batches([batch, batch])
+        yield batch.slice(0, 0)
+
+    with harness(several, records="value") as made:
+        made.process_elements([1, 2])
+        assert made.output() == [1, 2] * 3
+    with harness(lambda batch: pa.Table.from_batches([batch]), records="value") as made:
+        made.process_elements([1, 2])
+        assert made.output() == [1, 2]
+    with harness(lambda batch: None) as made:
+        made.process_elements([1, 2], [1, 2])
+        assert made.output() == []
+
+
+def test_pandas() -> None:
+    pytest.importorskip("pandas")
+
+    def add(frame):
+        frame["z"] = frame["x"] + frame["y"]
+        return frame[frame["z"] > 3]
+
+    with harness(add, "pandas", timestamp_column="t") as made:
+        made.process_elements([{"x": 1, "y": 2}, {"x": 3, "y": 4}], [11, 12])
+        assert [tuple(r) for r in made.records()] == [({"x": 3, "y": 4, "z": 7}, 12)]
+        assert type(made.output()[0]["z"]) is int
+
+
+def test_polars() -> None:
+    polars = pytest.importorskip("polars")
+
+    def add(frame):
+        return frame.with_columns((polars.col("x") * 2).alias("z"))
+
+    with harness(add, "polars", "tuple") as made:
+        made.process_elements([Point(1, "a"), Point(2, "b")])
+        assert made.output() == [(1, "a", 2), (2, "b", 4)]
+
+
+@pytest.mark.parametrize(
+    ("batch_format", "result", "message"),
+    [
+        ("arrow", [1], "on Arrow returns a RecordBatch, a Table or None, got list"),
+        ("pandas", [1], "on pandas returns a DataFrame, got list"),
+    ],
+)
+def test_what_a_function_returns(batch_format, result, message) -> None:
+    pytest.importorskip("pandas")
+    with (
+        harness(lambda batch: result, batch_format) as made,
+        pytest.raises(JobExecutionError, match=message),
+    ):
+        made.process_element(1)
+
+
+class Counting(MapBatchFunction, CheckpointedFunction):
+    """With a life cycle and operator state."""
+
+    def open(self, runtime_context):
+        self.name = runtime_context.get_task_name()
+
+    def initialize_state(self, context):
+        descriptor = ListStateDescriptor("total")
+        self.kept = context.get_operator_state_store().get_list_state(descriptor)
+        self.total = sum(self.kept)
+
+    def snapshot_state(self, context):
+        self.kept.update([self.total])
+
+    def map_batch(self, batch):
+        self.total += pc.sum(batch["value"]).as_py()
+        return pa.RecordBatch.from_pydict({"total": [self.total], "name": [self.name]})
+
+
+def test_a_function_object() -> None:
+    with harness(Counting(), "arrow", "tuple") as made:
+        made.process_elements([1, 2])
+        taken = made.snapshot()
+        assert made.output() == [(3, "Map Batches")]
+    with made.restored(taken) as other:
+        other.process_elements([4])
+        assert other.output() == [(7, "Map Batches")]
+
+
+# -- event times -------------------------------------------------------------------------------
+
+
+def test_the_column_of_event_times() -> None:
+    with harness(evens, "arrow", "value", "time") as made:
+        made.process_elements([1, 2, 3, 4], [11, 12, 13, 14])
+        assert [tuple(r) for r in made.records()] == [(2, 12), (4, 14)]
+        made.clear_output()
+        made.process_elements([1, 2])
+        assert [tuple(r) for r in made.records()] == [(2, None)], "there may be none"
+
+
+def test_a_function_may_set_event_times() -> None:
+    def timed(batch):
+        times = pc.add(pc.multiply(batch["value"], 10), 0.0)
+        return pa.RecordBatch.from_pydict({"value": batch["value"], "time": times})
+
+    with harness(timed, "arrow", "value", "time") as made:
+        made.process_elements([1, 2])
+        made.process_elements([3], [5])
+        assert [tuple(r) for r in made.records()] == [(1, 10), (2, 20), (3, 30)]
+        assert all(type(r.timestamp) is int for r in made.records())
+
+
+def test_which_time_belongs_to_which_must_be_known() -> None:
+    with (
+        harness(evens) as made,
+        pytest.raises(JobExecutionError, match="made 1 records of 2.*timestamp_column"),
+    ):
+        made.process_elements([1, 2], [11, 12])
+
+
+@pytest.mark.parametrize(
+    "times", [[1.5, 2.0], [1, None], ["a", "b"], pa.array([1, 2], pa.timestamp("us"))]
+)
+def test_event_times_are_whole_numbers_for_all_or_none(times) -> None:
+    def wrong(batch):
+        return pa.RecordBatch.from_pydict({"value": batch["value"], "time": times})
+
+    with (
+        harness(wrong, timestamp_column="time") as made,
+        pytest.raises(JobExecutionError, match="whole numbers .ms since the epoch. for all"),
+    ):
+        made.process_elements([1, 2], [11, 12])
+
+
+def test_the_column_of_event_times_must_be_a_new_one() -> None:
+    with (
+        harness(same, timestamp_column="value") as made,
+        pytest.raises(JobExecutionError, match="records have a field of that name"),
+    ):
+        made.process_element(1, 1)
+
+
+# -- what is refused when the job is built -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((same, "numpy"), "works on arrow, pandas or polars, got 'numpy'"),
+        ((same, "arrow", "list"), "records is one of dict, row, tuple, value, got 'list'"),
+        ((5,), "takes a MapBatchFunction or a callable, got 5"),
+        ((Counting,), r"pass an instance: Counting\(\)"),
+    ],
+)
+def test_wrong_arguments(arguments, message) -> None:
+    with pytest.raises(JobDefinitionError, match=message):
+        new_env().from_collection([1]).map_batches(*arguments)
+
+
+def test_a_missing_library_is_named(monkeypatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(JobDefinitionError, match="needs the package polars; install it"):
+        new_env().from_collection([1]).map_batches(same, "polars")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(JobDefinitionError, match=r"need pyarrow; install millrace\[parquet\]"):
+        new_env().from_collection([1]).map_batches(same)
+
+
+# -- whole jobs --------------------------------------------------------------------------------
+
+
+WAYS = {
+    "chained": lambda s: s,
+    "forward": lambda s: s.forward(),
+    "rebalance": lambda s: s.rebalance(),
+    "rescale": lambda s: s.rescale(),
+    "shuffle": lambda s: s.shuffle(),
+    "global_": lambda s: s.global_(),
+    "broadcast": lambda s: s.broadcast(),
+    "key_by": lambda s: s.key_by("value"),
+    "partition_custom": lambda s: s.partition_custom(lambda key, n: key % n, "value"),
+}
+
+
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_across_every_exchange(way, timed) -> None:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(100))
+    assigned = strategy.with_timestamp_assigner(lambda value, record_timestamp: value)
+    values = list(range(20))
+    with run_local(2, 3, epoch_records=6, buffer_records=4):
+        env = new_env(2)
+        stream = env.from_collection(values)
+        if timed:
+            stream = stream.assign_timestamps_and_watermarks(assigned)
+        first = stream.rebalance().map_batches(same)
+        found = WAYS[way](first).map_batches(doubled, records="value").process(Timed())
+        results = Counter(found.execute_and_collect())
+    copies = 2 if way == "broadcast" else 1
+    expected = [(2 * n, n if timed else None) for n in values]
+    assert results == Counter(dict.fromkeys(expected, copies))
+
+
+class Timed(ProcessFunction):
+    def process_element(self, value, ctx):
+        yield value, ctx.timestamp()
+
+
+@pytest.mark.parametrize("way", ["forward", "rebalance", "rescale", "global_", "broadcast"])
+def test_batches_stay_columnar_across_exchanges(way, monkeypatch) -> None:
+    monkeypatch.setattr(Columns, "records", refuse)
+    with run_local():
+        env = new_env(2)
+        first = env.from_collection([1, 2, 3]).rebalance().map_batches(same)
+        WAYS[way](first).map_batches(doubled).start_new_chain().map_batches(drop).print()
+        env.execute()
+
+
+def refuse(columns) -> list[Any]:
+    raise AssertionError("made into records")
+
+
+def drop(batch):
+    assert batch.num_rows
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.integers(0, 50), max_size=40), st.sampled_from([1, 3]), st.integers(0, 99), FAULTS
+)
+def test_mixed_with_operators_on_records(values, parallelism, seed, faults) -> None:
+    with run_local(3, seed, faults=faults, epoch_records=7, buffer_records=3):
+        env = new_env(parallelism)
+        rows = env.from_collection(values).map(lambda n: {"value": n, "key": n % 3})
+        vector = rows.rebalance().map_batches(doubled).filter(lambda row: row["value"] % 4 == 0)
+        sums = vector.map_batches(same, records="row").key_by("key").sum("value")
+        found = Counter((row["key"], row["value"]) for row in sums.execute_and_collect())
+    assert sum(found.values()) == sum(n % 2 == 0 for n in values)
+    for key in range(3):
+        total = sum(2 * n for n in values if n % 2 == 0 and n % 3 == key)
+        if total:
+            assert found[key, total] >= 1
+
+
+def test_windows_on_columns() -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    assigned = strategy.with_timestamp_assigner(lambda value, record_timestamp: value)
+    with run_local(epoch_records=3):
+        env = new_env(2)
+        stream = env.from_collection(list(range(20))).assign_timestamps_and_watermarks(assigned)
+        kept = stream.map_batches(evens, "arrow", "value", "time")
+        windows = kept.key_by(lambda n: n % 4).window(
+            TumblingEventTimeWindows.of(Time.milliseconds(10))
+        )
+        found = list(windows.reduce(lambda a, b: a + b).execute_and_collect())
+    assert sorted(found) == sorted([0 + 4 + 8, 2 + 6, 12 + 16, 10 + 14 + 18])
+
+
+def test_branches_do_not_see_each_others_changes() -> None:
+    def spoil(row):
+        row["value"] = -1
+        return row
+
+    with run_local():
+        env = new_env()
+        batches = env.from_collection([1, 2]).map_batches(same)
+        spoiled = batches.map(spoil)
+        kept = batches.map(dict)
+        found = [row["value"] for row in spoiled.union(kept).execute_and_collect()]
+    assert sorted(found) == [-1, -1, 1, 2]
+
+
+def test_sinks_get_records() -> None:
+    seen: list[Any] = []
+    with run_local():
+        env = new_env()
+        env.from_collection([1, 2]).map_batches(doubled, records="tuple").print()
+        collected = env.from_collection([1, 2]).map_batches(doubled, records="tuple")
+        seen = list(collected.execute_and_collect())
+    assert seen == [(2,), (4,)]
+
+
+def test_a_failure_names_the_operator() -> None:
+    with run_local():
+        env = new_env()
+        stream = env.from_collection([1, 2]).map_batches(lambda batch: 1 // 0).name("Divide")
+        with pytest.raises(UserFunctionError, match="Divide"):
+            list(stream.execute_and_collect())
