@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from millrace.common import Types
+from millrace.common import Time, Types
 from millrace.common.errors import JobDefinitionError, StateError
 from millrace.datastream import (
     AggregateFunction,
@@ -27,6 +27,7 @@ from millrace.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
+    StateTtlConfig,
     ValueStateDescriptor,
 )
 from millrace.datastream.window import CountTrigger, TimeWindow, TumblingEventTimeWindows
@@ -261,6 +262,36 @@ def test_state_of_every_kind_can_be_seen() -> None:
     assert harness.state("mean", "a") == (3, 2)
     assert harness.state("last", "a") == {"value": ("a", 2)}
     assert harness.state("seen") == ["snapshot"]
+
+
+def test_state_that_expires() -> None:
+    ttl = StateTtlConfig.new_builder(Time.seconds(1)).build()
+
+    class Keep(MapFunction):
+        def open(self, runtime_context):
+            value, many = ValueStateDescriptor("value"), ListStateDescriptor("list")
+            pairs = MapStateDescriptor("map")
+            for descriptor in (value, many, pairs):
+                descriptor.enable_time_to_live(ttl)
+            self.value = runtime_context.get_state(value)
+            self.many = runtime_context.get_list_state(many)
+            self.pairs = runtime_context.get_map_state(pairs)
+
+        def map(self, value):
+            before = self.value.value()
+            self.value.update(value)
+            self.many.add(value)
+            self.pairs.put("last", value)
+            return before
+
+    harness = OperatorHarness(Keep(), key_by=lambda _: 0)
+    harness.process_elements([1, 2])
+    assert harness.state("value", 0) == 2
+    assert harness.state("list", 0) == [1, 2]
+    assert harness.state("map", 0) == {"last": 2}
+    harness.set_processing_time(1_000)
+    harness.process_element(3)
+    assert harness.output() == [None, 1, None]
 
 
 def test_looking_at_state_does_not_change_it() -> None:

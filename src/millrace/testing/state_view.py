@@ -41,7 +41,7 @@ class StateView:
             found = [data[place] for place in sorted(data)]
         else:
             found = data.get(key if window is None else (namespace_of(window), key))
-        return deepcopy(found)
+        return deepcopy(_without_stamps(kind, found))
 
     def keys(self, name: str) -> list[Any]:
         """The keys that have something in a state."""
@@ -71,3 +71,14 @@ class StateView:
             f"operator '{self._name}' has no state '{name}'"
             f"{'' if window is None else ' of windows'} (it has: {', '.join(own) or 'none'})"
         )
+
+
+def _without_stamps(kind: str, found: Any) -> Any:
+    """State with a time to live is kept with the times of its last use."""
+    if found is None or "ttl" not in kind:
+        return found
+    if kind.endswith("list"):
+        return [value for value, _ in found]
+    if kind.endswith("map"):
+        return {key: value for key, (value, _) in found.items()}
+    return found[0]
