@@ -37,3 +37,10 @@ def checked_assigner(where: str, assigner: A) -> A:
             f"TumblingEventTimeWindows.of(Time.seconds(10)), got {assigner!r}"
         )
     return assigner
+
+
+def checked_field(position: int | str) -> int | str:
+    """The field; raises JobDefinitionError unless it is given by position or name."""
+    if isinstance(position, bool) or not isinstance(position, (int, str)):
+        raise JobDefinitionError(f"a field is given by its position or name, got {position!r}")
+    return position

@@ -23,7 +23,7 @@ from millrace.common.window import (
     CountWindow,
     WindowAssigner,
 )
-from millrace.datastream.checks import checked_assigner, checked_function
+from millrace.datastream.checks import checked_assigner, checked_field, checked_function
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.joined_streams import IntervalJoin
 from millrace.datastream.windowed_stream import WindowedStream
@@ -113,23 +113,23 @@ class KeyedStream(DataStream[T], Generic[T, K]):
 
     def sum(self, position_to_sum: Field = 0) -> DataStream[T]:
         """The running sum of a field, per key."""
-        return self._reduce("Sum", Sum(position_to_sum))
+        return self._reduce("Sum", Sum(checked_field(position_to_sum)))
 
     def min(self, position_to_min: Field = 0) -> DataStream[T]:
         """The least value of a field so far, per key; other fields are the first record's."""
-        return self._reduce("Min", Extreme(position_to_min, greatest=False))
+        return self._reduce("Min", Extreme(checked_field(position_to_min), greatest=False))
 
     def max(self, position_to_max: Field = 0) -> DataStream[T]:
         """The greatest value of a field so far, per key; other fields are the first record's."""
-        return self._reduce("Max", Extreme(position_to_max, greatest=True))
+        return self._reduce("Max", Extreme(checked_field(position_to_max), greatest=True))
 
     def min_by(self, position_to_min_by: Field = 0) -> DataStream[T]:
         """The record with the least value of a field so far, per key; the first of equals."""
-        return self._reduce("Min By", ExtremeBy(position_to_min_by, greatest=False))
+        return self._reduce("Min By", ExtremeBy(checked_field(position_to_min_by), greatest=False))
 
     def max_by(self, position_to_max_by: Field = 0) -> DataStream[T]:
         """The record with the greatest value of a field so far, per key; the first of equals."""
-        return self._reduce("Max By", ExtremeBy(position_to_max_by, greatest=True))
+        return self._reduce("Max By", ExtremeBy(checked_field(position_to_max_by), greatest=True))
 
     def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
         """Cut each key's records into windows."""

@@ -6,21 +6,37 @@ keep the whole record that has the extreme value, the first one on a tie (Flink 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, is_dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from millrace.common.errors import JobExecutionError
 from millrace.common.types import Row
 
 Position = int | str
 
 
 def field_of(value: Any, position: Position) -> Any:
-    """A field of a record, by position or name; a plain number is its own field 0."""
+    """A field of a record, by position or name; a plain value is its own field 0.
+
+    Raises:
+        JobExecutionError: a plain value has no such field.
+    """
     if isinstance(position, str):
         return value[position] if isinstance(value, (Row, dict)) else getattr(value, position)
-    if isinstance(value, (tuple, list, Row)):
+    if isinstance(value, (tuple, list, Row, dict)):
         return value[position]
+    if is_dataclass(value):
+        return getattr(value, _name_at(value, position))
+    if position != 0:
+        raise JobExecutionError(
+            f"{value!r} has no fields, so there is no field {position}; the whole value is field 0"
+        )
     return value
+
+
+def _name_at(value: Any, position: int) -> str:
+    return fields(value)[position].name
 
 
 def with_field(value: Any, position: Position, new: Any) -> Any:
@@ -30,12 +46,13 @@ def with_field(value: Any, position: Position, new: Any) -> Any:
     if isinstance(value, dict):
         return {**value, position: new}
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{str(position): new})
+        name = position if isinstance(position, str) else _name_at(value, position)
+        return replace(value, **{name: new})
     if isinstance(value, tuple):
         return _tuple_with(value, position, new)
     if isinstance(value, list):
         assert isinstance(position, int)
-        return [*value[:position], new, *value[position + 1 :]]
+        return _list_with(value, position, new)
     return new
 
 
@@ -54,8 +71,14 @@ def _row_with(row: Row, position: Position, new: Any) -> Row:
 def _tuple_with(value: tuple[Any, ...], position: Position, new: Any) -> tuple[Any, ...]:
     if isinstance(position, str):
         return value._replace(**{position: new})  # type: ignore[attr-defined, no-any-return]
-    values = (*value[:position], new, *value[position + 1 :])
-    return type(value)._make(values) if hasattr(value, "_make") else values
+    values = _list_with(value, position, new)
+    return type(value)._make(values) if hasattr(value, "_make") else tuple(values)
+
+
+def _list_with(values: Iterable[Any], position: int, new: Any) -> list[Any]:
+    copy = list(values)
+    copy[position] = new
+    return copy
 
 
 @dataclass(frozen=True)
