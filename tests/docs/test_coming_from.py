@@ -72,12 +72,16 @@ def test_the_program_on_millrace(sales: Path) -> None:
 
 @pytest.mark.spark
 def test_the_program_on_structured_streaming(sales: Path, spark: Any) -> None:
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
     program = sales / "theirs.py"
     text = program.read_text(encoding="utf-8")
     for name in ("sales", "totals", "checkpoints"):
         # the JVM has been started elsewhere
         text = text.replace(f'"{name}"', repr(str(sales / name)))
     program.write_text(text, encoding="utf-8")
-    runpy.run_path(str(program), run_name="__main__")
+    partitions = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    try:
+        runpy.run_path(str(program), run_name="__main__")
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", partitions)
     assert totals(sales / "totals") == [("north", 15), ("south", 7)]
