@@ -192,6 +192,18 @@ def test_a_job_can_be_resumed(tmp_path: Path) -> None:
     assert counted(resume=True) == [("a", 11)]
 
 
+def test_a_resumed_job_whose_sources_give_less_ends(tmp_path: Path) -> None:
+    for resume, values in ((False, [1, 2, 3]), (True, [1])):
+        with MiniJob(checkpoint_dir=str(tmp_path), resume=resume) as job:
+            source = job.source()
+            results = job.collect(source.stream)
+            source.push(*values)
+            job.process()
+            assert results.values() == ([] if resume else [1, 2, 3])
+            if resume:
+                job.finish()
+
+
 def test_settings_of_the_environment() -> None:
     with MiniJob(3, configuration=Configuration({"pipeline.max-parallelism": 64})) as job:
         assert job.env.get_parallelism() == 3

@@ -52,7 +52,8 @@ class CollectingSink(Sink[T], Generic[T]):
     def take(self) -> list[T]:
         """The values since the last call."""
         taken = self.values()
-        self._records.clear()
+        # the job may add more at the same time
+        del self._records[: len(taken)]
         return taken
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[T]:

@@ -34,7 +34,8 @@ class MiniJob:
         parallelism: of operators that set none.
         clock: processing time; one that begins at 0 if None.
         configuration: settings of the environment.
-        workers, seed, faults, checkpoint_dir, resume: see `run_local`.
+        workers, seed, faults, checkpoint_dir, resume: see `run_local`. A resumed job skips what
+            it has read of its sources: push everything again.
 
     Example:
         >>> from millrace.datastream.window import TumblingEventTimeWindows

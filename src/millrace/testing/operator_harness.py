@@ -110,13 +110,13 @@ class OperatorHarness:
         self._epoch = 0
         self._output = _Recorder()
         self._side = _Recorders()
-        self._marks = [MIN_WATERMARK, MIN_WATERMARK]
         self.operator: Operator
         """The operator itself."""
         self._open()
 
     def _open(self) -> None:
         index, parallelism, max_parallelism = self._place
+        self._marks = [MIN_WATERMARK, MIN_WATERMARK]
         self.operator = self._transformation.factory()
         context = OperatorContext(
             uid=UID,
@@ -228,7 +228,8 @@ class OperatorHarness:
         return self._view().keys(name)
 
     def event_time_timers(self) -> list[Timer]:
-        """The timers of event time that are set, by time."""
+        """The timers of event time that functions and triggers have set, by time. Windows that need
+        no trigger have none: see `entries`."""
         return self._view().timers("@event-timers")
 
     def processing_time_timers(self) -> list[Timer]:

@@ -135,7 +135,7 @@ class _LogReader(SourceReader[Any]):
         return self._position
 
     def finished(self) -> bool:
-        return self._log.ended and self._position == len(self._log.entries)
+        return self._log.ended and self._position >= len(self._log.entries)
 
     def next_wakeup(self, now: int) -> int:
         # the test decides when the next epoch is, not the clock
