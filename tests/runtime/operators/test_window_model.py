@@ -196,6 +196,7 @@ SHAPES = {
     "sliding": (SlidingEventTimeWindows.of(10, 5), aligned(10, 5, 0)),
     "sliding, not a multiple": (SlidingEventTimeWindows.of(7, 3, 1), aligned(7, 3, 1)),
     "sliding, many panes": (SlidingEventTimeWindows.of(12, 2, -1), aligned(12, 2, -1)),
+    "sliding, very many panes": (SlidingEventTimeWindows.of(60, 3), aligned(60, 3, 0)),
     "sliding, almost tumbling": (SlidingEventTimeWindows.of(5, 4), aligned(5, 4, 0)),
     "sliding with holes": (SlidingEventTimeWindows.of(3, 7, 2), aligned(3, 7, 2)),
     "sessions": (EventTimeSessionWindows.with_gap(4), opened),
@@ -342,7 +343,8 @@ def test_every_window_is_what_the_model_says(shape, logic, lateness, general, st
     trial.finish()
 
 
-NEAR = st.lists(st.tuples(st.sampled_from("ab"), st.integers(-14, 6)), max_size=3)
+NEAR = st.lists(st.tuples(st.sampled_from("ab"), st.floats(-1.2, 0.5)), max_size=3)
+"""Keys, and how many sizes of a window from the watermark."""
 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.startswith("sliding")])
@@ -355,10 +357,11 @@ def test_shared_panes_take_records_behind_the_watermark(shape, logic, rounds) ->
     """Panes of which windows have fired already get more, and later windows must see it."""
     trial = Trial(shape, logic, lateness=0, general=False)
     trial.do(0)
+    size = SHAPES[shape][0].size
     for near, advance, fails in rounds:
         now = trial.model.watermark
-        trial.do([(key, now + distance, 1) for key, distance in near])
-        trial.do(advance)
+        trial.do([(key, now + round(distance * size), 1) for key, distance in near])
+        trial.do(advance * size // 10)
         if fails:
             trial.do("snapshot")
             trial.do(5)

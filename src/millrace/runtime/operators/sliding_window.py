@@ -1,15 +1,12 @@
 """Sliding windows of event time whose panes are shared.
 
 A record is added to one pane, whatever the number of windows it belongs to; a window is put
-together from its panes when it fires. With accumulators a firing costs about three merges per key,
-however many panes a window has: the panes before a boundary are kept merged from each pane up to
-the boundary, those behind it merged from the boundary on (the two-stack technique of sliding
-aggregation: Tangwongsan et al., "Low-Latency Sliding-Window Aggregation", DEBS 2017).
+together from its panes when it fires (see `SlidingAggregates`). Values that are merged so are
+combined in the order they came within a pane, and in the order of time from pane to pane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from heapq import heappop, heappush
 from math import gcd
 from operator import itemgetter
@@ -23,12 +20,10 @@ from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.pane_window import KeyBatch, Pane, PaneWindowOperator, panes_of
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.output import Output
+from millrace.runtime.sliding_aggregates import Merged, SlidingAggregates
 from millrace.runtime.window_logic import WindowLogic
 from millrace.state.frozen import MISSING
 from millrace.state.store import OperatorTable
-
-Merged = dict[Any, Any]
-"""Per key, the accumulator of several panes."""
 
 
 class SlidingWindowOperator(PaneWindowOperator):
@@ -59,7 +54,9 @@ class SlidingWindowOperator(PaneWindowOperator):
         self._oldest: list[int] = []
         """A heap of the panes' starts; some of them may be gone."""
         if self._logic.incremental:
-            self._aggregates = SlidingAggregates(self._panes, self._step, self._logic.merging())
+            self._aggregates = SlidingAggregates(
+                self._panes, self._step, self._slide, self._logic.merging()
+            )
 
     def _panes(self, start: int) -> Merged:
         return self._table.data.get((start, start + self._step), {})
@@ -89,7 +86,7 @@ class SlidingWindowOperator(PaneWindowOperator):
         keys = self._keys_of(values)
         late = self._add_batch(keys, values, panes)
         if self._logic.incremental:
-            self._aggregates.repair(keys, panes)
+            self._aggregates.repair(keys, [pane[0] for pane in panes])
         if late:
             self._emit_late(late, values, timestamps)
 
@@ -169,95 +166,3 @@ class SlidingWindowOperator(PaneWindowOperator):
             (key, [detached(value) for _, _, value in sorted(elements, key=order)])
             for key, elements in found.items()
         ]
-
-
-class SlidingAggregates:
-    """Merges the panes of one window after another, each of them a few times only.
-
-    All of it is derived from the panes: after a restore it is put together anew.
-    """
-
-    def __init__(
-        self, panes: Callable[[int], Merged], step: int, merge: Callable[[Any, Any], Any]
-    ) -> None:
-        self._panes = panes
-        self._step = step
-        self._merge = merge
-        self.forget()
-
-    def forget(self) -> None:
-        """The panes are others now."""
-        self._before: dict[int, Merged] = {}
-        """By start of a pane before the boundary: all from there to the boundary."""
-        self._behind: Merged = {}
-        """All from the boundary to `_end`."""
-        self._boundary = self._end = 0
-
-    def window(self, start: int, end: int) -> Merged:
-        """Per key, the accumulator of all panes from ``start`` to ``end``. To be read only."""
-        if start not in self._before or end < self._end:
-            self._move_boundary(start, end)
-        for pane in range(self._end, end, self._step):
-            self._behind = self._merged(self._behind, self._panes(pane))
-        self._end = end
-        before = self._before[start]
-        for old in [pane for pane in self._before if pane < start]:
-            del self._before[old]
-        return self._merged(before, self._behind) if self._behind else before
-
-    def _move_boundary(self, start: int, end: int) -> None:
-        self._before = {}
-        merged: Merged = {}
-        for pane in range(end - self._step, start - 1, -self._step):
-            merged = self._merged(self._panes(pane), merged)
-            self._before[pane] = merged
-        self._behind = {}
-        self._boundary = self._end = end
-
-    def repair(self, keys: list[Any], panes: list[Pane]) -> None:
-        """Records were added to panes that are merged already: merge those anew for their keys."""
-        if not self._before:
-            return
-        late = {(key, p[0]) for key, p in zip(keys, panes, strict=True) if p[0] < self._end}
-        lowest: dict[Any, int] = {}
-        for key, start in late:
-            if start >= self._boundary:
-                self._repair_behind(key)
-            else:
-                lowest[key] = max(start, lowest.get(key, start))
-        for key, start in lowest.items():
-            self._repair_before(key, start)
-
-    def _repair_before(self, key: Any, last: int) -> None:
-        for start in sorted((s for s in self._before if s <= last), reverse=True):
-            following = self._before.get(start + self._step, {})
-            parts = [part[key] for part in (self._panes(start), following) if key in part]
-            if parts:
-                self._before[start] = {**self._before[start], key: self._folded(parts)}
-
-    def _repair_behind(self, key: Any) -> None:
-        starts = range(self._boundary, self._end, self._step)
-        parts = [self._panes(start)[key] for start in starts if key in self._panes(start)]
-        if parts:
-            self._behind = {**self._behind, key: self._folded(parts)}
-
-    def _folded(self, parts: list[Any]) -> Any:
-        total = detached(parts[0])
-        for part in parts[1:]:
-            total = self._merge(total, detached(part))
-        return total
-
-    def _merged(self, first: Merged, second: Merged) -> Merged:
-        """Key by key; neither is changed, though a user's merge may change its arguments."""
-        if not first or not second:
-            return first or second
-        merge = self._merge
-        if not (are_immutable(list(first.values())) and are_immutable(list(second.values()))):
-            merge = self._merge_copies
-        merged = dict(first)
-        for key, accumulator in second.items():
-            merged[key] = merge(merged[key], accumulator) if key in merged else accumulator
-        return merged
-
-    def _merge_copies(self, first: Any, second: Any) -> Any:
-        return self._merge(detached(first), detached(second))
