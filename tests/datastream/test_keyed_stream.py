@@ -118,7 +118,7 @@ def test_window_takes_assigners_that_can_be_run(env) -> None:
             return None
 
     with pytest.raises(JobDefinitionError, match="default trigger"):
-        keyed.window(Own(10))
+        keyed.window(Own(10)).reduce(max)
     assert issubclass(Own, WindowAssigner)
 
 
