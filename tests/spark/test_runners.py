@@ -7,6 +7,7 @@ neither lost nor doubled.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -19,12 +20,15 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from millrace.common import Configuration, Duration, Row, WatermarkStrategy
+from millrace.common import Configuration, Duration, Row, Time, Types, WatermarkStrategy
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import (
     AggregateFunction,
+    AsyncDataStream,
     DataStream,
     FlatMapFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     OutputTag,
     ProcessFunction,
@@ -39,7 +43,11 @@ from millrace.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from millrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from millrace.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from millrace.testing import Faults, run_local
 
 # workers cannot import a test module
@@ -47,6 +55,8 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 Env = StreamExecutionEnvironment
 ODD = OutputTag("odd")
+END = 10**9
+RULES = MapStateDescriptor("rules", Types.STRING(), Types.INT())
 LATE = OutputTag("late")
 LINES = ["to be or not to be", "that is the question", "", "to sleep to dream"]
 EVENTS = [("abc"[n % 3], (n * 7) % 60, n) for n in range(45)]
@@ -110,7 +120,7 @@ class Everything(KeyedProcessFunction):
         self.times.put(time, serial)
         self.highest.add(serial)
         self.stats.add(value)
-        ctx.timer_service().register_event_time_timer(10**9)
+        ctx.timer_service().register_event_time_timer(END)
         if serial % 2:
             yield ODD, serial
 
@@ -156,6 +166,69 @@ class Pairwise(FlatMapFunction):
         first = self.first.value()
         self.first.update(value if first is None else None)
         return [] if first is None else [first + value]
+
+
+class Enriched(KeyedCoProcessFunction):
+    """In the end, all serials of a key with the name that the other stream gave it."""
+
+    def open(self, runtime_context):
+        self.serials = runtime_context.get_list_state(ListStateDescriptor("serials"))
+        self.name = runtime_context.get_state(ValueStateDescriptor("name"))
+
+    def process_element1(self, value, ctx):
+        self.serials.add(value[2])
+        ctx.timer_service().register_event_time_timer(END)
+
+    def process_element2(self, value, ctx):
+        self.name.update(value[1])
+
+    def on_timer(self, timestamp, ctx):
+        yield ctx.get_current_key(), self.name.value(), tuple(self.serials)
+
+
+class Ruled(KeyedBroadcastProcessFunction):
+    """In the end, the sums of all keys by every rule; a rule may add to what all keys have."""
+
+    def open(self, runtime_context):
+        self.total = runtime_context.get_state(ValueStateDescriptor("total"))
+
+    def process_element(self, value, ctx):
+        self.total.update((self.total.value() or 0) + value[2])
+        ctx.timer_service().register_event_time_timer(END)
+
+    def process_broadcast_element(self, value, ctx):
+        ctx.get_broadcast_state(RULES).put(*value)
+        ctx.apply_to_keyed_state(
+            ValueStateDescriptor("total"), lambda key, state: state.update(state.value() + 0)
+        )
+
+    def on_timer(self, timestamp, ctx):
+        for name, factor in ctx.get_broadcast_state(RULES).items():
+            yield ctx.get_current_key(), name, self.total.value() * factor
+
+
+class Session(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        window = context.window()
+        yield key, window.start, window.end, tuple(sorted(serial for _, _, serial in elements))
+
+
+async def lookup(value):
+    await asyncio.sleep(0.001)
+    return [(value, "found")] * (value % 3)
+
+
+def doubled(batch):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pa.RecordBatch.from_arrays([pc.multiply(batch["value"], 2)], ["value"])
+
+
+def divisible_by_four(batch):
+    import pyarrow.compute as pc
+
+    return batch.filter(pc.equal(pc.bit_wise_and(batch["value"], 3), 0))
 
 
 def word_count(env: Env) -> DataStream:
@@ -242,6 +315,55 @@ def lists_of_state(env: Env) -> DataStream:
     return env.from_collection(EVENTS).key_by(0).process(Yielding()).map(tuple)
 
 
+def co_process(env: Env) -> DataStream:
+    names = env.from_collection([(key, key.upper()) for key in "abc"])
+    return env.from_collection(EVENTS).connect(names).key_by(0, 0).process(Enriched())
+
+
+def broadcast(env: Env) -> DataStream:
+    rules = env.from_collection([("once", 1), ("twice", 2)]).broadcast(RULES)
+    return env.from_collection(EVENTS).key_by(0).connect(rules).process(Ruled())
+
+
+def interval_join(env: Env) -> DataStream:
+    left, right = timed(env, 60).key_by(0), timed(env, 60).map(tuple).key_by(0)
+    return left.interval_join(right).between(-3, 6).process(lambda a, b: (a[2], b[2]))
+
+
+def sessions(env: Env) -> DataStream:
+    windows = EventTimeSessionWindows.with_gap(Time.milliseconds(4))
+    return timed(env, 60).key_by(0).window(windows).process(Session())
+
+
+def lookups(env: Env) -> DataStream:
+    source = env.from_collection(range(30)).rebalance()
+    return AsyncDataStream.unordered_wait(source, lookup, Time.seconds(60), capacity=5)
+
+
+def iteration(env: Env) -> DataStream:
+    loop = env.from_collection([(n, n) for n in range(1, 5)]).iterate()
+    less = loop.key_by(0).process(Rounds())
+    loop.close_with(less.filter(lambda value: value[1] > 0))
+    return less.filter(lambda value: value[1] <= 0)
+
+
+class Rounds(KeyedProcessFunction):
+    """Counts how often a record came round."""
+
+    def open(self, runtime_context):
+        self.rounds = runtime_context.get_state(ValueStateDescriptor("rounds"))
+
+    def process_element(self, value, ctx):
+        self.rounds.update((self.rounds.value() or 0) + 1)
+        key, left = value
+        yield (key, left - 1) if left > 1 else (key, -self.rounds.value())
+
+
+def vectorised(env: Env) -> DataStream:
+    batches = env.from_collection(range(40)).rebalance().map_batches(doubled).rebalance()
+    return batches.map_batches(divisible_by_four).map(lambda row: row["value"])
+
+
 def by_key() -> dict[str, list[tuple[str, int, int]]]:
     groups = defaultdict(list)
     for event in EVENTS:
@@ -280,6 +402,28 @@ def expected_tumbling() -> list[Any]:
 
 def expected_sliding() -> list[Any]:
     return [(key, sum(found)) for (key, _), found in expected_windows(20, 10).items()]
+
+
+def expected_pairs() -> list[Any]:
+    return [
+        (left[2], right[2])
+        for left in EVENTS
+        for right in EVENTS
+        if left[0] == right[0] and -3 <= right[1] - left[1] <= 6
+    ]
+
+
+def expected_sessions() -> list[Any]:
+    results = []
+    for key, events in by_key().items():
+        session: list[tuple[int, int]] = []
+        for time, serial in [*sorted((time, serial) for _, time, serial in events), (END, -1)]:
+            if session and time > session[-1][0] + 4:
+                serials = tuple(sorted(serial for _, serial in session))
+                results.append((key, session[0][0], session[-1][0] + 4, serials))
+                session = []
+            session.append((time, serial))
+    return results
 
 
 def expected_partitionings() -> list[Any]:
@@ -332,6 +476,23 @@ CASES: dict[str, Case] = {
     "on time plus late": Case(late, lambda: [serial for *_, serial in EVENTS]),
     "partitionings": Case(partitionings, expected_partitionings),
     "side outputs": Case(side_outputs, lambda: list(range(0, 20, 2))),
+    "co-process": Case(
+        co_process,
+        lambda: [(k, k.upper(), tuple(e[2] for e in events)) for k, events in by_key().items()],
+    ),
+    "broadcast": Case(
+        broadcast,
+        lambda: [
+            (key, name, factor * sum(event[2] for event in events))
+            for key, events in by_key().items()
+            for name, factor in (("once", 1), ("twice", 2))
+        ],
+    ),
+    "interval join": Case(interval_join, expected_pairs),
+    "session windows": Case(sessions, expected_sessions),
+    "lookups": Case(lookups, lambda: [(n, "found") for n in range(30) for _ in range(n % 3)]),
+    "iteration": Case(iteration, lambda: [(n, -n) for n in range(1, 5)]),
+    "vectorised": Case(vectorised, lambda: list(range(0, 80, 4))),
     "number sequence": Case(sequence, lambda: []),
     "odd types": Case(odd_types, last_types, lambda: []),
 }
