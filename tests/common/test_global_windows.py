@@ -23,6 +23,7 @@ def test_every_record_belongs_to_the_one_window() -> None:
 def test_it_is_one_value() -> None:
     assert len({GlobalWindow.get(), GlobalWindow()}) == 1
     assert not GlobalWindow() < GlobalWindow()
+    assert repr(GlobalWindow()) == "GlobalWindow"
     assert GlobalWindow().max_timestamp() == 2**63 - 1
 
 

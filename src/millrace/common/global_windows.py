@@ -32,6 +32,9 @@ class GlobalWindow(Window):
     def max_timestamp(self) -> int:
         return MAX_WATERMARK
 
+    def __repr__(self) -> str:
+        return "GlobalWindow"
+
 
 class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
     """One byte, 0."""
