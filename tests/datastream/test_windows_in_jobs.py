@@ -23,6 +23,7 @@ from millrace.datastream.functions import (
 )
 from millrace.datastream.window import (
     ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
     CountEvictor,
     CountTrigger,
     DeltaTrigger,
@@ -33,8 +34,9 @@ from millrace.datastream.window import (
     SlidingEventTimeWindows,
     TimeEvictor,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
 )
-from millrace.testing import Faults, run_local
+from millrace.testing import Faults, MiniJob, run_local
 
 LATE = OutputTag("late")
 RECORDS = st.lists(
@@ -407,3 +409,65 @@ def test_a_gap_that_is_none_fails_with_its_record() -> None:
         results = windowed(stream, sessions).reduce(max)
         with pytest.raises(UserFunctionError, match=r"gap of record \('a', 1\) is 0 ms"):
             list(results.execute_and_collect())
+
+
+# -- the clock -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_windows_of_the_clock_in_a_job(parallelism) -> None:
+    """An epoch in the last millisecond of a window still adds to it; the next one fires it."""
+    with MiniJob(parallelism) as job:
+        source = job.source()
+        windows = source.stream.key_by(lambda value: value).window(
+            TumblingProcessingTimeWindows.of(10)
+        )
+        sink = job.collect(windows.process(Counts()))
+        source.push("a", "b", "a")
+        job.process()
+        source.push("a")
+        job.set_processing_time(9)
+        assert sink.values() == []
+        source.push("a")
+        job.set_processing_time(10)
+        assert sorted(sink.values()) == [("a", 0, 3), ("b", 0, 1)]
+        job.set_processing_time(20)
+        assert sorted(sink.values())[1:] == [("a", 10, 1), ("b", 0, 1)]
+
+
+class Counts(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        yield key, context.window().start, len(list(elements))
+
+
+def test_windows_of_the_clock_do_not_fire_because_the_input_ends() -> None:
+    """As in Flink: only event time ends with the input."""
+    with MiniJob() as job:
+        source = job.source()
+        windows = source.stream.key_by(lambda value: value).window(
+            TumblingProcessingTimeWindows.of(10)
+        )
+        sink = job.collect(windows.process(Counts()))
+        source.push("a")
+        job.process()
+        job.finish()
+        assert sink.values() == []
+
+
+def test_early_firings_by_the_clock_and_the_last_one_by_the_watermark() -> None:
+    """Windows of event time with a trigger of the clock that purges nothing."""
+    with MiniJob() as job:
+        source = job.source()
+        windows = source.stream.key_by(lambda value: value).window(
+            TumblingEventTimeWindows.of(1000)
+        )
+        sink = job.collect(
+            windows.trigger(ContinuousProcessingTimeTrigger.of(10)).process(Counts())
+        )
+        source.push("a", timestamp=5)
+        job.process()
+        source.push("a", timestamp=6)
+        job.set_processing_time(11)
+        assert sink.values() == [("a", 0, 1)]
+        job.set_processing_time(21)
+        assert sink.values() == [("a", 0, 1), ("a", 0, 2)]
