@@ -18,9 +18,11 @@ from millrace.datastream import (
     WindowFunction,
 )
 from millrace.datastream.window import (
+    CountTrigger,
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
     EventTimeTrigger,
+    PurgingTrigger,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
@@ -497,3 +499,77 @@ def test_sliding_windows_fire_once_when_the_parallelism_changes(
 def _in_any_order(result):
     key, start, end, times = result
     return key, start, end, sorted(times)
+
+
+class CountingModel(Model):
+    """The same windows with a count trigger in place of the event-time one."""
+
+    def __init__(self, assign, merging: bool, lateness: int, count: int, purging: bool) -> None:
+        super().__init__(assign, merging, lateness)
+        self.count, self.purging = count, purging
+        self.counts: dict = {}
+
+    def add(self, record) -> None:
+        key, time, _ = record
+        taken = False
+        for window in self.assign(record):
+            if self.merging:
+                window = self.counted(key, window)
+            place = (key, *window)
+            if window[1] - 1 + self.lateness <= self.watermark:
+                continue
+            taken = True
+            self.windows.setdefault(place, []).append(time)
+            self.counts[place] = self.counts.get(place, 0) + 1
+            if self.counts[place] >= self.count:
+                self.fire(*place)
+                self.counts[place] = 0
+                if self.purging:
+                    self.windows[place] = []
+        if not taken and time + self.lateness <= self.watermark:
+            self.late.append(record)
+
+    def counted(self, key, window):
+        before = dict(self.counts)
+        joined = self.merged(key, window)
+        gone = [place for place in before if place[0] == key and place not in self.windows]
+        total = sum(self.counts.pop(place) for place in gone)
+        place = (key, *joined)
+        if total:
+            self.counts[place] = self.counts.get(place, 0) + total
+        return joined
+
+    def advance(self, watermark: int) -> None:
+        self.watermark = watermark
+        self.windows = {
+            window: times
+            for window, times in self.windows.items()
+            if window[2] - 1 + self.lateness > watermark
+        }
+        self.counts = {place: n for place, n in self.counts.items() if place in self.windows}
+
+
+@pytest.mark.parametrize("shape", ["tumbling", "sliding", "sessions", "dynamic sessions"])
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(["process", "aggregate in place"]),
+    st.sampled_from([0, 10]),
+    st.integers(1, 3),
+    st.booleans(),
+    st.lists(STEP, max_size=14),
+)
+def test_a_count_trigger_fires_as_the_model_says(
+    shape, logic, lateness, count, purging, steps
+) -> None:
+    """Its count is state of the window: it is merged, taken back and restored with it."""
+    trigger = CountTrigger.of(count)
+    windowed = build_windowed(shape, lateness, False)
+    windowed = windowed.trigger(PurgingTrigger.of(trigger) if purging else trigger)
+    trial = Trial(shape, logic, lateness, general=True)
+    trial.harness = OperatorHarness(LOGICS[logic](windowed))
+    merging = "sessions" in shape
+    trial.model = CountingModel(SHAPES[shape][1], merging, lateness, count, purging)
+    trial.saved = copy.deepcopy(trial.model)
+    for step in steps:
+        trial.do(step)
+    trial.finish()
