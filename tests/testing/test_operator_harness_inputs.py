@@ -358,6 +358,32 @@ def test_asynchronous_requests_end_with_the_epoch_when_drained() -> None:
     assert harness.output() == [2, 4]
 
 
+def test_accumulators_and_metrics() -> None:
+    class Counting(MapFunction):
+        def open(self, runtime_context):
+            self.seen = runtime_context.get_int_counter("seen")
+            group = runtime_context.get_metrics_group()
+            self.records = group.add_group("mine").counter("records")
+            self.sizes = group.distribution("sizes")
+            self.last = 0
+            group.gauge("last", lambda: self.last)
+
+        def map(self, value):
+            self.seen.add(1)
+            self.records.inc(2)
+            self.sizes.update(value)
+            self.last = value
+            return value
+
+    harness = OperatorHarness(Counting())
+    harness.process_elements([3, 5])
+    assert harness.accumulator("seen") == 2
+    assert harness.accumulator("other") is harness.metric("other") is None
+    assert harness.metric("mine.records") == harness.metric("mine.records") == 4
+    assert harness.metric("last") == 5
+    assert harness.metric("sizes") == {"count": 2, "sum": 8, "min": 3, "max": 5}
+
+
 def test_a_function_that_makes_no_stream_is_refused() -> None:
     with pytest.raises(JobDefinitionError, match="lambda stream"):
         OperatorHarness(lambda stream: 1)  # type: ignore[arg-type, return-value]

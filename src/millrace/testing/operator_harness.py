@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.functions import Function
+from millrace.common.metrics import Counter, Meter
 from millrace.common.output_tag import OutputTag
 from millrace.common.state import MapStateDescriptor
 from millrace.common.window import Window
@@ -235,6 +236,20 @@ class OperatorHarness:
     def processing_time_timers(self) -> list[Timer]:
         """The timers of processing time that are set, by time."""
         return self._view().timers("@processing-timers")
+
+    def accumulator(self, name: str) -> Any:
+        """What the accumulator of that name has come to; None if there is none."""
+        found = self.operator.context.accumulators.get(name)
+        return None if found is None else found.get_local_value()
+
+    def metric(self, name: str) -> Any:
+        """The metric of that name, groups before it with dots: a count, a gauge's number, a dict of
+        a distribution's; None if there is none."""
+        registry = self.operator.context.metrics
+        metric = registry.metrics.get(name)
+        if isinstance(metric, (Counter, Meter)):
+            return metric.get_count()
+        return registry.values().get(name)
 
     def _view(self) -> StateView:
         return StateView(self._state, UID, self._transformation.name)
