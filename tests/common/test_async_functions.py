@@ -37,6 +37,7 @@ def test_exponential_backoff() -> None:
     assert [strategy.can_retry(attempts) for attempts in (1, 5, 6)] == [True, True, False]
     delays = [strategy.get_backoff_time_millis(attempts) for attempts in range(1, 7)]
     assert delays == [100, 200, 400, 800, 1000, 1000]
+    assert strategy.get_backoff_time_millis(10_000) == 1000
     assert strategy.get_retry_predicate().result_predicate() is is_empty
 
 

@@ -170,7 +170,10 @@ class ExponentialBackoffRetryStrategy(AsyncRetryStrategy):
         return current_attempts <= self.max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        delay = self.initial_delay * self.multiplier ** max(current_attempts - 1, 0)
+        try:
+            delay = self.initial_delay * self.multiplier ** max(current_attempts - 1, 0)
+        except OverflowError:
+            delay = self.max_retry_delay
         return int(min(delay, self.max_retry_delay))
 
     def get_retry_predicate(self) -> AsyncRetryPredicate:

@@ -95,7 +95,7 @@ class AsyncRequests:
             if self._on_timeout is None:
                 raise TimeoutError(f"the asynchronous request for {value!r} has timed out")
             return Done(number, self._on_timeout(value), None)
-        except Exception as failure:
+        except BaseException as failure:
             failure.__context__ = None
             return Done(number, None, failure)
 

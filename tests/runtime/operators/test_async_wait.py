@@ -326,6 +326,16 @@ def test_a_timeout_with_a_handler() -> None:
         assert made.output() == [-1, -2]
 
 
+class Exits(Fallback):
+    def timeout(self, value):
+        raise SystemExit(3)
+
+
+def test_a_handler_that_exits() -> None:
+    with harness(Exits(), timeout=1, drain=True) as made, pytest.raises(SystemExit):
+        ask(made, 1)
+
+
 @pytest.mark.parametrize("ordered", [True, False])
 def test_a_timeout_without_one_fails(ordered) -> None:
     with (
