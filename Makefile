@@ -2,7 +2,7 @@
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs bench torture
+.PHONY: help setup demo test lint docs bench conformance torture
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
@@ -10,6 +10,7 @@ help:
 	@echo "make lint      ruff, mypy, import contracts, house rules"
 	@echo "make docs      build the documentation into site/"
 	@echo "make bench     measure speed against the bars, write benchmarks/RESULTS.md"
+	@echo "make conformance  run the programs of conformance/ on PyFlink and here, compare"
 	@echo "make torture   the long runs of the fault tests"
 	@echo "make setup     only prepare .venv and Java"
 
@@ -37,6 +38,10 @@ docs: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+
+# ARGS: --spark, --write, --committed, names of programs (see conformance/run.py)
+conformance: setup
+	$(BIN)/python -m conformance.run $(ARGS)
 
 torture: setup
 	$(BIN)/python -m pytest -m torture

@@ -17,16 +17,16 @@ VARIABLES = {
 def peer_python(peer: str) -> str:
     """The interpreter of ``pyflink`` or ``spark``: an environment variable names it, or
     ``peers/setup.sh`` prepares it. Raises MeasurementError when that fails."""
-    return os.environ.get(VARIABLES[peer]) or _prepared()[peer]
+    return os.environ.get(VARIABLES[peer]) or _prepared(peer)
 
 
 @cache
-def _prepared() -> dict[str, str]:
+def _prepared(peer: str) -> str:
     script = BENCHMARKS / "peers" / "setup.sh"
-    done = subprocess.run([script], capture_output=True, text=True, check=False)
+    done = subprocess.run([script, peer], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise MeasurementError(f"peers/setup.sh failed: {done.stderr.strip()[-300:]}")
-    return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)[peer]
 
 
 def package_version(peer: str, package: str) -> str:

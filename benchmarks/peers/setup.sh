@@ -1,6 +1,9 @@
 #!/bin/sh
-# Makes the peers' two virtual environments, outside the repository. Safe to run again: an
-# environment whose pins are already installed is left alone.
+# Makes the peers' two virtual environments, outside the repository, or only those named:
+#
+#   setup.sh [pyflink] [spark]
+#
+# Safe to run again: an environment whose pins are already installed is left alone.
 #
 #   MILLRACE_BENCH_HOME   where they go       (default ~/.cache/millrace-bench)
 #   PYTHON                interpreter to use  (default python3.11: PyFlink has no wheels above 3.12)
@@ -48,9 +51,12 @@ environment() {
 }
 
 mkdir -p "$home"
-environment pyflink "$flink_pin"
-# shellcheck disable=SC2086
-environment spark "$spark_pin" $spark_extras
-
-echo "pyflink=$home/pyflink/bin/python"
-echo "spark=$home/spark/bin/python"
+for peer in ${*:-pyflink spark}; do
+    case $peer in
+        pyflink) environment pyflink "$flink_pin" ;;
+        # shellcheck disable=SC2086
+        spark) environment spark "$spark_pin" $spark_extras ;;
+        *) fail "no peer is called '$peer': name pyflink, spark or none." ;;
+    esac
+    echo "$peer=$home/$peer/bin/python"
+done

@@ -1,0 +1,38 @@
+"""Millrace's side: in this process with small epochs and two subtasks, or on Spark."""
+
+from __future__ import annotations
+
+from conformance.outputs import lines
+from conformance.program import Program, load
+
+from millrace.common import Configuration, options
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.testing import run_local
+
+PARALLELISM = 2
+EPOCH_RECORDS = 3
+
+
+def run_in_process(name: str, parallelism: int = PARALLELISM, epoch_records: int = 0) -> list[str]:
+    """The outputs of one program on the executor of the tests. Raises what the job raises."""
+    program = load(name, "millrace", pauses=False)
+    records = program.records_per_epoch or epoch_records or EPOCH_RECORDS
+    with run_local(workers=2, epoch_records=records):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        return _collect(program, env.set_parallelism(parallelism))
+
+
+def run_on_spark(name: str) -> list[str]:
+    """The outputs of one program on the Spark session of this process (begun if there is none)."""
+    program = load(name, "millrace")
+    configuration = Configuration()
+    records = program.records_per_epoch or EPOCH_RECORDS
+    configuration.set(options.EPOCH_INITIAL_RECORDS, records)
+    configuration.set(options.EPOCH_MAX_RECORDS, records)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    return _collect(program, env.set_parallelism(PARALLELISM))
+
+
+def _collect(program: Program, env: StreamExecutionEnvironment) -> list[str]:
+    with program.stream(env).execute_and_collect() as records:
+        return lines(records)

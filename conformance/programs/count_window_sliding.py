@@ -1,0 +1,36 @@
+"""Sliding count windows: a result every slide, of at most size records."""
+
+from pyflink.common import Duration, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment, WindowFunction
+
+EVENTS = [
+    ("a", 1000, 1),
+    ("b", 1500, 2),
+    ("a", 4999, 3),
+    ("a", 5000, 4),
+    ("b", 3000, 5),
+    ("a", 12_000, 6),
+    ("c", 9999, 7),
+    ("b", 14_999, 8),
+    ("a", 26_000, 9),
+]
+
+
+class EventTime(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+class Describe(WindowFunction):
+    def apply(self, key, window, inputs):
+        yield key, sorted(value[2] for value in inputs)
+
+
+def build(env: StreamExecutionEnvironment):
+    env.set_parallelism(1)  # in order of arrival
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(20))
+    strategy = strategy.with_timestamp_assigner(EventTime())
+    events = env.from_collection(EVENTS).assign_timestamps_and_watermarks(strategy)
+    keyed = events.key_by(lambda event: event[0])
+    return keyed.count_window(3, 2).apply(Describe())

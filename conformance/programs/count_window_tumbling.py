@@ -1,0 +1,31 @@
+"""Count windows: full ones only; the rest at the end is not emitted."""
+
+from pyflink.common import Duration, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment
+
+EVENTS = [
+    ("a", 1000, 1),
+    ("b", 1500, 2),
+    ("a", 4999, 3),
+    ("a", 5000, 4),
+    ("b", 3000, 5),
+    ("a", 12_000, 6),
+    ("c", 9999, 7),
+    ("b", 14_999, 8),
+    ("a", 26_000, 9),
+]
+
+
+class EventTime(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+def build(env: StreamExecutionEnvironment):
+    env.set_parallelism(1)  # in order of arrival
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(20))
+    strategy = strategy.with_timestamp_assigner(EventTime())
+    events = env.from_collection(EVENTS).assign_timestamps_and_watermarks(strategy)
+    keyed = events.key_by(lambda event: event[0])
+    return keyed.count_window(2).reduce(lambda a, b: (a[0], max(a[1], b[1]), a[2] + b[2]))

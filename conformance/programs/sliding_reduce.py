@@ -1,0 +1,32 @@
+"""Sliding windows with `reduce`: each record is in several windows."""
+
+from pyflink.common import Duration, Time, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.window import SlidingEventTimeWindows
+
+EVENTS = [
+    ("a", 1000, 1),
+    ("b", 1500, 2),
+    ("a", 4999, 3),
+    ("a", 5000, 4),
+    ("b", 3000, 5),
+    ("a", 12_000, 6),
+    ("c", 9999, 7),
+    ("b", 14_999, 8),
+    ("a", 26_000, 9),
+]
+
+
+class EventTime(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+def build(env: StreamExecutionEnvironment):
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(20))
+    strategy = strategy.with_timestamp_assigner(EventTime())
+    events = env.from_collection(EVENTS).assign_timestamps_and_watermarks(strategy)
+    keyed = events.key_by(lambda event: event[0])
+    windows = keyed.window(SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5)))
+    return windows.reduce(lambda a, b: (a[0], max(a[1], b[1]), a[2] + b[2]))

@@ -1,0 +1,39 @@
+"""A count trigger on time windows: it fires by count only, and nothing is purged."""
+
+from pyflink.common import Duration, Time, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import ProcessWindowFunction, StreamExecutionEnvironment
+from pyflink.datastream.window import CountTrigger, TumblingEventTimeWindows
+
+EVENTS = [
+    ("a", 1000, 1),
+    ("b", 1500, 2),
+    ("a", 4999, 3),
+    ("a", 5000, 4),
+    ("b", 3000, 5),
+    ("a", 12_000, 6),
+    ("c", 9999, 7),
+    ("b", 14_999, 8),
+    ("a", 26_000, 9),
+]
+
+
+class EventTime(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+class Describe(ProcessWindowFunction):
+    def process(self, key, context: ProcessWindowFunction.Context, elements):
+        window = context.window()
+        yield key, window.start, window.end, sorted(element[2] for element in elements)
+
+
+def build(env: StreamExecutionEnvironment):
+    env.set_parallelism(1)  # in order of arrival
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(20))
+    strategy = strategy.with_timestamp_assigner(EventTime())
+    events = env.from_collection(EVENTS).assign_timestamps_and_watermarks(strategy)
+    keyed = events.key_by(lambda event: event[0])
+    windows = keyed.window(TumblingEventTimeWindows.of(Time.seconds(20)))
+    return windows.trigger(CountTrigger.of(2)).process(Describe())

@@ -1,0 +1,39 @@
+"""A count trigger on session windows: counts are added up when sessions merge."""
+
+from pyflink.common import Duration, Time, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import ProcessWindowFunction, StreamExecutionEnvironment
+from pyflink.datastream.window import CountTrigger, EventTimeSessionWindows
+
+EVENTS = [
+    ("a", 1000, 1),
+    ("a", 4000, 2),
+    ("b", 4500, 3),
+    ("a", 20_000, 4),
+    ("a", 10_000, 5),
+    ("a", 7000, 6),
+    ("b", 9500, 7),
+    ("b", 9499, 8),
+    ("a", 25_000, 9),
+]
+
+
+class EventTime(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+class Describe(ProcessWindowFunction):
+    def process(self, key, context: ProcessWindowFunction.Context, elements):
+        window = context.window()
+        yield key, window.start, window.end, sorted(element[2] for element in elements)
+
+
+def build(env: StreamExecutionEnvironment):
+    env.set_parallelism(1)  # in order of arrival
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(20))
+    strategy = strategy.with_timestamp_assigner(EventTime())
+    events = env.from_collection(EVENTS).assign_timestamps_and_watermarks(strategy)
+    keyed = events.key_by(lambda event: event[0])
+    windows = keyed.window(EventTimeSessionWindows.with_gap(Time.seconds(5)))
+    return windows.trigger(CountTrigger.of(3)).process(Describe())

@@ -1,0 +1,36 @@
+"""Session windows over all records with an `AllWindowFunction`."""
+
+from pyflink.common import Duration, Time, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.functions import AllWindowFunction
+from pyflink.datastream.window import EventTimeSessionWindows
+
+EVENTS = [
+    ("a", 1000, 1),
+    ("a", 4000, 2),
+    ("b", 4500, 3),
+    ("a", 20_000, 4),
+    ("a", 10_000, 5),
+    ("a", 7000, 6),
+    ("b", 9500, 7),
+    ("b", 9499, 8),
+    ("a", 25_000, 9),
+]
+
+
+class EventTime(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+class Describe(AllWindowFunction):
+    def apply(self, window, inputs):
+        yield window.start, window.end, sorted(value[2] for value in inputs)
+
+
+def build(env: StreamExecutionEnvironment):
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(20))
+    strategy = strategy.with_timestamp_assigner(EventTime())
+    events = env.from_collection(EVENTS).assign_timestamps_and_watermarks(strategy)
+    return events.window_all(EventTimeSessionWindows.with_gap(Time.seconds(5))).apply(Describe())

@@ -1,0 +1,134 @@
+"""Runs every program on PyFlink and on millrace and compares what they put out.
+
+    python -m conformance.run [--spark] [--write] [--committed] [PREFIX...]
+
+PyFlink runs in the environment that benchmarks/peers/setup.sh prepares (or that
+MILLRACE_BENCH_PYFLINK_PYTHON names), millrace in this process and with --spark on Spark too.
+Exits 1 if a program that docs/deviations.md does not name gives another output. --write keeps the
+outputs in conformance/expected; --committed takes PyFlink's from there and does not run it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.millrace_side import run_in_process, run_on_spark
+from conformance.outputs import difference
+from conformance.program import HOME, names
+
+from conformance import expected_output
+
+ROOT = HOME.parent
+COLUMNS = 30
+START_SECONDS = 60
+PROGRAM_SECONDS = 20
+"""PyFlink gets so long on average, with a wide margin."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a program put out on one side: lines, or the error that it failed with."""
+
+    lines: list[str] | None
+    error: str = ""
+
+
+def on_pyflink(programs: list[str]) -> dict[str, Output]:
+    """All programs in one process of the peer's interpreter."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "outputs.jsonl"
+        command = [_pyflink_python(), "-m", "conformance.pyflink_side", str(out), *programs]
+        path = {**os.environ, "PYTHONPATH": str(ROOT)}
+        limit = START_SECONDS + PROGRAM_SECONDS * len(programs)
+        try:
+            subprocess.run(command, check=True, cwd=ROOT, env=path, timeout=limit)
+        except subprocess.TimeoutExpired:
+            print(f"PyFlink was stopped after {limit} s")
+        found = [json.loads(line) for line in out.read_text().splitlines()]
+    outputs = {f["name"]: Output(f.get("outputs"), f.get("error", "")) for f in found}
+    return {name: outputs.get(name, Output(None, "it never ended")) for name in programs}
+
+
+def _pyflink_python() -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from peers_python import peer_python  # type: ignore[import-not-found]
+
+    return str(peer_python("pyflink"))
+
+
+def on_millrace(programs: list[str], run: Callable[[str], list[str]]) -> dict[str, Output]:
+    """All programs, one after the other."""
+    return {name: _output(name, run) for name in programs}
+
+
+def _output(name: str, run: Callable[[str], list[str]]) -> Output:
+    try:
+        return Output(run(name))
+    except Exception as error:
+        return Output(None, f"{type(error).__name__}: {error}")
+
+
+def verdict(name: str, theirs: Output, ours: Output, is_listed: bool) -> tuple[bool, str]:
+    """Whether the program passes, and what to print."""
+    if ours.lines is None:
+        return False, f"millrace failed: {_short(ours.error)}"
+    if is_listed:
+        kept = expected_output.read(name, "millrace")
+        if kept is not None and difference(kept, ours.lines):
+            return False, f"listed, but changed: {difference(kept, ours.lines)}"
+        return True, "listed in docs/deviations.md"
+    if theirs.lines is None:
+        return False, f"PyFlink failed: {_short(theirs.error)}"
+    differs = difference(theirs.lines, ours.lines)
+    return not differs, differs or f"{len(ours.lines)} records agree"
+
+
+def _short(error: str) -> str:
+    return " ".join(error.split())[-200:]
+
+
+def main() -> int:
+    options = _arguments()
+    programs = names(options.programs)
+    if options.committed:
+        theirs = {name: Output(expected_output.read(name), "no output kept") for name in programs}
+    else:
+        theirs = on_pyflink(programs)
+    sides = {"in process": on_millrace(programs, run_in_process)}
+    if options.spark:
+        sides["on Spark"] = on_millrace(programs, run_on_spark)
+    listed = expected_output.listed()
+    if options.write:
+        for name in programs:
+            expected_output.write(name, "pyflink", theirs[name].lines)
+            kept = sides["in process"][name].lines if name in listed else None
+            expected_output.write(name, "millrace", kept)
+    failed = 0
+    for side, ours in sides.items():
+        for name in programs:
+            good, text = verdict(name, theirs[name], ours[name], name in listed)
+            failed += not good
+            print(f"{'ok  ' if good else 'FAIL'} {name:<{COLUMNS}} {side:<10} {text}")
+    print(f"{len(programs)} programs, {failed} unlisted disagreements")
+    return 1 if failed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("programs", nargs="*", metavar="PREFIX", help="only these programs")
+    parser.add_argument("--spark", action="store_true", help="run millrace on Spark too")
+    parser.add_argument("--write", action="store_true", help="keep the outputs")
+    parser.add_argument("--committed", action="store_true", help="do not run PyFlink")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
