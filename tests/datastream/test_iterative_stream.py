@@ -161,6 +161,19 @@ def test_event_times_go_round_and_the_end_waits_for_the_loop() -> None:
     )  # fmt: skip
 
 
+def test_idleness_before_a_loop_does_not_delay_its_end() -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_minutes(1))
+    timed = strategy.with_timestamp_assigner(lambda value, record_timestamp: value)
+    clock = ManualClock(10)
+    with run_local(2, 5, clock=clock, faults=Faults(lost_workers=1.0)):
+        env = new_env(1)
+        loop = env.from_collection([1, 2]).assign_timestamps_and_watermarks(timed).iterate()
+        less = loop.map(lambda n: n - 1)
+        loop.close_with(less.filter(lambda n: n > 0))
+        assert list(less.filter(lambda n: n <= 0).execute_and_collect()) == [0, 0]
+    assert clock.now() == 10
+
+
 class Delayed(KeyedProcessFunction):
     """Sends on what it gets after a while."""
 

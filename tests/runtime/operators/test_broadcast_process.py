@@ -85,7 +85,7 @@ class Methods(BroadcastProcessFunction):
     def process_element(self, value, ctx):
         state = ctx.get_broadcast_state(MORE)
         yield sorted(state.items()), sorted(state.keys()), sorted(state.values())
-        yield state.get("a"), state["a"], state.get("none"), state.contains("a"), "b" in state
+        yield state.get("a"), state["a"], state.get("none"), state.contains("a"), "a" in state
         yield sorted(state), state.is_empty()
 
     def process_broadcast_element(self, value, ctx):
@@ -98,6 +98,7 @@ class Methods(BroadcastProcessFunction):
             assert (state.get("a"), state["c"], state.get("b")) == (1, 3, None)
             assert (sorted(state.keys()), sorted(state.values())) == (["a", "c"], [1, 3])
             assert state.contains("a")
+            assert "a" in state
             assert "b" not in state
             assert not state.is_empty()
             assert sorted(state) == ["a", "c"]
@@ -112,7 +113,7 @@ def test_all_that_a_broadcast_state_can_do() -> None:
         harness.process_element(0)
         assert harness.output() == [
             ([("a", 1), ("c", 3)], ["a", "c"], [1, 3]),
-            (1, 1, None, True, False),
+            (1, 1, None, True, True),
             (["a", "c"], False),
         ]
         harness.clear_output()

@@ -173,7 +173,8 @@ class TimestampsOperator(Operator):
         kept = self._kept.data.get(self._key)
         if kept is not None:
             self._tracker.restore(kept)
-        self.watermark = self._tracker.watermark
+        if self.watermark != MAX_WATERMARK:
+            self.watermark = self._tracker.watermark
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._now = now
@@ -182,6 +183,8 @@ class TimestampsOperator(Operator):
         return idle or self._tracker.idle(self._now)
 
     def next_wakeup(self) -> int | None:
+        if self.watermark == MAX_WATERMARK:
+            return None
         idle_at = self._tracker.idle_at()
         return idle_at if idle_at is not None and idle_at > self._now else None
 
