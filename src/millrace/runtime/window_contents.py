@@ -10,6 +10,7 @@ from typing import Any
 from millrace.common.evictor import TimestampedValue
 from millrace.runtime.detached import detached
 from millrace.runtime.window_logic import WindowLogic, namespace_of
+from millrace.runtime.window_state import ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.list_table import ListTable
@@ -19,8 +20,10 @@ from millrace.state.store import SubtaskState
 class AccumulatorContents:
     """One accumulator per key and window."""
 
+    name = ACCUMULATORS
+
     def __init__(self, state: SubtaskState, uid: str, logic: WindowLogic) -> None:
-        self._table: FlatTable = state.table(f"{uid}/@accumulators", "window-flat")
+        self._table: FlatTable = state.table(f"{uid}/{self.name}", "window-flat")
         self._add, self._create = logic.accumulation()
         self._merge = logic.merging()
         self._result = logic.result()
@@ -66,8 +69,10 @@ class AccumulatorContents:
 class ElementContents:
     """The elements of each key and window, in the order they came."""
 
+    name = ELEMENTS
+
     def __init__(self, state: SubtaskState, uid: str) -> None:
-        self._table: ListTable = state.table(f"{uid}/@elements", "window-list")
+        self._table: ListTable = state.table(f"{uid}/{self.name}", "window-list")
 
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
         """Add a record to a window."""
@@ -94,6 +99,8 @@ class ElementContents:
 
 class EvictableContents(ElementContents):
     """The elements with their event times, for an evictor to choose from."""
+
+    name = TIMED_ELEMENTS
 
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
         self._table.append((namespace_of(window), key), (value, timestamp))

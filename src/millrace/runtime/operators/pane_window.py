@@ -22,6 +22,11 @@ from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.output import Output
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
+from millrace.runtime.window_state import (
+    PANE_ACCUMULATORS,
+    PANE_ELEMENTS,
+    refuse_other_windows,
+)
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.nested_table import NestedTable
 
@@ -32,6 +37,9 @@ KeyBatch = Callable[[list[Any]], list[Any]]
 
 class PaneWindowOperator(FunctionOperator):
     """Assigns records to windows, keeps their panes, fires them with the watermark."""
+
+    tables = PANE_ACCUMULATORS, PANE_ELEMENTS
+    """Where panes of accumulators are kept, and panes of elements."""
 
     def __init__(
         self,
@@ -50,8 +58,10 @@ class PaneWindowOperator(FunctionOperator):
         self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
     ) -> None:
         super().setup(context, output, side)
-        kind = "panes" if self._logic.incremental else "timers"
-        self._table: NestedTable = context.state.table(f"{context.uid}/@panes", kind)
+        incremental = self._logic.incremental
+        self._place = self.tables[0 if incremental else 1]
+        kind = "panes" if incremental else "timers"
+        self._table: NestedTable = context.state.table(f"{context.uid}/{self._place}", kind)
 
     def open(self) -> None:
         self._evaluation = WindowEvaluation(self, self._logic)
@@ -66,6 +76,7 @@ class PaneWindowOperator(FunctionOperator):
         self._evaluation.close()
 
     def restore(self) -> None:
+        refuse_other_windows(self.context, self._place)
         self._ends = [(pane[1] - 1, pane) for pane in self._table.data]
         heapify(self._ends)
 

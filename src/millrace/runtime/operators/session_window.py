@@ -24,6 +24,7 @@ from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
+from millrace.runtime.window_state import SESSIONS, refuse_other_windows
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
 
@@ -50,7 +51,7 @@ class SessionWindowOperator(FunctionOperator):
 
     def open(self) -> None:
         state, uid = self.context.state, self.context.uid
-        self._table: FlatTable = state.table(f"{uid}/@sessions", "flat")
+        self._table: FlatTable = state.table(f"{uid}/{SESSIONS}", "flat")
         self._evaluation = WindowEvaluation(self, self._logic, merging=True)
         self._add, self._create = self._logic.accumulation()
         self._merge, self._result = self._logic.merging(), self._logic.result()
@@ -67,6 +68,7 @@ class SessionWindowOperator(FunctionOperator):
         self._evaluation.close()
 
     def restore(self) -> None:
+        refuse_other_windows(self.context, SESSIONS)
         self._forget()
         for key, sessions in self._table.data.items():
             at = min(end for _, end, _ in sessions) - 1

@@ -22,12 +22,20 @@ from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.output import Output
 from millrace.runtime.sliding_aggregates import Merged, SlidingAggregates
 from millrace.runtime.window_logic import WindowLogic
+from millrace.runtime.window_state import (
+    SLICE_ACCUMULATORS,
+    SLICE_ELEMENTS,
+    other_windows,
+    refuse_other_windows,
+)
 from millrace.state.frozen import MISSING
 from millrace.state.store import OperatorTable
 
 
 class SlidingWindowOperator(PaneWindowOperator):
     """One pane per slide (or per greatest common divisor of size and slide)."""
+
+    tables = SLICE_ACCUMULATORS, SLICE_ELEMENTS
 
     def __init__(
         self,
@@ -66,6 +74,10 @@ class SlidingWindowOperator(PaneWindowOperator):
         return max(self.watermark, passed)
 
     def restore(self) -> None:
+        refuse_other_windows(self.context, self._place)
+        for start, end in self._table.data:
+            if end - start != self._step or (start - self._offset) % self._step:
+                raise other_windows(self.context.name)
         self._oldest = sorted(pane[0] for pane in self._table.data)
         if self._logic.incremental:
             self._aggregates.forget()

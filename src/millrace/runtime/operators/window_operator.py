@@ -30,6 +30,7 @@ from millrace.runtime.window_contents import (
     EvictableContents,
 )
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic, window_of
+from millrace.runtime.window_state import MERGING, refuse_other_windows
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,14 @@ class WindowOperator(FunctionOperator):
         assigner = self._spec.assigner
         if not isinstance(assigner, MergingWindowAssigner):
             return None
-        table = self.context.state.table(f"{self.context.uid}/@merging", "map")
+        table = self.context.state.table(f"{self.context.uid}/{MERGING}", "map")
         return MergingWindows(assigner, table)
 
     def close(self) -> None:
         self._evaluation.close()
 
     def restore(self) -> None:
+        refuse_other_windows(self.context, self._contents.name, self._merging is not None)
         self._event.refresh()
         self._processing.refresh()
 
