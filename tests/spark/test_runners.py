@@ -341,7 +341,7 @@ def lookups(env: Env) -> DataStream:
 
 
 def iteration(env: Env) -> DataStream:
-    loop = env.from_collection([(n, n) for n in range(1, 5)]).iterate()
+    loop = env.from_collection([(n, n) for n in range(1, 3)]).iterate()
     less = loop.key_by(0).process(Rounds())
     loop.close_with(less.filter(lambda value: value[1] > 0))
     return less.filter(lambda value: value[1] <= 0)
@@ -491,7 +491,7 @@ CASES: dict[str, Case] = {
     "interval join": Case(interval_join, expected_pairs),
     "session windows": Case(sessions, expected_sessions),
     "lookups": Case(lookups, lambda: [(n, "found") for n in range(30) for _ in range(n % 3)]),
-    "iteration": Case(iteration, lambda: [(n, -n) for n in range(1, 5)]),
+    "iteration": Case(iteration, lambda: [(n, -n) for n in range(1, 3)]),
     "vectorised": Case(vectorised, lambda: list(range(0, 80, 4))),
     "number sequence": Case(sequence, lambda: []),
     "odd types": Case(odd_types, last_types, lambda: []),
