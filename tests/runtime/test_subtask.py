@@ -142,7 +142,8 @@ def test_a_worker_that_missed_epochs_catches_up() -> None:
     assert results(other.run([["a"]], [], epoch=1, restore=True)) == [("a", 2, 1, MIN)]
     ack = rig.run([["a"]], [], epoch=2)
     assert ack.cached == "replayed"
-    assert results(ack) == [("a", 3, 2, MIN)]
+    # the function is a new one: what its own fields held is of an older version
+    assert results(ack) == [("a", 3, 1, MIN)]
 
 
 def test_a_worker_whose_epoch_was_done_elsewhere_starts_with_a_new_function() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from millrace.common.errors import JobDefinitionError
@@ -359,11 +360,12 @@ class DeltaTrigger(QuietTrigger):
     ) -> TriggerResult:
         state = cast("ValueState[Any]", ctx.get_partitioned_state(self.LAST))
         last = state.value()
+        # a copy, for the window's function may change the record in place
         if last is None:
-            state.update(element)
+            state.update(deepcopy(element))
             return TriggerResult.CONTINUE
         if self.delta_function(last, element) > self.threshold:
-            state.update(element)
+            state.update(deepcopy(element))
             return TriggerResult.FIRE
         return TriggerResult.CONTINUE
 

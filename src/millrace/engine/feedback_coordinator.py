@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from millrace.common.errors import CheckpointError
 from millrace.common.payload import decode, encode
 from millrace.plan.job_graph import LoopNode
 from millrace.runtime.epoch import Ack
@@ -40,10 +41,13 @@ class FeedbackCoordinator:
         # requests and timers inside a loop may still give what goes round
         busy = {ack.stage for ack in acks if ack.next_wakeup is not None}
         busy |= {self._nodes[loop].stage for loop, _ in self._pending}
+        running = {ack.stage for ack in acks if not ack.ended}
         self._drained = {
             loop
             for loop, node in self._nodes.items()
-            if holding.count(loop) == node.parallelism and not busy & node.body
+            if holding.count(loop) == node.parallelism
+            and not busy & node.body
+            and not running & node.feeders
         }
 
     def feedback(self, place: Place) -> dict[str, tuple[bytes, ...]]:
@@ -61,11 +65,24 @@ class FeedbackCoordinator:
         return tuple(loop for loop in sorted(self._drained) if self._nodes[loop].stage == stage)
 
     def snapshot(self) -> bytes:
-        """Part of every checkpoint."""
-        return encode((self._pending, sorted(self._drained)))
+        """Part of every checkpoint; loops go by the uids of their heads there."""
+        uid_of = {loop: node.uid for loop, node in self._nodes.items()}
+        pending = {(uid_of[loop], index): b for (loop, index), b in self._pending.items()}
+        return encode((pending, sorted(uid_of[loop] for loop in self._drained)))
 
     def restore(self, snapshot: bytes) -> None:
-        """Take over what `snapshot` gave."""
+        """Take over what `snapshot` gave.
+
+        Raises CheckpointError when something goes round in a loop that the job does not have.
+        """
         pending, drained = decode(snapshot)
-        self._pending = {place: b for place, b in pending.items() if place[0] in self._nodes}
-        self._drained = {loop for loop in drained if loop in self._nodes}
+        loop_of = {node.uid: loop for loop, node in self._nodes.items()}
+        for uid, _ in pending:
+            if uid not in loop_of:
+                raise CheckpointError(
+                    f"the checkpoint has records in an iteration with uid {uid}, which the job "
+                    "does not have; it was made by another version of the job. Start without "
+                    "--resume, or give operators fixed uids"
+                )
+        self._pending = {(loop_of[uid], index): b for (uid, index), b in pending.items()}
+        self._drained = {loop_of[uid] for uid in drained if uid in loop_of}

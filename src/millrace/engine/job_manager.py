@@ -309,7 +309,7 @@ class JobManager:
     def _checkpoint_failed(self, error: CheckpointError) -> None:
         """Nothing is lost: what was not saved stays in memory for the next checkpoint."""
         log.warning("checkpoint failed: %s", error)
-        if self._ended or self._checkpoints.failed_too_often():
+        if self._ended or self._stopping or self._checkpoints.failed_too_often():
             raise error
 
     def _deliver(self) -> None:

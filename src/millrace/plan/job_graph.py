@@ -41,6 +41,10 @@ class LoopNode:
     parallelism: int
     body: frozenset[int]
     """All stages that something in the loop passes through."""
+    feeders: frozenset[int] = frozenset()
+    """Stages outside that send something into the body, to its beginning or elsewhere."""
+    uid: str = ""
+    """Of the operator at the beginning: what checkpoints call the loop."""
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,16 @@ class _Builder:
                 "returned"
             )
         body = {self._chain_of[t].id for t in behind & set(_inputs_first([tail]))}
-        return LoopNode(str(head.loop), self._chain_of[head].id, head.parallelism, frozenset(body))
+        into = [edge for edge in self._edges if edge.target_stage in body]
+        feeders = {edge.source_stage for edge in into} - set(body)
+        return LoopNode(
+            str(head.loop),
+            self._chain_of[head].id,
+            head.parallelism,
+            frozenset(body),
+            frozenset(feeders),
+            self._uids[head],
+        )
 
     def _sinks(self) -> list[SinkNode]:
         return [

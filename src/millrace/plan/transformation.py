@@ -11,6 +11,7 @@ from millrace.common.output_tag import OutputTag
 from millrace.common.partitioner import Partitioner
 from millrace.common.sink import Sink
 from millrace.common.source import Source
+from millrace.common.type_information import TypeInformation
 from millrace.runtime.operator import Operator
 from millrace.runtime.program import Exchange
 
@@ -67,5 +68,7 @@ class Transformation:
     """The user's functions in it, to name what cannot be pickled."""
     description: str = ""
     slot_sharing_group: str | None = None
+    output_type: TypeInformation | None = None
+    """As the program declared it."""
     loop: str | None = None
     """The loop that it begins or (FEEDBACK) ends."""

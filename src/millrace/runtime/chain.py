@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.common.output_tag import OutputTag
+from millrace.runtime.declared_output import declared_output
 from millrace.runtime.exchange import ExchangeOutput, create_exchange
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.output import Output, combined
@@ -36,9 +37,9 @@ class OperatorChain:
         return self.operators[0]
 
     @property
-    def keeps_own_state(self) -> bool:
-        """Whether any operator holds state outside the tables between epochs."""
-        return any(operator.keeps_own_state for operator in self.operators)
+    def holds_end(self) -> bool:
+        """Whether the beginning of a loop holds the end of the input back."""
+        return any(operator.holds_end for operator in self.operators)
 
     def restore(self, watermark: int) -> None:
         """The tables changed other than by this chain: let all operators take over what they hold.
@@ -82,7 +83,11 @@ class OperatorChain:
         operator = self.operators[index]
         if operator.declared is not None:
             main = operator.declared(main)
-        side = {tag: combined(found) for tag, found in outputs.items() if tag is not None}
+        side = {
+            tag: declared_output(combined(found), tag.type_info)
+            for tag, found in outputs.items()
+            if tag is not None
+        }
         operator.setup(context, main, side)
 
     def _outputs(

@@ -38,7 +38,7 @@ class FunctionOperator(Operator):
     def __init__(self, function: Any) -> None:
         self.function = function
         self._checkpointed = function.wrapped if isinstance(function, Adapter) else function
-        self.keeps_own_state = isinstance(self._checkpointed, CheckpointedFunction)
+        self._has_operator_state = isinstance(self._checkpointed, CheckpointedFunction)
 
     def open(self) -> None:
         """Open the user's function."""
@@ -46,7 +46,7 @@ class FunctionOperator(Operator):
 
     def open_function(self, states: KeyedStates | None) -> None:
         """Open the user's function with a runtime context that offers ``states``."""
-        if self.keeps_own_state:
+        if self._has_operator_state:
             self._checkpointed.initialize_state(InitializationContext(self.context, states))
         if isinstance(self.function, Function):
             self.function.open(StreamRuntimeContext(self.context, states))
@@ -55,7 +55,7 @@ class FunctionOperator(Operator):
         self._epoch = epoch
 
     def end_epoch(self, ended: bool) -> None:
-        if self.keeps_own_state:
+        if self._has_operator_state:
             self._checkpointed.snapshot_state(SnapshotContext(self._epoch))
 
     def close(self) -> None:

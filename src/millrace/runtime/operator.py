@@ -46,9 +46,8 @@ class Operator:
     context: OperatorContext
     declared: Callable[[Output], Output] | None = None
     """Wraps the main output, for a declared type that changes what is emitted."""
-    keeps_own_state = False
-    """Whether it holds state outside the tables between epochs, so that only a new instance can
-    take over other tables."""
+    holds_end = False
+    """Whether its input has ended, but what follows must not know yet."""
 
     def setup(
         self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]

@@ -120,8 +120,9 @@ class Subtask:
             yield from self._take_input(chain, buffers, ack)
         else:
             yield from self._read_source(chain, plan, ack)
+        ended = self._ended and not chain.holds_end
         for operator in chain.operators:
-            operator.end_epoch(self._ended)
+            operator.end_epoch(ended)
         for edge, idle in chain.idle_exchanges(self._valve.idle).items():
             chain.exchanges[edge].end_epoch(idle)
             ack.records_out += chain.exchanges[edge].records
@@ -149,10 +150,10 @@ class Subtask:
             self._restore(plan, load)
             self._refuse_strangers()
             return "restored"
-        if current and self.state.generation != before:
-            self._discard_operators()  # an attempt failed here before it handed anything over
-        if not current and self._chain is not None and self._chain.keeps_own_state:
-            self._discard_operators()  # functions must be initialized with what was replayed
+        if not current or self.state.generation != before:
+            # An attempt failed here before it handed anything over, or another worker ran epochs
+            # meanwhile: what user functions hold themselves is not of this version.
+            self._discard_operators()
         if fresh and plan.version == EMPTY:
             return "new"
         return "current" if current else "replayed"

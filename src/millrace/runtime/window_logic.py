@@ -18,6 +18,7 @@ from millrace.common.functions import (
 from millrace.common.runtime_context import RuntimeContext
 from millrace.common.window import TimeWindow, Window, WindowAssigner
 from millrace.runtime.current_key import CurrentKey
+from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
@@ -190,9 +191,18 @@ class WindowEvaluation:
             results.extend(elements)
             return
         self.context.enter(key, window)
+        shared = self._shared
         produced = self._call(key, window, elements)
-        if produced is not None:
-            results.extend(produced)
+        if produced is None:
+            return
+        results.extend(map(detached, produced) if shared else produced)
+        if self._shared and not shared:  # as of this call
+            results[:] = map(detached, results)
+
+    @property
+    def _shared(self) -> bool:
+        """Whether the function and state hold the same objects, which either may change."""
+        return self.current.shared or self.context.windowed.shared
 
     def clear(self, key: Any, window: Any) -> None:
         """The window is gone: let the function delete its state."""

@@ -50,15 +50,16 @@ def _java(environment: Mapping[str, str]) -> Path | None:
 
 def _directory(environment: Mapping[str, str]) -> Path | None:
     """``$XDG_CACHE_HOME/millrace``, made for this user alone: what is in it is run as code."""
-    base = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    directory = Path(base) / "millrace"
-    # options are split at blanks
-    if " " in str(directory):
-        return None
     try:
+        base = Path(environment.get("XDG_CACHE_HOME", ""))
+        # a relative path is to be ignored (XDG Base Directory Specification)
+        directory = (base if base.is_absolute() else Path.home() / ".cache") / "millrace"
+        # options are split at blanks
+        if " " in str(directory):
+            return None
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.stat()
-    except OSError:
+    except (OSError, RuntimeError):  # there may be no home directory
         return None
     others_write = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return None if others_write or found.st_uid != os.getuid() else directory

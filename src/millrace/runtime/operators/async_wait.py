@@ -20,6 +20,7 @@ from millrace.common.async_functions import AsyncRetryStrategy
 from millrace.common.errors import JobExecutionError
 from millrace.runtime.async_requests import AsyncRequests, Done
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
 
 LULL = 0.02
@@ -151,6 +152,10 @@ class AsyncWaitOperator(FunctionOperator):
         self._keep()
         super().end_epoch(ended)
 
+    def idle_after(self, idle: bool) -> bool:
+        """What waits holds its watermark back; an idle channel would not."""
+        return idle and not self._waiting
+
     def next_wakeup(self) -> int | None:
         return self.context.clock() + SOON if self._waiting else None
 
@@ -166,7 +171,7 @@ class AsyncWaitOperator(FunctionOperator):
     def _start(self, fresh: list[_Waiting]) -> None:
         assert self._requests is not None
         if fresh:
-            self._requests.start([(waiting.number, waiting.value) for waiting in fresh])
+            self._requests.start([(waiting.number, detached(waiting.value)) for waiting in fresh])
 
     # -- what comes out ----------------------------------------------------------------
 

@@ -30,14 +30,13 @@ class IterationHeadOperator(Operator):
         self._key = f"{self.context.uid}/@ended"
 
     def restore(self) -> None:
-        self._ending, passed = self._kept.data.get(self._key, ("", self.watermark))
+        ending, passed = self._kept.data.get(self._key, ("", self.watermark))
+        self.holds_end = ending == "held"
         if self.holds_end:
             self.watermark = passed
 
-    @property
-    def holds_end(self) -> bool:
-        """Whether the input has ended, but what follows does not know yet."""
-        return bool(self._ending == "held")
+    def idle_after(self, idle: bool) -> bool:
+        return idle and not self.feedback
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         for payload in self.feedback:
@@ -57,7 +56,7 @@ class IterationHeadOperator(Operator):
             super().process_watermark(timestamp)
 
     def _end(self, state: str) -> None:
-        self._ending = state
+        self.holds_end = state == "held"
         self._kept.put(self._key, (state, self.watermark))
 
     def contribute(self, ack: Ack) -> None:
