@@ -62,3 +62,11 @@ def test_the_users_own_options_stay(environment, monkeypatch) -> None:
     assert settings["spark.driver.extraJavaOptions"].endswith(" -Dmine=1")
     monkeypatch.setenv(SWITCH, "off")
     assert with_archive({"spark.app.name": "x"}) == {"spark.app.name": "x"}
+
+
+def test_without_a_home_directory_there_are_no_options(environment, monkeypatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("no home directory")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    assert archive_options({**environment, "XDG_CACHE_HOME": "relative"}) == ""
