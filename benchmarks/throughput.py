@@ -78,8 +78,8 @@ WORKLOADS = [
         "e",
         (
             ours(1_000_000, 4_000_000),
-            flink("thread", (50_000, 100_000)),
-            flink("process", (50_000, 100_000)),
+            flink("thread", (20_000, 50_000)),
+            flink("process", (20_000, 50_000)),
         ),
         {FLINK: 30},
     ),
@@ -88,8 +88,8 @@ WORKLOADS = [
         "f",
         (
             ours(2_000_000, 8_000_000),
-            flink("thread", (100_000, 200_000)),
-            flink("process", (100_000, 200_000)),
+            flink("thread", (50_000, 120_000)),
+            flink("process", (50_000, 120_000)),
         ),
         {FLINK: 25},
     ),
@@ -98,8 +98,8 @@ WORKLOADS = [
         "g",
         (
             ours(400_000, 1_600_000),
-            flink("thread", (50_000, 100_000)),
-            flink("process", (50_000, 100_000)),
+            flink("thread", (30_000, 70_000)),
+            flink("process", (30_000, 70_000)),
         ),
         {FLINK: 15},
     ),
@@ -108,8 +108,8 @@ WORKLOADS = [
         "h",
         (
             ours(2_000_000, 10_000_000),
-            flink("thread", (200_000, 500_000)),
-            flink("process", (200_000, 500_000)),
+            flink("thread", (100_000, 300_000)),
+            flink("process", (100_000, 300_000)),
         ),
         {FLINK: 15},
     ),
