@@ -29,8 +29,9 @@ from conformance import expected_output
 ROOT = HOME.parent
 COLUMNS = 30
 START_SECONDS = 60
-PROGRAM_SECONDS = 20
+PROGRAM_SECONDS = 30
 """PyFlink gets so long on average, with a wide margin."""
+LOG_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,24 @@ def on_pyflink(programs: list[str]) -> dict[str, Output]:
     """All programs in one process of the peer's interpreter."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "outputs.jsonl"
-        command = [_pyflink_python(), "-m", "conformance.pyflink_side", str(out), *programs]
-        path = {**os.environ, "PYTHONPATH": str(ROOT)}
-        limit = START_SECONDS + PROGRAM_SECONDS * len(programs)
-        try:
-            subprocess.run(command, check=True, cwd=ROOT, env=path, timeout=limit)
-        except subprocess.TimeoutExpired:
-            print(f"PyFlink was stopped after {limit} s")
+        _run_pyflink([str(out), *programs], Path(directory) / "log", len(programs))
         found = [json.loads(line) for line in out.read_text().splitlines()]
     outputs = {f["name"]: Output(f.get("outputs"), f.get("error", "")) for f in found}
     return {name: outputs.get(name, Output(None, "it never ended")) for name in programs}
+
+
+def _run_pyflink(arguments: list[str], log: Path, programs: int) -> None:
+    """What it logs is shown only if it fails: Flink says much when a job ends."""
+    command = [_pyflink_python(), "-m", "conformance.pyflink_side", *arguments]
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    limit = START_SECONDS + PROGRAM_SECONDS * programs
+    try:
+        with log.open("w") as file:
+            subprocess.run(command, check=True, cwd=ROOT, env=path, stderr=file, timeout=limit)
+    except subprocess.TimeoutExpired:
+        print(f"PyFlink was stopped after {limit} s")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"PyFlink failed:\n{log.read_text()[-LOG_CHARACTERS:]}\n{error}")
 
 
 def _pyflink_python() -> str:

@@ -86,8 +86,48 @@ def test_collections_have_the_names_of_their_type() -> None:
         assert sorted(map(tuple, found)) == EXPECTED
 
 
-def test_side_outputs_stay_as_they_are() -> None:
+def test_side_outputs_have_the_names_of_their_tags_type() -> None:
+    tag = OutputTag("sizes", SIZES)
+
+    class Aside(ProcessFunction):
+        def process_element(self, value, ctx):
+            yield tag, (value, len(value))
+            yield TAG, value
+
     with run_local():
         env = StreamExecutionEnvironment.get_execution_environment()
-        main = by_word(env.from_collection(WORDS)).process(SizedKeyed(), SIZES)
-        assert sorted(main.get_side_output(TAG).execute_and_collect()) == ["four", "to"]
+        main = env.from_collection(WORDS).process(Aside())
+        rows = main.get_side_output(tag).map(lambda row: (row.word, row.size))
+        others = main.get_side_output(TAG).map(lambda word: (word, 0))
+        found = sorted(rows.union(others).execute_and_collect())
+        assert found == sorted([*EXPECTED, ("four", 0), ("to", 0)])
+
+
+UNNAMED = {
+    "reduce": lambda rows: rows.key_by(lambda row: row.word).reduce(lambda a, b: Row("x", 9)),
+    "window reduce": lambda rows: (
+        rows.key_by(lambda row: row.word).count_window(2).reduce(lambda a, b: Row("x", 9))
+    ),
+}
+
+
+@pytest.mark.parametrize("program", UNNAMED.values(), ids=UNNAMED)
+def test_a_reduce_keeps_the_type_of_its_records(program) -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        rows = env.from_collection([("a", 1), ("a", 2)], type_info=SIZES).filter(lambda row: True)
+        found = list(program(rows).map(lambda row: (row.word, row.size)).execute_and_collect())
+        assert found[-1] == ("x", 9)
+
+
+def test_streams_know_their_declared_type() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    rows = env.from_collection([("a", 1)], type_info=SIZES)
+    numbers = env.from_collection([1])
+    assert rows.get_type() == rows.filter(bool).get_type() == SIZES
+    assert rows.key_by(0).sum(1).get_type() == SIZES
+    assert rows.union(rows.filter(bool)).get_type() == SIZES
+    assert rows.union(numbers).get_type() == numbers.get_type() == Types.PICKLED_BYTE_ARRAY()
+    assert rows.map(len).get_type() == Types.PICKLED_BYTE_ARRAY()
+    assert rows.map(len, Types.INT()).get_type() == Types.INT()
+    assert rows.process(SizedPlain()).get_side_output(TAG).get_type() == Types.STRING()

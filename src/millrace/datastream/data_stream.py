@@ -115,7 +115,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def filter(self, func: FilterFunction[T] | Callable[[T], bool]) -> DataStream[T]:
         """Keep the records for which the function is true."""
         checked_function(func, FilterFunction, "filter")
-        return self._then("Filter", partial(FilterOperator, func), func)
+        return self._of_same_type(self._then("Filter", partial(FilterOperator, func), func))
 
     def map_batches(
         self,
@@ -191,7 +191,8 @@ class DataStream(OperatorSettings, Generic[T]):
                 f"{watermark_strategy!r}"
             )
         operator = partial(TimestampsOperator, watermark_strategy)
-        return self._then("Timestamps/Watermarks", operator, watermark_strategy)
+        stream = self._then("Timestamps/Watermarks", operator, watermark_strategy)
+        return self._of_same_type(stream)
 
     # -- several streams ---------------------------------------------------------------
 
@@ -443,7 +444,13 @@ class DataStream(OperatorSettings, Generic[T]):
         transformation = self._transform(name, Role.OPERATOR, factory, (function,))
         if inputs is not None:
             transformation.inputs = tuple(inputs)
+        transformation.output_type = output_type
         return DataStream(self._env, [Input(transformation)])
+
+    def _of_same_type(self, stream: DataStream[Any]) -> DataStream[Any]:
+        """For what hands on the records of this stream as they are."""
+        stream._transformation.output_type = self.declared_type()
+        return stream
 
     def _transform(
         self,

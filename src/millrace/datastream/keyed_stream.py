@@ -86,7 +86,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         state."""
         if not isinstance(func, FilterFunction):
             return super().filter(func)
-        return self._with_state("Filter", func)
+        return self._of_same_type(self._with_state("Filter", func))
 
     def _with_state(
         self, name: str, func: Function, output_type: TypeInformation | None = None
@@ -171,4 +171,5 @@ class KeyedStream(DataStream[T], Generic[T, K]):
 
     def _reduce(self, name: str, function: Any) -> DataStream[T]:
         factory = partial(ReduceOperator, function, self._key_batch)
-        return cast("DataStream[T]", self._then(name, factory, function))
+        stream = self._then(name, factory, function, output_type=self.declared_type())
+        return cast("DataStream[T]", stream)

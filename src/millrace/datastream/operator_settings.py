@@ -90,8 +90,16 @@ class OperatorSettings:
         return self
 
     def get_type(self) -> TypeInformation:
-        """The type of the records: any Python object."""
-        return Types.PICKLED_BYTE_ARRAY()
+        """The type of the records as the program declared it; else that of any Python object."""
+        return self.declared_type() or Types.PICKLED_BYTE_ARRAY()
+
+    def declared_type(self) -> TypeInformation | None:
+        """The type that the program declared; None if it did not, or for a union of several."""
+        types = [
+            source.transformation.output_type if source.tag is None else source.tag.type_info
+            for source in self._inputs
+        ]
+        return types[0] if all(found == types[0] for found in types) else None
 
     def get_execution_config(self) -> ExecutionConfig:
         """Settings of execution of the environment."""

@@ -202,7 +202,7 @@ class StreamExecutionEnvironment:
         convert = row_conversion(type_info)
         records = list(collection) if convert is None else [convert(item) for item in collection]
         strategy = WatermarkStrategy.no_watermarks()
-        stream = self.from_source(CollectionSource(records), strategy, "Collection")
+        stream = self.from_source(CollectionSource(records), strategy, "Collection", type_info)
         # one reader keeps the collection's order
         return stream.set_parallelism(1)
 
@@ -230,6 +230,7 @@ class StreamExecutionEnvironment:
             chaining=self._chaining,
             functions=(source, watermark_strategy),
             source=source,
+            output_type=type_info,
         )
         return DataStream(self, [Input(transformation)])
 

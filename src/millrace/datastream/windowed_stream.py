@@ -149,6 +149,8 @@ class WindowedStream(Generic[T, K, W]):
         """Combine each window's records, one by one as they come."""
         checked_function(reduce_function, ReduceFunction, "reduce")
         logic = WindowLogic(reduce=reduce_function, window_function=_checked(window_function))
+        if window_function is None and output_type is None:
+            output_type = self._stream.declared_type()
         return self._apply("Window Reduce", logic, output_type)
 
     @overload
