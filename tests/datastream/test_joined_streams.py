@@ -203,6 +203,30 @@ def test_operator_state_of_a_joining_function() -> None:
     assert found == list(range(1, 10))
 
 
+CLOSED = []
+
+
+class Told(CoGroupFunction):
+    def open(self, runtime_context):
+        self.open = True
+
+    def close(self):
+        CLOSED.append(self.open)
+
+    def co_group(self, first, second):
+        return None
+
+
+def test_the_function_is_opened_and_closed() -> None:
+    CLOSED.clear()
+    with run_local():
+        env = new_env()
+        one, two = timed(env, [(1, 1)]), timed(env, [(1, 2)])
+        meeting = one.co_group(two).where(0).equal_to(0).window(TumblingEventTimeWindows.of(10))
+        assert list(meeting.apply(Told()).execute_and_collect()) == []
+    assert CLOSED == [True]
+
+
 class Closing(JoinFunction):
     def join(self, first, second):
         return 1 // 0
