@@ -304,6 +304,27 @@ def test_the_event_loop_stays_when_tables_are_replaced() -> None:
         assert made.output() == [1, 2]
 
 
+class Closed(AsyncFunction):
+    def open(self, runtime_context) -> None:
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+    async def async_invoke(self, value):
+        await asyncio.Event().wait()
+
+
+def test_closing_gives_up_requests_and_ends_their_thread() -> None:
+    function = Closed()
+    made = harness(function)
+    made.process_element(1)
+    before = {thread for thread in threading.enumerate() if thread.name == "async I/O"}
+    made.close()
+    assert before - set(threading.enumerate())
+    assert function.closed
+
+
 # -- what goes wrong ---------------------------------------------------------------------------
 
 

@@ -296,6 +296,21 @@ def test_processing_time_timers() -> None:
         assert harness.output() == [(TimeDomain.PROCESSING_TIME, 7, 109)]
 
 
+class Closed(Numbered):
+    closed = False
+
+    def close(self):
+        self.closed = True
+
+
+def test_a_function_on_keyed_streams_is_closed() -> None:
+    function = Closed()
+    with OperatorHarness(function, key_by=abs) as harness:
+        feed(harness, [(0, 1, None)])
+        assert not function.closed
+    assert function.closed
+
+
 class Last(KeyedCoProcessFunction):
     """Nothing but the abstract methods."""
 
