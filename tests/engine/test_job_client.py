@@ -69,7 +69,8 @@ def test_accumulators_count_each_record_once_whatever_happens(seed: int) -> None
         env.from_collection(range(50)).rebalance().map(Counting()).set_parallelism(2).print()
         result = env.execute()
     assert result.get_accumulator_result("seen") == 50
-    assert result.get_all_accumulator_results() == {"seen": 50}
+    sizes = {"count": 50, "sum": sum(range(50)), "min": 0, "max": 49}
+    assert result.get_all_accumulator_results() == {"seen": 50, "sizes": sizes}
 
 
 def test_late_records_are_an_accumulator() -> None:

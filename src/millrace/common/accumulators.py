@@ -1,7 +1,9 @@
 """Accumulators: values that all subtasks add to and that are known when the job has ended (Flink
 docs, "User-Defined Functions", Accumulators & Counters).
 
-Only what accepted epochs added counts: an epoch that had to run again adds once.
+Only what accepted epochs added counts: an epoch that had to run again adds once. What a function
+adds in ``open`` counts for each instance, and there is one more whenever a subtask moves. Additions
+from other threads, such as those of asynchronous requests, may be lost.
 """
 
 from __future__ import annotations

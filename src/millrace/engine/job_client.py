@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from threading import Thread
 from typing import Any
 
@@ -13,6 +14,7 @@ from millrace.common.job import JobExecutionResult, JobID, JobStatus
 from millrace.common.job_client import JobClient as JobClientInterface
 from millrace.engine.job_manager import JobManager
 from millrace.engine.progress import Progress
+from millrace.runtime.metrics import Summary
 
 
 class JobClient(JobClientInterface):
@@ -97,10 +99,15 @@ class JobClient(JobClientInterface):
 def accumulators(progress: Progress) -> dict[str, Any]:
     """The accumulators' results, and all numeric metrics summed over subtasks."""
     totals: dict[str, Any] = {}
-    for by_subtask in progress.metrics.values():
-        for values in by_subtask.values():
-            for name, value in values.items():
-                if isinstance(value, (int, float)):
+    # lists, for the job's own thread may go on meanwhile
+    for by_subtask in list(progress.metrics.values()):
+        for values in list(by_subtask.values()):
+            for name, value in list(values.items()):
+                if isinstance(value, Summary):
+                    known = totals.get(name)
+                    totals[name] = value.plus(known) if isinstance(known, Summary) else value
+                elif isinstance(value, (int, float)):
                     totals[name] = totals.get(name, 0) + value
-    results = {name: a.get_local_value() for name, a in progress.accumulators.items()}
-    return {**totals, **results}
+    plain = {n: asdict(v) if isinstance(v, Summary) else v for n, v in totals.items()}
+    results = {name: a.get_local_value() for name, a in list(progress.accumulators.items())}
+    return {**plain, **results}

@@ -9,6 +9,7 @@ from typing import Any
 from millrace.common.accumulators import Accumulator, merge_all
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
+from millrace.runtime.metrics import Summary
 
 
 @dataclass
@@ -55,7 +56,12 @@ class Progress:
 
     def _observe_metrics(self, ack: Ack) -> None:
         for uid, values in ack.metrics.items():
-            self.metrics.setdefault(uid, {}).setdefault(ack.subtask, {}).update(values)
+            known = self.metrics.setdefault(uid, {}).setdefault(ack.subtask, {})
+            for name, value in values.items():
+                before = known.get(name)
+                if isinstance(value, Summary) and isinstance(before, Summary):
+                    value = before.plus(value)
+                known[name] = value
         for uid, counts in ack.counts.items():
             known = self.metrics.setdefault(uid, {}).setdefault(ack.subtask, {})
             for name, count in counts.items():

@@ -128,6 +128,8 @@ def _columns(values: Sequence[Any], first: Any, names: list[str]) -> list[Any]:
 def pack(columns: Columns, timestamps: list[int] | None) -> bytes:
     """A columnar batch with event times as bytes (Arrow IPC)."""
     pa = arrow()
+    if TIMES in columns.batch.schema.names:
+        raise JobExecutionError(f"a column may not be called '{TIMES}'; rename it")
     metadata = {b"form": columns.form.encode()}
     batch = columns.batch.replace_schema_metadata(metadata)
     if timestamps is not None:

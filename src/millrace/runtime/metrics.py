@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from millrace.common.metrics import Counter, Distribution, Meter, MetricGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a distribution was told."""
+
+    count: int = 0
+    sum: int = 0
+    min: int | None = None
+    max: int | None = None
+
+    def plus(self, other: Summary) -> Summary:
+        """Both together."""
+        low = [value for value in (self.min, other.min) if value is not None]
+        high = [value for value in (self.max, other.max) if value is not None]
+        return Summary(
+            self.count + other.count,
+            self.sum + other.sum,
+            min(low, default=None),
+            max(high, default=None),
+        )
 
 
 class _Counter(Counter):
@@ -35,15 +57,34 @@ class _Meter(Meter):
 
 class _Distribution(Distribution):
     def __init__(self) -> None:
-        self.count = self.total = 0
-        self.low: int | None = None
-        self.high: int | None = None
+        self._before = Summary()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._count = self._total = 0
+        self._low: int | None = None
+        self._high: int | None = None
 
     def update(self, value: int) -> None:
-        self.count += 1
-        self.total += value
-        self.low = value if self.low is None else min(self.low, value)
-        self.high = value if self.high is None else max(self.high, value)
+        self._count += 1
+        self._total += value
+        self._low = value if self._low is None else min(self._low, value)
+        self._high = value if self._high is None else max(self._high, value)
+
+    def fresh(self) -> Summary:
+        """What was reported since `take` was last called."""
+        return Summary(self._count, self._total, self._low, self._high)
+
+    def all(self) -> Summary:
+        """What was reported ever."""
+        return self._before.plus(self.fresh())
+
+    def take(self) -> Summary:
+        """What was reported since this was last called."""
+        taken = self.fresh()
+        self._before = self._before.plus(taken)
+        self._forget()
+        return taken
 
 
 class MetricRegistry:
@@ -64,18 +105,16 @@ class MetricRegistry:
     def values(self) -> dict[str, Any]:
         """The present values of gauges and distributions as plain data."""
         return {
-            name: _value(metric)
+            name: asdict(metric.all()) if isinstance(metric, _Distribution) else metric()
             for name, metric in self.metrics.items()
             if not isinstance(metric, (_Counter, _Meter))
         }
 
-
-def _value(metric: Any) -> Any:
-    if isinstance(metric, _Distribution):
-        return {
-            "count": metric.count, "sum": metric.total, "min": metric.low, "max": metric.high,
-        }  # fmt: skip
-    return metric()
+    def news(self) -> dict[str, Any]:
+        """The present values of gauges, and what distributions were told since this was last
+        asked: like counts it is added up by the engine."""
+        told = {n: m.take() for n, m in self.metrics.items() if isinstance(m, _Distribution)}
+        return {**self.values(), **told}
 
 
 class RegisteredGroup(MetricGroup):

@@ -320,7 +320,7 @@ class Subtask:
             uid, registry = operator.context.uid, operator.context.metrics
             _add_up(ack.accumulators, operator.context.accumulators)
             if registry.metrics:
-                ack.metrics[uid] = registry.values()
+                ack.metrics[uid] = registry.news()
                 ack.counts[uid] = registry.counts()
 
     def _acknowledgement(self, ack: Ack) -> Buffer:

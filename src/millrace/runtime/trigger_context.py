@@ -34,7 +34,7 @@ class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
         self._states = KeyedStates(
             context.state, f"{context.uid}/@trigger", self._windowed, "window-"
         )
-        self._bound: dict[str, Any] = {}
+        self._bound: dict[tuple[str, str], Any] = {}
         self._key: Any = None
         self._namespace: Any = None
         self._merged: list[Any] = []
@@ -69,9 +69,10 @@ class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
         self._event.delete(time, self._key, self._namespace)
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
-        state = self._bound.get(state_descriptor.name)
+        known = state_descriptor.kind, state_descriptor.name
+        state = self._bound.get(known)
         if state is None:
-            state = self._bound[state_descriptor.name] = self._states.get_any(state_descriptor)
+            state = self._bound[known] = self._states.get_any(state_descriptor)
         return state
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:

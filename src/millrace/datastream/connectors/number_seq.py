@@ -1,0 +1,11 @@
+"""A source of numbers."""
+
+from __future__ import annotations
+
+from millrace.connectors.number_sequence import (
+    NumberSequenceSource,
+)
+
+__all__ = [
+    "NumberSequenceSource",
+]

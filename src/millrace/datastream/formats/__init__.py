@@ -1,0 +1,1 @@
+"""Formats at the paths that PyFlink programs import them from."""

@@ -1,0 +1,22 @@
+"""The paths from which PyFlink programs import formats."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+PATHS = {
+    "formats.csv": ["CsvReaderFormat", "CsvSchema"],
+    "formats.parquet": ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"],
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_names_are_those_of_our_own_rooms(path: str) -> None:
+    module = importlib.import_module(f"millrace.datastream.{path}")
+    for name in PATHS[path]:
+        thing = getattr(module, name)
+        assert thing.__module__.startswith(
+            ("millrace.connectors", "millrace.formats", "millrace.common")
+        )
