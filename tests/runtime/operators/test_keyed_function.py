@@ -64,3 +64,17 @@ def test_filter() -> None:
 def test_without_a_key_state_is_refused() -> None:
     with pytest.raises(StateError, match="operator 'Map' has no keyed state.*key_by"):
         OperatorHarness(Number())
+
+
+class Closed(Number):
+    closed = False
+
+    def close(self):
+        self.closed = True
+
+
+def test_the_function_is_closed() -> None:
+    function = Closed()
+    with OperatorHarness(function, key_by=lambda value: value):
+        assert not function.closed
+    assert function.closed
