@@ -17,6 +17,7 @@ import traceback
 from typing import Any, cast
 
 import affinity
+import async_lookups
 import epoch_overhead
 import latency
 import memory
@@ -34,7 +35,16 @@ BARS: dict[str, Bar] = {
     **{workload.key: ThroughputBar(workload) for workload in WORKLOADS},
     **{
         module.__name__: cast(Bar, module)
-        for module in (epoch_overhead, latency, startup, memory, state_growth, affinity, vectorised)
+        for module in (
+            epoch_overhead,
+            latency,
+            startup,
+            memory,
+            state_growth,
+            affinity,
+            vectorised,
+            async_lookups,
+        )
     },
 }
 
