@@ -1,7 +1,7 @@
 """A chain of three vectorised functions over Parquet: through ``map_batches``, or as plain Spark
 with ``mapInArrow``.
 
-    python vectorised.py millrace|spark ROWS --checkpoint-dir DIR
+    python vectorised.py millrace|spark|fused ROWS --checkpoint-dir DIR
 
 The input is written before the clock starts. Prints one JSON line; ``seconds`` is the time that the
 job or query takes.
@@ -83,7 +83,7 @@ def over(step: Callable[[Batch], Batch]) -> Callable[[Iterator[Batch]], Iterator
     return run
 
 
-def with_spark(directory: Path) -> float:
+def with_spark(directory: Path, fused: bool) -> float:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -97,8 +97,11 @@ def with_spark(directory: Path) -> float:
     )
     frame = spark.read.parquet(str(directory))
     schemas = ["a long, b double, c long"] * 2 + ["a long, b double, c long, d double"]
-    for step, schema in zip(STEPS, schemas, strict=True):
-        frame = frame.mapInArrow(over(step), schema)
+    if fused:
+        frame = frame.mapInArrow(over(lambda batch: root(select(scale(batch)))), schemas[-1])
+    else:
+        for step, schema in zip(STEPS, schemas, strict=True):
+            frame = frame.mapInArrow(over(step), schema)
     start = time.perf_counter()
     frame.write.format("noop").mode("overwrite").save()
     return time.perf_counter() - start
@@ -106,7 +109,7 @@ def with_spark(directory: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("side", choices=("millrace", "spark"))
+    parser.add_argument("side", choices=("millrace", "spark", "fused"))
     parser.add_argument("rows", type=int)
     parser.add_argument("--checkpoint-dir", required=True)
     args = parser.parse_args()
@@ -114,7 +117,9 @@ def main() -> None:
         write_input(Path(scratch), args.rows)
         ours = args.side == "millrace"
         seconds = (
-            with_millrace(Path(scratch), args.checkpoint_dir) if ours else with_spark(Path(scratch))
+            with_millrace(Path(scratch), args.checkpoint_dir)
+            if ours
+            else with_spark(Path(scratch), args.side == "fused")
         )
     print(json.dumps({"seconds": round(seconds, 3), "records": args.rows}))
 
