@@ -19,7 +19,7 @@ from millrace.common.join_functions import ProcessJoinFunction
 from millrace.common.output_tag import OutputTag
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
-from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.late_records import LateRecords
 from millrace.state.frozen import MISSING
 from millrace.state.nested_table import NestedTable
 
@@ -141,7 +141,7 @@ class IntervalJoinOperator(FunctionOperator):
         self._context = _Context()
         self._call = as_callable(self.function, "process_element")
         self._with_context = isinstance(self.function, Function)
-        self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")
+        self._late = LateRecords(self)
         self._number = 0
 
     def restore(self) -> None:
@@ -181,7 +181,8 @@ class IntervalJoinOperator(FunctionOperator):
         self._number = first + len(values)
         self.emit_results(results, times)
         if late:
-            self._emit_late(number, late, values, timestamps)
+            tag = (self._interval.left_late_tag, self._interval.right_late_tag)[number]
+            self._late.take(tag, late, values, timestamps)
 
     def _join(self, pair: tuple[Any, Any], when: tuple[int, int], results: list[Any]) -> None:
         left, right = map(detached, pair) if self._copying else pair
@@ -197,12 +198,3 @@ class IntervalJoinOperator(FunctionOperator):
         for side in self._sides:
             side.expire(timestamp)
         super().process_watermark(timestamp)
-
-    def _emit_late(
-        self, number: int, late: list[int], values: list[Any], timestamps: list[int]
-    ) -> None:
-        tag = (self._interval.left_late_tag, self._interval.right_late_tag)[number]
-        if tag is None:
-            self._late_dropped.inc(len(late))
-            return
-        self.side_output(tag).emit([values[i] for i in late], [timestamps[i] for i in late])

@@ -17,7 +17,7 @@ from millrace.common.window_assigner import checked_timestamp
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator
-from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.late_records import LateRecords
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.output import Output
@@ -70,7 +70,7 @@ class PaneWindowOperator(FunctionOperator):
         if self._logic.incremental:
             self._add, self._create = self._logic.accumulation()
         self._result = self._logic.result()
-        self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")
+        self._late = LateRecords(self)
 
     def close(self) -> None:
         self._evaluation.close()
@@ -94,7 +94,7 @@ class PaneWindowOperator(FunctionOperator):
         else:
             late = self._add_assigned(keys, values, timestamps)
         if late:
-            self._emit_late(late, values, timestamps)
+            self._late.take(self._late_tag, late, values, timestamps)
 
     def _add_batch(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
         """Add each record to its pane; gives the positions of those that are too late."""
@@ -210,13 +210,6 @@ class PaneWindowOperator(FunctionOperator):
         for (key, _), values in sorted(entries.items(), key=_epoch_of):
             elements.setdefault(key, []).extend(values)
         return list(elements.items())
-
-    def _emit_late(self, late: list[int], values: list[Any], timestamps: list[int]) -> None:
-        if self._late_tag is None:
-            self._late_dropped.inc(len(late))
-            return
-        side = self.side_output(self._late_tag)
-        side.emit([values[i] for i in late], [timestamps[i] for i in late])
 
 
 def panes_of(values: list[Any], timestamps: list[int], size: int, offset: int) -> list[Pane]:

@@ -21,7 +21,7 @@ from millrace.common.session_windows import (
 from millrace.common.window import TimeWindow
 from millrace.common.window_assigner import checked_timestamp
 from millrace.runtime.function_operator import FunctionOperator
-from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.late_records import LateRecords
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
 from millrace.runtime.window_state import SESSIONS, refuse_other_windows
@@ -55,7 +55,7 @@ class SessionWindowOperator(FunctionOperator):
         self._evaluation = WindowEvaluation(self, self._logic, merging=True)
         self._add, self._create = self._logic.accumulation()
         self._merge, self._result = self._logic.merging(), self._logic.result()
-        self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")
+        self._late = LateRecords(self)
         self._forget()
 
     def _forget(self) -> None:
@@ -104,7 +104,7 @@ class SessionWindowOperator(FunctionOperator):
             if not self._join(key, value, start, end, sessions or ()):
                 late.append(index)
         if late:
-            self._emit_late(late, values, timestamps)
+            self._late.take(self._late_tag, late, values, timestamps)
 
     def _ends(self, values: list[Any], timestamps: list[int]) -> list[int]:
         assigner = self._assigner
@@ -175,13 +175,6 @@ class SessionWindowOperator(FunctionOperator):
             sessions = kept
         if sessions:
             self._look_at(key, min(session[1] for session in sessions) - 1)
-
-    def _emit_late(self, late: list[int], values: list[Any], timestamps: list[int]) -> None:
-        if self._late_tag is None:
-            self._late_dropped.inc(len(late))
-            return
-        side = self.side_output(self._late_tag)
-        side.emit([values[i] for i in late], [timestamps[i] for i in late])
 
 
 def _start(session: Session) -> int:

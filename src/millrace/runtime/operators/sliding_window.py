@@ -100,7 +100,7 @@ class SlidingWindowOperator(PaneWindowOperator):
         if self._logic.incremental:
             self._aggregates.repair(keys, [pane[0] for pane in panes])
         if late:
-            self._emit_late(late, values, timestamps)
+            self._late.take(self._late_tag, late, values, timestamps)
 
     def _last_moment(self, pane: Pane) -> int:
         return self._last_start(pane) + self._size - 1

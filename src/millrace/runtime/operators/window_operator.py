@@ -19,8 +19,8 @@ from millrace.common.window import MergingWindowAssigner, Trigger, TriggerResult
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.late_records import LateRecords
 from millrace.runtime.merging_windows import MergingWindows
-from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.timers import TimerQueue
 from millrace.runtime.trigger_context import WindowTriggerContext
 from millrace.runtime.window_contents import (
@@ -69,7 +69,7 @@ class WindowOperator(FunctionOperator):
         self._contents = self._make_contents()
         self._merging = self._make_merging()
         self._event_time = self._spec.assigner.is_event_time()
-        self._late_dropped = RegisteredGroup(self.context.metrics).counter("numLateRecordsDropped")
+        self._late = LateRecords(self)
         self._results: list[Any] = []
         self._times: list[int] = []
 
@@ -118,7 +118,8 @@ class WindowOperator(FunctionOperator):
                 late.append(index)
         self._emit()
         if late:
-            self._emit_late(late, values, timestamps)
+            assert timestamps is not None
+            self._late.take(self._spec.late_tag, late, values, timestamps)
 
     def _take(self, key: Any, value: Any, time: int | None, windows: Any) -> bool:
         """Add a record to its windows; False if there is none it can be added to."""
@@ -317,14 +318,6 @@ class WindowOperator(FunctionOperator):
             self._triggering.delete_event_time_timer(time)
         else:
             self._triggering.delete_processing_time_timer(time)
-
-    def _emit_late(self, late: list[int], values: list[Any], timestamps: list[int] | None) -> None:
-        assert timestamps is not None
-        if self._spec.late_tag is None:
-            self._late_dropped.inc(len(late))
-            return
-        side = self.side_output(self._spec.late_tag)
-        side.emit([values[i] for i in late], [timestamps[i] for i in late])
 
 
 def _kept(
