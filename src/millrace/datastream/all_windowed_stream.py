@@ -15,7 +15,6 @@ from millrace.common.functions import (
     WindowFunction,
 )
 from millrace.common.output_tag import OutputTag
-from millrace.common.runtime_context import RuntimeContext
 from millrace.common.time import Duration, Time
 from millrace.common.typeinfo import TypeInformation
 from millrace.common.window import Trigger, WindowAssigner
@@ -174,30 +173,12 @@ def _adapted(function: AllFunction[Any, Any, Any] | None) -> _Apply | _Process |
 
 
 class _Apply(Adapter, WindowFunction[Any, Any, Any, Any]):
-    def __init__(self, function: AllWindowFunction[Any, Any, Any]) -> None:
-        self.wrapped = function
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.wrapped.open(runtime_context)
-
-    def close(self) -> None:
-        self.wrapped.close()
-
     def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
         results: Iterable[Any] | None = self.wrapped.apply(window, inputs)
         return results
 
 
 class _Process(Adapter, ProcessWindowFunction[Any, Any, Any, Any]):
-    def __init__(self, function: ProcessAllWindowFunction[Any, Any, Any]) -> None:
-        self.wrapped = function
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.wrapped.open(runtime_context)
-
-    def close(self) -> None:
-        self.wrapped.close()
-
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
         results: Iterable[Any] | None = self.wrapped.process(context, elements)
         return results

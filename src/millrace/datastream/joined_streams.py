@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.evictor import Evictor
-from millrace.common.functions import Function, WindowFunction
+from millrace.common.functions import WindowFunction
 from millrace.common.join_functions import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -22,7 +22,6 @@ from millrace.common.join_functions import (
 )
 from millrace.common.key_selector import resolve_key_selector
 from millrace.common.output_tag import OutputTag
-from millrace.common.runtime_context import RuntimeContext
 from millrace.common.time import Duration, Time, millis
 from millrace.common.typeinfo import TypeInformation
 from millrace.common.window import Trigger, WindowAssigner
@@ -92,17 +91,6 @@ class _TaggedKey:
 
 class _WithFunction(Adapter, WindowFunction[Any, Any, Any, Any]):
     """Splits a window into its two sides and lets the user's function have them."""
-
-    def __init__(self, function: Any) -> None:
-        self.wrapped = function
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        if isinstance(self.wrapped, Function):
-            self.wrapped.open(runtime_context)
-
-    def close(self) -> None:
-        if isinstance(self.wrapped, Function):
-            self.wrapped.close()
 
     def apply(self, key: Any, window: Any, inputs: Iterable[tuple[int, Any]]) -> Any:
         sides: tuple[list[Any], list[Any]] = ([], [])

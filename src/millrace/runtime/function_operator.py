@@ -11,6 +11,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import Function
 from millrace.common.operator_state import CheckpointedFunction
 from millrace.common.output_tag import OutputTag
+from millrace.common.runtime_context import RuntimeContext
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state import InitializationContext, SnapshotContext
@@ -29,7 +30,16 @@ def as_callable(function: Any, method: str) -> Callable[..., Any]:
 class Adapter(Function):
     """A function of ours around one of the user's, which may have operator state."""
 
-    wrapped: Any
+    def __init__(self, function: Any) -> None:
+        self.wrapped = function
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if isinstance(self.wrapped, Function):
+            self.wrapped.open(runtime_context)
+
+    def close(self) -> None:
+        if isinstance(self.wrapped, Function):
+            self.wrapped.close()
 
 
 class FunctionOperator(Operator):

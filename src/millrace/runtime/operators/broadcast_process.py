@@ -110,16 +110,7 @@ class BroadcastProcessOperator(FunctionOperator):
         function, context = self._sides[number]
         # the broadcast side may put what it yields into state, and change it again later
         shared = number == 1 or self._states.hold_mutable()
-        results: list[Any] = []
-        times: list[int] = []
-        for index, value in enumerate(values):
-            context.time = timestamp = None if timestamps is None else timestamps[index]
-            produced = function(value, context)
-            if produced is not None:
-                results.extend(map(detached, produced) if shared else produced)
-                if timestamp is not None:
-                    times.extend([timestamp] * (len(results) - len(times)))
-        self.emit_results(results, None if timestamps is None else times)
+        _process(self, function, context, shared, values, timestamps)
 
 
 class _KeyedReadOnly(_ReadOnly, KeyedBroadcastProcessFunction.OnTimerContext):
@@ -201,15 +192,26 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
             self._process_broadcast(values, timestamps)
 
     def _process_broadcast(self, values: list[Any], timestamps: list[int] | None) -> None:
-        context = self._writing
-        results: list[Any] = []
-        times: list[int] = []
         self.leave_key()
-        for index, value in enumerate(values):
-            context.time = timestamp = None if timestamps is None else timestamps[index]
-            produced: Iterable[Any] | None = self._broadcast(value, context)
-            if produced is not None:
-                results.extend(map(detached, produced))
-                if timestamp is not None:
-                    times.extend([timestamp] * (len(results) - len(times)))
-        self.emit_results(results, None if timestamps is None else times)
+        _process(self, self._broadcast, self._writing, True, values, timestamps)
+
+
+def _process(
+    operator: FunctionOperator,
+    function: Callable[[Any, Any], Iterable[Any] | None],
+    context: _BaseContext,
+    shared: bool,
+    values: list[Any],
+    timestamps: list[int] | None,
+) -> None:
+    """Call a function with every record and emit what it yields; copies if state may share it."""
+    results: list[Any] = []
+    times: list[int] = []
+    for index, value in enumerate(values):
+        context.time = timestamp = None if timestamps is None else timestamps[index]
+        produced = function(value, context)
+        if produced is not None:
+            results.extend(map(detached, produced) if shared else produced)
+            if timestamp is not None:
+                times.extend([timestamp] * (len(results) - len(times)))
+    operator.emit_results(results, None if timestamps is None else times)

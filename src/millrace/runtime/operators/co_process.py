@@ -16,8 +16,7 @@ KeyBatch = Callable[[list[Any]], list[Any]]
 class CoProcessOperator(ProcessOperator):
     """Runs a `CoProcessFunction` on connected streams without keys."""
 
-    def open(self) -> None:
-        super().open()
+    def bind(self) -> None:
         self._elements = (self.function.process_element1, self.function.process_element2)
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
@@ -47,20 +46,7 @@ def _ignore_timer(timestamp: int, ctx: Any) -> None:
     """For functions without timers."""
 
 
-class _Adapted(Adapter):
-    """A function with two inputs as a co-process function, so that it may use keyed state."""
-
-    def __init__(self, function: Any) -> None:
-        self.wrapped = function
-
-    def open(self, runtime_context: Any) -> None:
-        self.wrapped.open(runtime_context)
-
-    def close(self) -> None:
-        self.wrapped.close()
-
-
-class KeyedCoMap(_Adapted):
+class KeyedCoMap(Adapter):
     """A `CoMapFunction` on keyed streams."""
 
     def process_element1(self, value: Any, ctx: Any) -> Any:
@@ -72,7 +58,7 @@ class KeyedCoMap(_Adapted):
         return (self.wrapped.map2(value),)
 
 
-class KeyedCoFlatMap(_Adapted):
+class KeyedCoFlatMap(Adapter):
     """A `CoFlatMapFunction` on keyed streams."""
 
     def process_element1(self, value: Any, ctx: Any) -> Any:

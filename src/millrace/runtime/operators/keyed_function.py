@@ -15,33 +15,21 @@ from millrace.common.functions import (
     KeyedProcessFunction,
     MapFunction,
 )
-from millrace.common.runtime_context import RuntimeContext
 from millrace.runtime.function_operator import Adapter
 
 
-class _WithState(Adapter, KeyedProcessFunction[Any, Any, Any]):
-    def __init__(self, function: Any) -> None:
-        self.wrapped = function
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.wrapped.open(runtime_context)
-
-    def close(self) -> None:
-        self.wrapped.close()
-
-
-class _Map(_WithState):
+class _Map(Adapter, KeyedProcessFunction[Any, Any, Any]):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         return (self.wrapped.map(value),)
 
 
-class _FlatMap(_WithState):
+class _FlatMap(Adapter, KeyedProcessFunction[Any, Any, Any]):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
         results: Iterable[Any] | None = self.wrapped.flat_map(value)
         return results
 
 
-class _Filter(_WithState):
+class _Filter(Adapter, KeyedProcessFunction[Any, Any, Any]):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
         return (value,) if self.wrapped.filter(value) else None
 

@@ -61,12 +61,15 @@ class ProcessOperator(FunctionOperator):
     def open(self) -> None:
         super().open()
         self._context = _Context(self)
-        self._element = getattr(self.function, "process_element", None)
+        self.bind()
+
+    def bind(self) -> None:
+        """Find the user's methods."""
+        self._element = self.function.process_element
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         context = self._context
         function = self._element
-        assert function is not None
         results: list[Any] = []
         times: list[int] = []
         for index, value in enumerate(values):
