@@ -159,6 +159,46 @@ class _ContinuousTrigger(QuietTrigger):
     def _next(self, ctx: Trigger.TriggerContext) -> ReducingState[int]:
         return cast("ReducingState[int]", ctx.get_partitioned_state(self.STATE))
 
+    def _register(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        """Set a timer on the trigger's clock."""
+        raise NotImplementedError
+
+    def _delete(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        """Forget a timer on the trigger's clock."""
+        raise NotImplementedError
+
+    def register_next_fire_timestamp(
+        self,
+        time: int,
+        window: Any,
+        ctx: Trigger.TriggerContext,
+        fire_timestamp_state: ReducingState[int],
+    ) -> None:
+        """Fire one interval after ``time``, or at the window's end if that is sooner."""
+        raise NotImplementedError
+
+    def _on_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """A timer of the trigger's clock."""
+        state = self._next(ctx)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return TriggerResult.FIRE
+
+    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        ctx.merge_partitioned_state(self.STATE)
+        time = self._next(ctx).get()
+        if time is not None:
+            self._register(time, ctx)
+
+    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+        state = self._next(ctx)
+        time = state.get()
+        if time is not None:
+            self._delete(time, ctx)
+            state.clear()
+
     def can_merge(self) -> bool:
         return True
 
@@ -194,25 +234,13 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
         if time == window.max_timestamp():
             return TriggerResult.FIRE
-        state = self._next(ctx)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._on_time(time, window, ctx)
 
-    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
-        ctx.merge_partitioned_state(self.STATE)
-        time = self._next(ctx).get()
-        if time is not None:
-            ctx.register_event_time_timer(time)
+    def _register(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_event_time_timer(time)
 
-    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
-        state = self._next(ctx)
-        time = state.get()
-        if time is not None:
-            ctx.delete_event_time_timer(time)
-            state.clear()
+    def _delete(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(time)
 
     def register_next_fire_timestamp(
         self,
@@ -250,25 +278,13 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
     def on_processing_time(
         self, time: int, window: Any, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        state = self._next(ctx)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._on_time(time, window, ctx)
 
-    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
-        ctx.merge_partitioned_state(self.STATE)
-        time = self._next(ctx).get()
-        if time is not None:
-            ctx.register_processing_time_timer(time)
+    def _register(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_processing_time_timer(time)
 
-    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
-        state = self._next(ctx)
-        time = state.get()
-        if time is not None:
-            ctx.delete_processing_time_timer(time)
-            state.clear()
+    def _delete(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_processing_time_timer(time)
 
     def register_next_fire_timestamp(
         self,
