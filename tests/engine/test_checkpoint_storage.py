@@ -331,6 +331,74 @@ def test_a_zombies_segment_is_swept_when_old(job_dir: Path) -> None:
     assert job.shared() == set()
 
 
+def test_a_pinned_checkpoint_stays(job: Job, job_dir: Path) -> None:
+    """Whole, while newer ones come and go; the other files go as ever."""
+    job.publish(job.layer(1, big=True))
+    job.publish(job.layer(2))
+    pin = job.storage.pin()
+    for epoch in range(3, 8):
+        job.publish(job.layer(epoch, floor=epoch))
+    assert job.shared() == {"r1-1-0", "r1-1.layers", "r1-2.layers", "r1-6.layers", "r1-7.layers"}
+    assert job.checkpoints() == {"chk-2", "chk-6", "chk-7"}
+    assert job.state(pin.manifest) == {("s", 0): [b"state of 1", b"state of 2"]}
+    load = LayerLoader(job_dir)
+    assert [load(layer) for layer in pin.layers["s", 0]] == [b"state of 1", b"state of 2"]
+    pin.release()
+    pin.release()
+    job.publish()
+    assert job.shared() == {"r1-7.layers"}
+    assert job.checkpoints() == {"chk-7", "chk-8"}
+
+
+def test_several_pins(job: Job) -> None:
+    """Each holds its own; one may be held twice."""
+    job.publish(job.layer(1))
+    with job.storage.pin() as pin, job.storage.pin() as other:
+        job.publish(job.layer(2, floor=2))
+        other.release()
+        later = job.storage.pin()
+        for epoch in (3, 4, 5):
+            job.publish(job.layer(epoch, floor=epoch))
+        assert job.state(pin.manifest) == {("s", 0): [b"state of 1"]}
+    job.publish()
+    assert job.checkpoints() == {"chk-2", "chk-5", "chk-6"}
+    assert job.state(later.manifest) == {("s", 0): [b"state of 2"]}
+
+
+def test_nothing_to_pin(job: Job) -> None:
+    """Before the first checkpoint."""
+    with pytest.raises(CheckpointError, match="no checkpoint in .* yet"):
+        job.storage.pin()
+
+
+def test_a_pin_of_a_run_that_died(job: Job, job_dir: Path) -> None:
+    """The next run deletes what it held."""
+    job.publish(job.layer(1))
+    job.storage.pin()
+    for epoch in (2, 3):
+        job.publish(job.layer(epoch, floor=epoch))
+    job.end()
+    again = Job(job_dir, "r2")
+    again.versions = job.versions
+    again.storage.load_latest()
+    again.publish()
+    again.publish()
+    assert again.shared() == {"r1-3.layers"}
+    assert again.checkpoints() == {"chk-4", "chk-5"}
+
+
+def test_starting_afresh_keeps_one_earlier_checkpoint(job: Job, job_dir: Path) -> None:
+    """The newest one of before, and nothing else of what this run no longer needs."""
+    job.publish(job.layer(1))
+    job.publish(job.layer(2, floor=2))
+    job.end()
+    afresh = Job(job_dir, "r2")
+    for epoch in range(1, 6):
+        afresh.publish(afresh.layer(epoch, floor=epoch))
+    assert afresh.shared() == {"r1-2.layers", "r2-6.layers", "r2-7.layers"}
+    assert afresh.checkpoints() == {"chk-2", "chk-6", "chk-7"}
+
+
 def test_layers_of_a_narrower_stage(job: Job) -> None:
     """What belonged to subtasks that are no more is not restored."""
     job.publish(job.layer(1), job.layer(1, subtask=1))

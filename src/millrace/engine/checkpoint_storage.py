@@ -38,7 +38,8 @@ from millrace.state.checkpoint.layer_set import LayerSet, check_segments, raised
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.checkpoint.packer import Packer
 from millrace.state.checkpoint.packing import Packed
-from millrace.state.checkpoint.retention import ORPHAN_AGE, Retention
+from millrace.state.checkpoint.pin import Pin
+from millrace.state.checkpoint.retention import ORPHAN_AGE, Held, Retention
 from millrace.state.checkpoint.segment_ledger import SegmentLedger
 from millrace.state.layer import Layer
 
@@ -268,19 +269,19 @@ class CheckpointStorage:
 
     def _survey(self) -> None:
         """Find out what the checkpoints of earlier runs refer to, so that it can go with them."""
-        usable: list[int] = []
+        usable: list[Held] = []
         damaged: list[int] = []
-        last_use: dict[str, int] = {}
         for number in complete_checkpoints(self._job_dir):
             try:
                 layers = read_layer_set(self._job_dir, read_manifest(self._job_dir, number))
             except CheckpointError:
                 damaged.append(number)
                 continue
-            usable.append(number)
-            last_use.update(dict.fromkeys(_paths(layers), number))
+            usable.append(Held(number, _paths(layers)))
         starts_afresh = self._base is None and bool(usable)
-        self._retention.begin(usable, damaged, keep=usable[-1] if starts_afresh else None)
+        keep = usable[-1] if starts_afresh else None
+        self._retention.begin([one.number for one in usable], damaged, keep)
+        last_use = {path: one.number for one in usable for path in one.paths}
         in_use = self._in_use()
         for path, number in last_use.items():
             if path not in in_use:
@@ -331,6 +332,18 @@ class CheckpointStorage:
         if manifest is self._base:
             return self._layers.by_subtask()
         return read_layer_set(self._job_dir, manifest).by_subtask()
+
+    def pin(self) -> Pin:
+        """The newest checkpoint, whose files stay until it is released, whatever comes after it.
+
+        Raises:
+            CheckpointError: there is no checkpoint yet.
+        """
+        if self._base is None:
+            raise CheckpointError(f"there is no checkpoint in {self._job_dir} yet")
+        held = Held(self._base.checkpoint, self._in_use())
+        self._retention.hold(held)
+        return Pin(self._base, self._layers.by_subtask(), lambda: self._retention.let_go(held))
 
     def close(self) -> None:
         """Stop packing. The checkpoints stay."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
+from dataclasses import dataclass
 
 from millrace.common.crash import crash_point
 from millrace.state.checkpoint.directory import (
@@ -20,12 +21,21 @@ from millrace.state.checkpoint.directory import (
 )
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 
-__all__ = ["ORPHAN_AGE", "Retention"]
+__all__ = ["ORPHAN_AGE", "Held", "Retention"]
 
 ORPHAN_AGE = 3600.0
 """Seconds."""
 SWEEP_EVERY = 64
 """Checkpoints between two searches for orphans; the first checkpoint of a run begins with one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """A checkpoint that stays although newer ones would push it out."""
+
+    number: int
+    paths: Collection[str]
+    """The files that it refers to."""
 
 
 class Retention:
@@ -52,9 +62,12 @@ class Retention:
         self._condemned: list[tuple[int, str]] = []
         """(first checkpoint that does not refer to it, path)."""
         self._until_sweep = 0
-        self._kept: int | None = None
+        self._kept: Held | None = None
+        self._held: set[Held] = set()
 
-    def begin(self, usable: Iterable[int], damaged: Iterable[int], keep: int | None = None) -> None:
+    def begin(
+        self, usable: Iterable[int], damaged: Iterable[int], keep: Held | None = None
+    ) -> None:
         """Take over the checkpoints of earlier runs. ``keep`` stays as long as this run: the
         newest of a history that this run does not go on from."""
         self._kept = keep
@@ -66,6 +79,14 @@ class Retention:
         """Files to which checkpoint ``number`` and those after it do not refer."""
         self._condemned += [(number, path) for path in paths]
 
+    def hold(self, held: Held) -> None:
+        """Delete nothing of a checkpoint until it is let go."""
+        self._held.add(held)
+
+    def let_go(self, held: Held) -> None:
+        """Delete it when it is next time for that. May be called from any thread, repeatedly."""
+        self._held.discard(held)
+
     def published(self, number: int, in_use: Callable[[], Container[str]]) -> None:
         """Checkpoint ``number`` is complete; delete what is no longer wanted.
 
@@ -73,40 +94,46 @@ class Retention:
         """
         self._usable.append(number)
         oldest = self._usable[-self._retained :][0]
-        self._remove_older_than(oldest)
+        held = self._all_held()
+        self._remove_older_than(oldest, {one.number for one in held})
         crash_point("during-retention")
-        self._delete_condemned(oldest, number)
+        needed = {path for one in held for path in one.paths}
+        self._delete_condemned(oldest, number, needed)
         if self._until_sweep == 0:
-            self._sweep_orphans(in_use())
+            self._sweep_orphans(in_use(), needed)
         self._until_sweep = (self._until_sweep or SWEEP_EVERY) - 1
 
-    def _remove_older_than(self, oldest: int) -> None:
+    def _all_held(self) -> set[Held]:
+        """As of now: what is let go meanwhile is deleted next time, manifest first."""
+        held = self._held.copy()
+        return held if self._kept is None else {*held, self._kept}
+
+    def _remove_older_than(self, oldest: int, held: Container[int]) -> None:
         for number in checkpoint_numbers(self._job_dir):
-            if number < oldest and number != self._kept:
+            if number < oldest and number not in held:
                 remove_checkpoint(self._job_dir, number)
         self._usable = [number for number in self._usable if number >= oldest]
         self._damaged = [number for number in self._damaged if number >= oldest]
 
-    def _delete_condemned(self, oldest: int, newest: int) -> None:
+    def _delete_condemned(self, oldest: int, newest: int, needed: Container[str]) -> None:
         """One checkpoint late at the earliest: a running epoch may still read the files."""
         staying: list[tuple[int, str]] = []
         for number, path in self._condemned:
-            needed = self._kept is not None and number > self._kept
-            if number <= oldest and number < newest and not needed:
+            if number <= oldest and number < newest and path not in needed:
                 delete_quietly(os.path.join(self._job_dir, path))
             else:
                 staying.append((number, path))
         self._condemned = staying
 
-    def _sweep_orphans(self, in_use: Container[str]) -> None:
+    def _sweep_orphans(self, in_use: Container[str], needed: Container[str]) -> None:
         if self._damaged:
             return  # nobody knows what these refer to
-        condemned = {path for _, path in self._condemned}
+        wanted = [in_use, needed, {path for _, path in self._condemned}]
         latest = self._clock() - self._orphan_age
         with contextlib.suppress(OSError), os.scandir(os.path.join(self._job_dir, SHARED)) as found:
             for file in found:
                 path = f"{SHARED}/{file.name}"
-                if path not in in_use and path not in condemned and _changed(file) < latest:
+                if not any(path in some for some in wanted) and _changed(file) < latest:
                     delete_quietly(file.path)
 
 
