@@ -19,7 +19,7 @@ from millrace.state.checkpoint.layer_file import (
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.layer import FileRef, Layer
 
-__all__ = ["LayerSet", "check_segments", "raised", "read_layer_set"]
+__all__ = ["LayerSet", "check_segments", "raised", "read_layer_set", "read_layers_of"]
 
 _NO_TIP = (-1, "")
 
@@ -142,11 +142,17 @@ def read_layer_set(job_dir: StrPath, manifest: Manifest) -> LayerSet:
         CheckpointCorruptError: a file is missing or damaged, or the layers are not those of the
             versions in the manifest.
     """
-    files = [_read_file(job_dir, ref) for ref in manifest.layer_files]
+    return read_layers_of(job_dir, manifest, metadata_path(job_dir, manifest.checkpoint))
+
+
+def read_layers_of(directory: StrPath, manifest: Manifest, metadata: StrPath) -> LayerSet:
+    """The layers that a manifest names, whose files are relative to ``directory``; ``metadata`` is
+    what errors call the manifest. Raises as `read_layer_set` does."""
+    files = [_read_file(directory, ref) for ref in manifest.layer_files]
     layers = _assemble(files).for_stages(manifest.stages)
     misfit = layers.misfit(manifest.versions)
     if misfit is not None:
-        raise CheckpointCorruptError(metadata_path(job_dir, manifest.checkpoint), misfit)
+        raise CheckpointCorruptError(metadata, misfit)
     return layers
 
 

@@ -8,7 +8,7 @@ the sinks have yet to commit.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,12 @@ class Manifest:
     """Whether the job ended with this checkpoint."""
     feedback: bytes = b""
     """What goes round in loops; opaque here."""
+    snapshot_id: str = ""
+    """Unique over all snapshots of all jobs."""
+    ancestor: str = ""
+    """The `snapshot_id` of the last savepoint in its history: versions of state form a tree."""
+    chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Stage uid -> uids of its operators, in order."""
 
     def encode(self) -> bytes:
         """The content of a ``_metadata`` file."""
