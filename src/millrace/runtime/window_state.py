@@ -4,16 +4,33 @@ from __future__ import annotations
 
 from millrace.common.errors import CheckpointError
 from millrace.runtime.operator import OperatorContext
+from millrace.state.internal_tables import (
+    ACCUMULATORS,
+    ELEMENTS,
+    MERGING,
+    PANE_ACCUMULATORS,
+    PANE_ELEMENTS,
+    SESSIONS,
+    SLICE_ACCUMULATORS,
+    SLICE_ELEMENTS,
+    TIMED_ELEMENTS,
+)
 
-ACCUMULATORS = "@accumulators"
-ELEMENTS = "@elements"
-MERGING = "@merging"
-PANE_ACCUMULATORS = "@panes"
-PANE_ELEMENTS = "@pane-elements"
-SESSIONS = "@sessions"
-SLICE_ACCUMULATORS = "@slices"
-SLICE_ELEMENTS = "@slice-elements"
-TIMED_ELEMENTS = "@timed-elements"
+__all__ = [
+    "ACCUMULATORS",
+    "ELEMENTS",
+    "MERGING",
+    "PANE_ACCUMULATORS",
+    "PANE_ELEMENTS",
+    "SESSIONS",
+    "SLICE_ACCUMULATORS",
+    "SLICE_ELEMENTS",
+    "TABLES",
+    "TIMED_ELEMENTS",
+    "other_windows",
+    "refuse_other_windows",
+]
+
 TABLES = (
     ACCUMULATORS,
     ELEMENTS,

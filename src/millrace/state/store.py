@@ -239,6 +239,12 @@ class SubtaskState:
                 self.table(name, kind).apply(decode(delta))
 
 
+def tables_in(payload: bytes) -> dict[str, str]:
+    """The tables that a layer has something of, and their kinds; nothing in them is decoded."""
+    content: dict[str, dict[str, tuple[str, bytes]]] = decode(payload)
+    return {name: kind for part in content.values() for name, (kind, _) in part.items()}
+
+
 def _after(version: str, recent: Sequence[Layer]) -> list[Layer] | None:
     """The layers that follow ``version``, or None when it is not among them."""
     for position, layer in enumerate(recent):

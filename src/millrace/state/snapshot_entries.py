@@ -1,0 +1,215 @@
+"""The entries of a table in one shape, whatever kind of state it is and however it is kept."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from millrace.common.time_window import TimeWindow
+from millrace.state.internal_tables import (
+    ACCUMULATORS,
+    ELEMENTS,
+    EVENT_TIMERS,
+    MERGING,
+    PANE_ELEMENTS,
+    PROCESSING_TIMERS,
+    SESSIONS,
+    SLICE_ELEMENTS,
+    TIMED_ELEMENTS,
+)
+from millrace.state.store import OPERATOR_TABLE, SubtaskState
+
+__all__ = ["Entry", "StateShape", "entries_of", "shape_of"]
+
+
+class StateShape(enum.Enum):
+    """What an entry of a state is."""
+
+    VALUE = "value"
+    """A key and its value: value, reducing (the value) and aggregating state (the accumulator)."""
+    LIST = "list"
+    """A key and its list."""
+    MAP = "map"
+    """A key and its dict."""
+    WINDOW_VALUE = "window-value"
+    """A key, a window, and a value or accumulator."""
+    WINDOW_LIST = "window-list"
+    """A key, a window, and its elements."""
+    WINDOW_MAP = "window-map"
+    """A key, a window, and a dict."""
+    EVENT_TIMERS = "event-timers"
+    """A key, the window whose trigger set the timer (or None), and when it is due."""
+    PROCESSING_TIMERS = "processing-timers"
+    """The same for timers of the clock."""
+    BROADCAST = "broadcast"
+    """Key and value of the map; every subtask has all of it."""
+    OPERATOR_LIST = "operator-list"
+    """An element of a list that is dealt out to the subtasks; its key is its place."""
+    UNION_LIST = "union-list"
+    """An element of a list that every subtask gets all of; its key is its place."""
+    OPERATOR = "operator"
+    """What operators keep about themselves: watermarks, splits, writers."""
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether entries belong to keys."""
+        return self not in _UNKEYED
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether entries belong to windows."""
+        return self in (self.WINDOW_VALUE, self.WINDOW_LIST, self.WINDOW_MAP)
+
+    @property
+    def is_timers(self) -> bool:
+        """Whether entries are timers."""
+        return self in (self.EVENT_TIMERS, self.PROCESSING_TIMERS)
+
+
+_UNKEYED = frozenset(
+    {StateShape.BROADCAST, StateShape.OPERATOR_LIST, StateShape.UNION_LIST, StateShape.OPERATOR}
+)
+
+
+class Entry(NamedTuple):
+    """One entry of a state."""
+
+    key: Any
+    value: Any
+    """The value, list or dict; of a timer when it is due, ms since the epoch."""
+    window: Any = None
+    """The window it belongs to: a `TimeWindow`, or what the job's assigner makes."""
+    written: Any = None
+    """With a time to live: when it was last used (ms since the epoch); of a list and a dict one
+    for each element, in their order."""
+
+
+_SHAPES: dict[str, StateShape] = {
+    "flat": StateShape.VALUE,
+    "list": StateShape.LIST,
+    "map": StateShape.MAP,
+    "panes": StateShape.WINDOW_VALUE,
+    "ttl-flat": StateShape.VALUE,
+    "ttl-list": StateShape.LIST,
+    "ttl-map": StateShape.MAP,
+    "broadcast": StateShape.BROADCAST,
+    "split-list": StateShape.OPERATOR_LIST,
+    "union-list": StateShape.UNION_LIST,
+    "window-flat": StateShape.WINDOW_VALUE,
+    "window-list": StateShape.WINDOW_LIST,
+    "window-map": StateShape.WINDOW_MAP,
+}
+_NAMED: dict[str, StateShape] = {
+    EVENT_TIMERS: StateShape.EVENT_TIMERS,
+    PROCESSING_TIMERS: StateShape.PROCESSING_TIMERS,
+    PANE_ELEMENTS: StateShape.WINDOW_LIST,
+    SLICE_ELEMENTS: StateShape.WINDOW_LIST,
+    SESSIONS: StateShape.WINDOW_VALUE,
+    OPERATOR_TABLE: StateShape.OPERATOR,
+}
+_MERGED = (ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS)
+"""Tables whose windows are the ones that merging windows were first put in."""
+
+
+def shape_of(name: str, kind: str) -> StateShape:
+    """What entries a table has, by its name (without the operator's uid) and its kind."""
+    return _NAMED.get(name) or _SHAPES[kind]
+
+
+def entries_of(state: SubtaskState, table: str, name: str) -> Iterator[Entry]:
+    """The entries of a table, in the order it keeps them.
+
+    Args:
+        state: of one subtask.
+        table: the table's whole name.
+        name: its name without the operator's uid.
+    """
+    kind = state.kind(table)
+    shape = shape_of(name, kind)
+    found = state.tables[table]
+    put = found.dump(found.dump_units())[0]["put"]
+    if shape.is_timers:
+        return _timers(put)
+    if name in (PANE_ELEMENTS, SLICE_ELEMENTS):
+        return _pane_elements(put)
+    if name == SESSIONS:
+        return _sessions(put)
+    if kind == "panes":
+        return _panes(put)
+    if shape.is_windowed:
+        return _windowed(put, _merged_windows(state, table, name))
+    if kind.startswith("ttl-"):
+        return map(_STAMPED[kind], put.items())
+    return (Entry(key, value) for key, value in put.items())
+
+
+def window_of(namespace: Any) -> Any:
+    """The window that is kept as ``namespace``: windows of time are kept as plain data."""
+    return TimeWindow(*namespace) if type(namespace) is tuple else namespace
+
+
+def _timers(put: dict[int, Any]) -> Iterator[Entry]:
+    for timestamp in sorted(put):
+        for key, namespace in put[timestamp]:
+            yield Entry(key, timestamp, None if namespace is None else window_of(namespace))
+
+
+def _pane_elements(put: dict[Any, Any]) -> Iterator[Entry]:
+    """Elements are kept per key and epoch."""
+    for pane, entries in put.items():
+        window = window_of(pane)
+        elements: dict[Any, list[Any]] = {}
+        for key, epoch in sorted(entries, key=lambda place: int(place[1])):
+            elements.setdefault(key, []).extend(entries[key, epoch])
+        for key, values in elements.items():
+            yield Entry(key, values, window)
+
+
+def _sessions(put: dict[Any, Any]) -> Iterator[Entry]:
+    for key, sessions in put.items():
+        for start, end, accumulator in sessions:
+            yield Entry(key, accumulator, TimeWindow(start, end))
+
+
+def _panes(put: dict[Any, Any]) -> Iterator[Entry]:
+    for pane, entries in put.items():
+        window = window_of(pane)
+        for key, value in entries.items():
+            yield Entry(key, value, window)
+
+
+def _windowed(put: dict[Any, Any], merged: dict[Any, Any]) -> Iterator[Entry]:
+    for (namespace, key), value in put.items():
+        window = merged.get((key, namespace), namespace) if merged else namespace
+        yield Entry(key, value, window_of(window))
+
+
+def _merged_windows(state: SubtaskState, table: str, name: str) -> dict[Any, Any]:
+    """(key, where contents are) -> the window they are of, for windows that merge."""
+    if name not in _MERGED:
+        return {}
+    merging = state.tables.get(table.removesuffix(name) + MERGING)
+    if merging is None:
+        return {}
+    put = merging.dump(merging.dump_units())[0]["put"]
+    return {(key, kept): window for key, windows in put.items() for window, kept in windows.items()}
+
+
+def _stamped_value(item: tuple[Any, Any]) -> Entry:
+    key, (value, written) = item
+    return Entry(key, value, None, written)
+
+
+def _stamped_list(item: tuple[Any, Any]) -> Entry:
+    key, stamped = item
+    return Entry(key, [v for v, _ in stamped], None, [written for _, written in stamped])
+
+
+def _stamped_map(item: tuple[Any, Any]) -> Entry:
+    key, entries = item
+    values = {name: value for name, (value, _) in entries.items()}
+    return Entry(key, values, None, [written for _, written in entries.values()])
+
+
+_STAMPED = {"ttl-flat": _stamped_value, "ttl-list": _stamped_list, "ttl-map": _stamped_map}

@@ -1,0 +1,192 @@
+"""Looking into a checkpoint or savepoint: which states there are, and what is in them.
+
+Names of tables are in the layers only. To list the states, the outermost shell of each layer is
+decoded, which holds plain builtin values; no user's value is touched before its entries are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from millrace.common.errors import StateError
+from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.snapshot import Snapshot
+from millrace.state.layer import Layer, live
+from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
+from millrace.state.store import OPERATOR_TABLE, SubtaskState, tables_in
+
+__all__ = ["SnapshotReader", "StateInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateInfo:
+    """A state of an operator."""
+
+    uid: str
+    """Of the operator; empty for what belongs to no single one."""
+    operator: str
+    """The operator's name; empty if the snapshot does not know it."""
+    name: str
+    """Of the state; internal ones have an ``@``."""
+    table: str
+    """Its name in layers: ``<uid>/<name>``."""
+    kind: str
+    """How its table is kept."""
+    shape: StateShape
+    stage: str
+    """Uid of the stage that the operator is in."""
+    parallelism: int
+    """Of that stage."""
+    subtasks: tuple[int, ...]
+    """The subtasks that have layers with this state, in order."""
+    schema: object = None
+    """What is known about the type of its values; None: nothing."""
+
+    @property
+    def internal(self) -> bool:
+        """Whether an operator keeps it for itself."""
+        return self.name.startswith("@")
+
+    @property
+    def has_ttl(self) -> bool:
+        """Whether its values expire."""
+        return self.kind.startswith("ttl-")
+
+
+class SnapshotReader:
+    """Reads one snapshot.
+
+    Args:
+        snapshot: as `open_snapshot` gives it.
+
+    Example:
+        >>> from millrace.state.checkpoint.snapshot import open_snapshot
+        >>> def print_all(path: str) -> None:
+        ...     reader = SnapshotReader(open_snapshot(path))
+        ...     for info in reader.states():
+        ...         print(info.operator or info.uid, info.name, info.shape.value)
+        ...         for entry in reader.entries(info):
+        ...             print("   ", entry.key, entry.value)
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._layers = snapshot.layers.by_subtask()
+        self._load = LayerLoader(snapshot.directory)
+        self._states: list[StateInfo] | None = None
+
+    def subtasks(self) -> list[tuple[str, int]]:
+        """Stage uid and index of all subtasks that have state, in order."""
+        return sorted(self._layers)
+
+    def layers(self, stage: str, subtask: int) -> list[Layer]:
+        """The live layers of a subtask, in epoch order."""
+        return live(self._layers.get((stage, subtask), []))
+
+    def states(self) -> list[StateInfo]:
+        """All states, by operator uid and name; empty ones too, as long as a layer names them.
+
+        Raises:
+            CheckpointCorruptError: a layer is damaged.
+        """
+        if self._states is None:
+            self._states = self._listed()
+        return list(self._states)
+
+    def state(self, uid: str, name: str) -> StateInfo:
+        """The state of that operator (uid, or name if only one has it) and name.
+
+        Raises:
+            StateError: there is none; the message lists what there is.
+        """
+        named = [info for info in self.states() if info.name == name]
+        found = [i for i in named if i.uid == uid] or [i for i in named if i.operator == uid]
+        if len(found) == 1:
+            return found[0]
+        raise StateError(self._not_found(uid, name, [info.uid for info in found]))
+
+    def restore(self, stage: str, subtask: int) -> SubtaskState:
+        """All the state of one subtask; empty if it has none.
+
+        Raises:
+            CheckpointCorruptError: a layer is damaged.
+        """
+        state = SubtaskState()
+        state.restore("snapshot", self.layers(stage, subtask), self._load)
+        return state
+
+    def entries(
+        self, info: StateInfo, subtask: int | None = None, state: SubtaskState | None = None
+    ) -> Iterator[Entry]:
+        """The entries of a state, of one subtask or (None) of all, one after the other.
+
+        ``state`` is what `restore` gave for that subtask, for those who read several states of it.
+        Broadcast state, which all subtasks have alike, is taken from the first that has it, and
+        what several subtasks have of a union list counts once.
+        """
+        if subtask is None:
+            return self._all_entries(info)
+        state = state or self.restore(info.stage, subtask)
+        return entries_of(state, info.table, info.name) if info.table in state.tables else iter(())
+
+    def _all_entries(self, info: StateInfo) -> Iterator[Entry]:
+        chosen = info.subtasks
+        if info.shape is StateShape.BROADCAST:
+            chosen = chosen[:1]
+        parts = (entry for index in chosen for entry in self.entries(info, index))
+        if info.shape is StateShape.UNION_LIST:
+            # subtasks that went on from another parallelism have all of it, in the same places
+            return iter({entry.key: entry for entry in parts}.values())
+        return parts
+
+    def _listed(self) -> list[StateInfo]:
+        found: dict[tuple[str, str], tuple[str, list[int]]] = {}
+        for stage, subtask in self.subtasks():
+            kinds: dict[str, str] = {}
+            for layer in self.layers(stage, subtask):
+                kinds.update(tables_in(self._load(layer)))
+            for table, kind in kinds.items():
+                found.setdefault((stage, table), (kind, []))[1].append(subtask)
+        infos = [
+            self._info(stage, table, kind, subtasks)
+            for (stage, table), (kind, subtasks) in found.items()
+        ]
+        return sorted(infos, key=lambda info: (info.uid, info.name, info.stage))
+
+    def _info(self, stage: str, table: str, kind: str, subtasks: list[int]) -> StateInfo:
+        manifest = self.snapshot.manifest
+        uid, name = _split(table, manifest.operators)
+        return StateInfo(
+            uid=uid,
+            operator=manifest.operators.get(uid, ""),
+            name=name,
+            table=table,
+            kind=kind,
+            shape=shape_of(name, kind),
+            stage=stage,
+            parallelism=manifest.stages[stage],
+            subtasks=tuple(subtasks),
+        )
+
+    def _not_found(self, uid: str, name: str, several: list[str]) -> str:
+        if several:
+            return f"several operators called '{uid}' have a state '{name}': {', '.join(several)}"
+        own = [i for i in self.states() if uid in (i.uid, i.operator)]
+        if own:
+            names = ", ".join(i.name for i in own)
+            return f"operator '{uid}' has no state '{name}' (it has: {names})"
+        known = sorted({i.uid for i in self.states() if i.uid})
+        return (
+            f"{self.snapshot.path} has no state of an operator '{uid}' (it has state of: "
+            f"{', '.join(known) or 'none'})"
+        )
+
+
+def _split(table: str, operators: Iterable[str]) -> tuple[str, str]:
+    """The operator's uid and the state's name; either may hold a slash."""
+    if table == OPERATOR_TABLE:
+        return "", table
+    known = [uid for uid in operators if table.startswith(f"{uid}/")]
+    uid = max(known, key=len) if known else table.partition("/")[0]
+    return uid, table[len(uid) + 1 :]
