@@ -27,6 +27,7 @@ from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.executor import ExecutorError
+from millrace.engine.job_observer import JobObserver
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.testing import LocalExecutor, ManualClock, run_local
@@ -450,3 +451,36 @@ def test_stop_during_a_restart_delay_does_not_wait() -> None:
         with pytest.raises(JobCancelledError):
             client.result()
     assert cluster.clock.now() == 0
+
+
+class Notes(JobObserver):
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def started(self, job_dir: str) -> None:
+        self.told.append("started")
+
+    def accepted(self, acks) -> None:
+        self.told.append(sum(ack.records_in for ack in acks))
+
+    def committed(self, manifest) -> None:
+        self.told.append(("committed", manifest.checkpoint, manifest.finished))
+
+    def closed(self) -> None:
+        self.told.append("closed")
+
+
+def test_an_observer_is_told_what_a_job_does(tmp_path) -> None:
+    notes = Notes()
+    with run_local(checkpoint_dir=str(tmp_path), epoch_records=2):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.enable_checkpointing(0)
+        env.from_collection([1, 2, 3]).print()
+        client = env.build_client("observed")
+        client._manager.observe(notes)
+        client.run()
+    assert notes.told == [
+        "started", 2, ("committed", 1, False), 1, ("committed", 2, True), "closed",
+    ]  # fmt: skip

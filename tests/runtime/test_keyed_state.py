@@ -16,6 +16,7 @@ from millrace.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from millrace.runtime.epoch import QueryableState
 from millrace.runtime.keyed_state import CurrentKey, KeyedStates
 from millrace.state.store import SubtaskState
 
@@ -271,3 +272,33 @@ def test_two_handles_on_one_state_are_the_same_state() -> None:
     other = states.get_state(ValueStateDescriptor("v"))
     one.update(1)
     assert other.value() == 1
+
+
+def test_queryable_states_are_told_once() -> None:
+    """The acknowledgement of the epoch that first uses them carries them."""
+    rig = Rig()
+    counts = ValueStateDescriptor("count", Types.LONG())
+    counts.set_queryable("counts")
+    for _ in range(2):
+        rig.states.get_state(counts)
+    rig.states.get_state(ValueStateDescriptor("private"))
+    assert rig.states.newly_queryable() == [QueryableState("uid", "count", "counts", "value")]
+    assert rig.states.newly_queryable() == []
+
+
+def test_state_of_windows_cannot_be_queryable() -> None:
+    windows = KeyedStates(SubtaskState(), "uid/@window", CurrentKey(), "window-")
+    counts = ListStateDescriptor("count")
+    counts.set_queryable("counts")
+    with pytest.raises(StateError, match="state of windows and triggers cannot be asked for"):
+        windows.get_list_state(counts)
+
+
+def test_a_state_is_made_queryable_once() -> None:
+    counts = ValueStateDescriptor("count")
+    assert counts.get_queryable_state_name() is None
+    with pytest.raises(StateError, match="takes a name"):
+        counts.set_queryable("")
+    counts.set_queryable("counts")
+    with pytest.raises(StateError, match="queryable as 'counts' already"):
+        counts.set_queryable("again")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from millrace.common.errors import StateError
@@ -139,3 +141,28 @@ def test_a_name_used_for_two_kinds_of_state() -> None:
     state.table("op/seen", "flat")
     with pytest.raises(StateError, match="'seen' is used as flat and as list"):
         state.table("op/seen", "list")
+
+
+class OnlyCounts:
+    """A watcher of one table that notes which deltas it saw."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def wants(self, name: str) -> bool:
+        return name == "op/count"
+
+    def replaying(self, table, name, delta) -> None:
+        self.seen.append((name, dict(table.data), delta["put"]))
+
+
+def test_a_watched_copy_holds_only_the_wanted_tables() -> None:
+    """And tells of every delta before it is applied."""
+    state, watcher = SubtaskState(), OnlyCounts()
+    state.table("op/other", "flat").put("x", 1)
+    layer = epoch(state, 1)
+    copy = SubtaskState(watcher)
+    copy.restore("v1", [layer], load)
+    assert list(copy.tables) == ["op/count"]
+    assert counted(copy) == 1
+    assert watcher.seen == [("op/count", {}, {"n": 1, 1: 1})]

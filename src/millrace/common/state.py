@@ -184,6 +184,39 @@ class StateDescriptor(ABC):
         self.name = name
         self.type_info = checked_type(name, type_info)
         self.ttl_config: StateTtlConfig | None = None
+        self.queryable_state_name: str | None = None
+
+    def set_queryable(self, queryable_state_name: str) -> None:
+        """Let the state be read from outside while the job runs, under a name of its own.
+
+        Semantics: Flink docs, "Queryable State".
+
+        Raises:
+            StateError: it has such a name already, or the name is empty.
+
+        Example:
+            >>> counts = ValueStateDescriptor("count")
+            >>> counts.set_queryable("clicks-per-user")
+            >>> counts.is_queryable(), counts.get_queryable_state_name()
+            (True, 'clicks-per-user')
+        """
+        if not isinstance(queryable_state_name, str) or not queryable_state_name:
+            raise StateError(
+                f"set_queryable() takes a name to ask for, got {queryable_state_name!r}"
+            )
+        if self.queryable_state_name is not None:
+            raise StateError(
+                f"state {self.name!r} is queryable as {self.queryable_state_name!r} already"
+            )
+        self.queryable_state_name = queryable_state_name
+
+    def is_queryable(self) -> bool:
+        """Whether `set_queryable` was called."""
+        return self.queryable_state_name is not None
+
+    def get_queryable_state_name(self) -> str | None:
+        """The name given to `set_queryable`; None: it is not queryable."""
+        return self.queryable_state_name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
         """Let the state of a key, or each of its list elements or map entries, expire.

@@ -57,6 +57,8 @@ class CheckpointCoordinator:
         self._lease: Lease | None = None
         self._storage: CheckpointStorage | None = None
         self._graph: JobGraph | None = None
+        self.manifest: Manifest | None = None
+        """Of the newest checkpoint of this run."""
 
     @property
     def every_epoch(self) -> bool:
@@ -150,6 +152,7 @@ class CheckpointCoordinator:
             feedback=feedback,
             new_layers=[(uid_of[s], i, layer) for (s, i), layer in states.unsaved()],
         )
+        self.manifest = manifest
         stage_of = {uid: stage for stage, uid in uid_of.items()}
         states.saved(((stage_of[uid], index), layer) for uid, index, layer in saved)
         self._failures = 0

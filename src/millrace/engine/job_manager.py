@@ -34,6 +34,7 @@ from millrace.engine.epoch_check import (
 from millrace.engine.executor import Executor, ExecutorError
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.engine.job_config import JobConfig
+from millrace.engine.job_observer import JobObserver
 from millrace.engine.pacing import Pacer
 from millrace.engine.progress import Listener, Progress
 from millrace.engine.restart import create_decider
@@ -74,6 +75,7 @@ class JobManager:
         self._checkpoints = checkpoints
         self._results = results
         self._listeners = listeners
+        self._observers: list[JobObserver] = []
         self._interrupted = Event()
         self._stopping = False
         self._cancelled = False
@@ -93,6 +95,10 @@ class JobManager:
         self._ended = False
         self._undelivered: list[Ack] = []
         self.progress = Progress(job_name=self._program.job_name)
+
+    def observe(self, observer: JobObserver) -> None:
+        """Let ``observer`` look on; before the job runs."""
+        self._observers.append(observer)
 
     # -- control, from any thread ------------------------------------------------------
 
@@ -117,6 +123,8 @@ class JobManager:
         """
         try:
             self._resume()
+            for observer in self._observers:
+                observer.started(self._checkpoints.job_dir)
             if not self._ended:
                 self._executor.deploy(self._program)
                 self._loop()
@@ -251,6 +259,8 @@ class JobManager:
             self._states.accept(ack)
             self._sinks.accept(ack)
             self._accept_splits(ack)
+        for observer in self._observers:
+            observer.accepted(acks)
         self._restore.clear()
         self._try = self._lost_in_a_row = 0
         self._loops.accept(acks)
@@ -300,11 +310,18 @@ class JobManager:
             self._checkpoint_failed(error)
             return
         self.progress.checkpoint = saved
+        self._tell_committed()
         with self._checkpoints.guard():
             crash_point("before-sink-commit")
             self._sinks.commit(pending)
         self._checkpoints.note_committed(saved)
         self._deliver()
+
+    def _tell_committed(self) -> None:
+        manifest = self._checkpoints.manifest
+        if manifest is not None:
+            for observer in self._observers:
+                observer.committed(manifest)
 
     def _checkpoint_failed(self, error: CheckpointError) -> None:
         """Nothing is lost: what was not saved stays in memory for the next checkpoint."""
@@ -354,3 +371,5 @@ class JobManager:
             closing.callback(self._sinks.close)
             for source in self._sources:
                 closing.callback(source.close)
+            for observer in self._observers:
+                closing.callback(observer.closed)

@@ -11,6 +11,22 @@ from millrace.state.layer import Layer
 
 
 @dataclass(frozen=True)
+class QueryableState:
+    """A state that its descriptor made queryable."""
+
+    uid: str
+    """Of the operator."""
+    state: str
+    """Name of the state."""
+    name: str
+    """The name to ask for."""
+    kind: str
+    """As descriptors have it: value, list, map, reducing, aggregating."""
+    ttl: int | None = None
+    """Milliseconds after which a value is not to be shown any more."""
+
+
+@dataclass(frozen=True)
 class SplitPlan:
     """A split that a source subtask is to read in this epoch."""
 
@@ -121,6 +137,8 @@ class Ack:
     """By name, what this epoch added."""
     feedback: dict[str, list[bytes]] = field(default_factory=dict)
     """Per loop: encoded batches to be fed back to the head with this subtask's index."""
+    queryable: list[QueryableState] = field(default_factory=list)
+    """Queryable states that have been used for the first time in this worker."""
     held: list[str] = field(default_factory=list)
     """Loops whose input has ended here while something may still go round."""
     seconds: float = 0.0

@@ -12,6 +12,7 @@ from millrace.common.functions import Function
 from millrace.common.operator_state import CheckpointedFunction
 from millrace.common.output_tag import OutputTag
 from millrace.common.runtime_context import RuntimeContext
+from millrace.runtime.epoch import Ack
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state import InitializationContext, SnapshotContext
@@ -49,6 +50,7 @@ class FunctionOperator(Operator):
         self.function = function
         self._checkpointed = function.wrapped if isinstance(function, Adapter) else function
         self._has_operator_state = isinstance(self._checkpointed, CheckpointedFunction)
+        self._keyed_states: KeyedStates | None = None
 
     def open(self) -> None:
         """Open the user's function."""
@@ -56,6 +58,7 @@ class FunctionOperator(Operator):
 
     def open_function(self, states: KeyedStates | None) -> None:
         """Open the user's function with a runtime context that offers ``states``."""
+        self._keyed_states = states
         if self._has_operator_state:
             self._checkpointed.initialize_state(InitializationContext(self.context, states))
         if isinstance(self.function, Function):
@@ -67,6 +70,11 @@ class FunctionOperator(Operator):
     def end_epoch(self, ended: bool) -> None:
         if self._has_operator_state:
             self._checkpointed.snapshot_state(SnapshotContext(self._epoch))
+
+    def contribute(self, ack: Ack) -> None:
+        """Tell of queryable states that the function has begun to use."""
+        if self._keyed_states is not None:
+            ack.queryable += self._keyed_states.newly_queryable()
 
     def close(self) -> None:
         """Close the user's function."""

@@ -23,6 +23,7 @@ from millrace.common.state import (
 )
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import are_immutable
+from millrace.runtime.epoch import QueryableState
 from millrace.runtime.ttl_state import (
     Lifetime,
     TtlAggregatingState,
@@ -262,6 +263,7 @@ class KeyedStates(KeyedStateStore):
         self._current = current
         self._scope = scope
         self._known: dict[str, StateDescriptor] = {}
+        self._queryable: list[QueryableState] = []
 
     def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> ValueState[Any]:
         lifetime = self._lifetime(state_descriptor)
@@ -302,6 +304,27 @@ class KeyedStates(KeyedStateStore):
             return TtlAggregatingState(table, self._current, lifetime, aggregate)
         return _AggregatingState(self._table(state_descriptor, "flat"), self._current, aggregate)
 
+    def newly_queryable(self) -> list[QueryableState]:
+        """The queryable states that have come since this was last asked."""
+        found, self._queryable = self._queryable, []
+        return found
+
+    def _note_queryable(self, descriptor: StateDescriptor) -> None:
+        if descriptor.queryable_state_name is None:
+            return
+        if self._scope:
+            raise StateError(
+                f"state '{descriptor.name}' is queryable, but state of windows and triggers "
+                "cannot be asked for; keep it per key"
+            )
+        shown = self._lifetime(descriptor)
+        ttl = None if shown is None or shown.shows_expired else shown.ttl
+        self._queryable.append(
+            QueryableState(
+                self._uid, descriptor.name, descriptor.queryable_state_name, descriptor.kind, ttl
+            )
+        )
+
     def _lifetime(self, descriptor: StateDescriptor) -> Lifetime | None:
         """How long the state lives; None: for ever."""
         if descriptor.ttl_config is None:
@@ -335,7 +358,10 @@ class KeyedStates(KeyedStateStore):
 
     def _table(self, descriptor: StateDescriptor, kind: str) -> Any:
         name = descriptor.name
-        known = self._known.setdefault(name, descriptor)
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = descriptor
+            self._note_queryable(descriptor)
         if known.kind != descriptor.kind or known.type_info != descriptor.type_info:
             raise StateError(
                 f"state '{name}' is declared twice with different types: {known!r} and "

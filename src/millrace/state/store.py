@@ -8,7 +8,7 @@ a few layers, or give up and ask for a full restore (`StateMissError`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from millrace.common.errors import SerializationError, StateError
 from millrace.common.payload import decode, encode
@@ -70,10 +70,24 @@ class StateMissError(StateError):
     """This worker has nothing that leads to the wanted version; it needs all the layers."""
 
 
-class SubtaskState:
-    """The tables of one subtask and their version."""
+class Watcher(Protocol):
+    """Looks on while layers are replayed into a copy of the state."""
 
-    def __init__(self) -> None:
+    def wants(self, name: str) -> bool:
+        """Whether to replay what belongs to that table; the copy is without the others."""
+
+    def replaying(self, table: Table, name: str, delta: Delta) -> None:
+        """``delta`` is about to be applied to the table called ``name``."""
+
+
+class SubtaskState:
+    """The tables of one subtask and their version.
+
+    ``watcher`` makes it a copy of some of the tables, which is only read.
+    """
+
+    def __init__(self, watcher: Watcher | None = None) -> None:
+        self._watcher = watcher
         self.tables: dict[str, Table] = {}
         self.version = EMPTY
         self.replays = 0
@@ -236,7 +250,14 @@ class SubtaskState:
                 table.clear()
         for part in ("all", "delta", "pass"):
             for name, (kind, delta) in content.get(part, {}).items():
-                self.table(name, kind).apply(decode(delta))
+                if self._watcher is None or self._watcher.wants(name):
+                    self._replay(name, kind, decode(delta))
+
+    def _replay(self, name: str, kind: str, delta: Delta) -> None:
+        table = self.table(name, kind)
+        if self._watcher is not None:
+            self._watcher.replaying(table, name, delta)
+        table.apply(delta)
 
 
 def tables_in(payload: bytes) -> dict[str, str]:

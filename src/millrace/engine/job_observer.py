@@ -1,0 +1,27 @@
+"""Those who look on while a job runs: what it accepts, what it commits, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millrace.runtime.epoch import Ack
+from millrace.state.checkpoint.manifest import Manifest
+
+
+class JobObserver:
+    """Is told what a job does, in the job's thread, so every method must be quick.
+
+    What an observer raises makes the job fail.
+    """
+
+    def started(self, job_dir: str) -> None:
+        """The job begins; it holds the lease of its directory."""
+
+    def accepted(self, acks: Sequence[Ack]) -> None:
+        """An epoch counts."""
+
+    def committed(self, manifest: Manifest) -> None:
+        """A checkpoint of the job's directory is complete: what it holds is committed."""
+
+    def closed(self) -> None:
+        """The job has ended, in whatever way."""
