@@ -145,10 +145,17 @@ def read_layer_set(job_dir: StrPath, manifest: Manifest) -> LayerSet:
     return read_layers_of(job_dir, manifest, metadata_path(job_dir, manifest.checkpoint))
 
 
-def read_layers_of(directory: StrPath, manifest: Manifest, metadata: StrPath) -> LayerSet:
+def read_layers_of(
+    directory: StrPath,
+    manifest: Manifest,
+    metadata: StrPath,
+    known: Mapping[str, LayerFile] | None = None,
+) -> LayerSet:
     """The layers that a manifest names, whose files are relative to ``directory``; ``metadata`` is
-    what errors call the manifest. Raises as `read_layer_set` does."""
-    files = [_read_file(directory, ref) for ref in manifest.layer_files]
+    what errors call the manifest, ``known`` are files by path whose indexes have been read before.
+    Raises as `read_layer_set` does."""
+    known = known or {}
+    files = [known.get(ref.path) or _read_file(directory, ref) for ref in manifest.layer_files]
     layers = _assemble(files).for_stages(manifest.stages)
     misfit = layers.misfit(manifest.versions)
     if misfit is not None:
@@ -161,7 +168,13 @@ def _read_file(job_dir: StrPath, ref: LayerFileRef) -> LayerFile:
 
 
 def _assemble(files: Iterable[LayerFile]) -> LayerSet:
-    layers = LayerSet()
+    by_path: dict[str, LayerFile] = {}
+    floors: dict[SubtaskKey, int] = {}
+    tips: dict[SubtaskKey, tuple[int, str]] = {}
     for file in files:
-        layers = layers.with_file(file)
-    return layers
+        by_path[file.ref.path] = file
+        for stage, subtask, layer in file.entries:
+            key = stage, subtask
+            floors[key] = max(floors.get(key, 0), layer.floor)
+            tips[key] = max(tips.get(key, _NO_TIP), (layer.epoch, layer.version))
+    return LayerSet(by_path, floors, tips).without_dead_files()

@@ -1,0 +1,213 @@
+"""A copy of some states of a job that follows its checkpoints from one to the next.
+
+While the layers of a subtask lead on from what the copy holds, they are applied on top, and only
+the keys they name are looked at. Whatever else happened (checkpoints went away, another run went
+back in time, the parallelism changed), the subtask's layers are read anew and compared with the
+copy. So what `advance` gives is always the difference between the two checkpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import chain
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.common.payload import dump_pickle
+from millrace.state.checkpoint.directory import metadata_path
+from millrace.state.checkpoint.files import StrPath
+from millrace.state.checkpoint.layer_file import LayerLoader, SubtaskKey
+from millrace.state.checkpoint.layer_set import LayerSet, read_layers_of
+from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.frozen import MISSING
+from millrace.state.layer import Layer
+from millrace.state.store import EMPTY, SubtaskState
+from millrace.state.table import Delta, Table
+
+__all__ = ["Changes", "StateFollower", "TableChanges", "same", "without_stamps"]
+
+TableChanges = dict[Any, tuple[Any, Any]]
+"""Per key: what the table held and what it holds now, `MISSING` for nothing."""
+Changes = dict[str, TableChanges]
+"""Per table."""
+
+
+class StateFollower:
+    """Follows the checkpoints of one job directory.
+
+    Args:
+        directory: what the paths in the manifests are relative to.
+        tables: the tables to follow, ``<operator uid>/<state name>``; the rest is not decoded.
+
+    Keys and values are as the job's tables hold them: those of states that expire with stamps
+    (see `without_stamps`). Lists and dicts are copies.
+    """
+
+    def __init__(self, directory: StrPath, tables: Collection[str]) -> None:
+        self._directory = directory
+        self._tables = frozenset(tables)
+        self._layers = LayerSet()
+        self._load = LayerLoader(directory)
+        self._copies: dict[SubtaskKey, _Copy] = {}
+        self.checkpoint: int | None = None
+        """The checkpoint that the copy is at; None: it is empty."""
+
+    def advance(self, manifest: Manifest) -> Changes:
+        """Bring the copy to a checkpoint; returns what differs from the one before.
+
+        Raises:
+            CheckpointCorruptError: a file is damaged, or has been deleted because newer
+                checkpoints took the place of this one. The next `advance` makes up for it.
+            CheckpointError: a file cannot be read.
+        """
+        metadata = metadata_path(self._directory, manifest.checkpoint)
+        layers = read_layers_of(self._directory, manifest, metadata, self._layers.files)
+        found = layers.by_subtask()
+        wanted = {key for key in manifest.versions if self._concerns(manifest, key[0])}
+        for key in wanted:
+            copy = self._copies.setdefault(key, _Copy(self._tables))
+            copy.advance(manifest.versions[key], found.get(key, []), self._load)
+        for key in self._copies.keys() - wanted:
+            self._copies[key].empty()
+        changes = self._changes()
+        for key in self._copies.keys() - wanted:
+            del self._copies[key]
+        self._layers, self.checkpoint = layers, manifest.checkpoint
+        return changes
+
+    def kind(self, table: str) -> str | None:
+        """How a table is kept (see `TABLE_KINDS`); None: there is nothing of it yet."""
+        for copy in self._copies.values():
+            if table in copy.state.tables:
+                return copy.state.kind(table)
+        return None
+
+    def entries(self, table: str) -> dict[Any, Any]:
+        """All keys of a table with what it holds for them."""
+        return {
+            key: copied(value)
+            for copy in self._copies.values()
+            for key, value in copy.data(table).items()
+        }
+
+    def _concerns(self, manifest: Manifest, stage: str) -> bool:
+        """Whether operators of that stage may have one of the tables."""
+        chain_of_stage = manifest.chains.get(stage)
+        if chain_of_stage is None:
+            return True
+        owned = tuple(f"{uid}/" for uid in chain_of_stage)
+        return any(table.startswith(owned) for table in self._tables)
+
+    def _changes(self) -> Changes:
+        """The net changes: a key may have moved from one subtask to another."""
+        found: Changes = {}
+        for copy in self._copies.values():
+            for table, changes in copy.taken():
+                merged = found.setdefault(table, {})
+                for key, (old, new) in changes.items():
+                    others_old, others_new = merged.get(key, (MISSING, MISSING))
+                    merged[key] = (
+                        old if old is not MISSING else others_old,
+                        new if new is not MISSING else others_new,
+                    )
+        net = {t: {k: c for k, c in found[t].items() if not same(*c)} for t in found}
+        return {table: changes for table, changes in net.items() if changes}
+
+
+class _Copy:
+    """The followed tables of one subtask. Also their watcher: notes what keys held before."""
+
+    def __init__(self, tables: Collection[str]) -> None:
+        self._tables = tables
+        self._before: Changes = {}
+        self._reading_anew = False
+        self.state = SubtaskState(self)
+
+    def wants(self, name: str) -> bool:
+        return name in self._tables
+
+    def replaying(self, table: Table, name: str, delta: Delta) -> None:
+        if not self._reading_anew:
+            data: dict[Any, Any] = table.data  # type: ignore[attr-defined]
+            self._note(name, data, chain.from_iterable(delta.values()))
+
+    def advance(self, version: str, layers: list[Layer], load: LayerLoader) -> None:
+        """Bring the copy to ``version``, which the live ``layers`` lead to; all or nothing."""
+        try:
+            self.state.align(version, layers, load)
+        except StateError:  # nothing leads there, or the state is of another kind now
+            self._rebuild(version, layers, load)
+
+    def empty(self) -> None:
+        """The subtask is no more."""
+        self._rebuild(EMPTY, [], self._nothing)
+
+    def _rebuild(self, version: str, layers: list[Layer], load: Any) -> None:
+        state = SubtaskState(self)
+        self._reading_anew = True
+        try:
+            state.restore(version, layers, load)
+        finally:
+            self._reading_anew = False
+        for name in self._tables:
+            old, new = _data(self.state, name), _data(state, name)
+            self._note(name, old, chain(old, new))
+        self.state = state
+
+    def _note(self, name: str, data: dict[Any, Any], keys: Iterable[Any]) -> None:
+        noted = self._before.setdefault(name, {})
+        for key in keys:
+            if key not in noted:
+                noted[key] = copied(data.get(key, MISSING))
+
+    def taken(self) -> list[tuple[str, TableChanges]]:
+        """What the noted keys held, and what they hold now; nothing is noted any more."""
+        before, self._before = self._before, {}
+        return [
+            (name, {k: (old, copied(data.get(k, MISSING))) for k, old in before[name].items()})
+            for name, data in ((name, self.data(name)) for name in before)
+        ]
+
+    def data(self, table: str) -> dict[Any, Any]:
+        """What a table holds."""
+        return _data(self.state, table)
+
+    @staticmethod
+    def _nothing(layer: Layer) -> bytes:
+        raise AssertionError(f"{layer} is to be loaded for a subtask without state")
+
+
+def _data(state: SubtaskState, table: str) -> dict[Any, Any]:
+    found = state.tables.get(table)
+    return {} if found is None else found.data  # type: ignore[attr-defined]
+
+
+def copied(value: Any) -> Any:
+    """The value; of a list or dict, which a later layer may extend, a copy."""
+    if type(value) is list:
+        return value.copy()
+    return dict(value) if type(value) is dict else value
+
+
+def same(old: Any, new: Any) -> bool:
+    """Whether two values of a key are equal, also where ``==`` gives no plain answer."""
+    if old is new:
+        return True
+    if type(old) is not type(new):
+        return False
+    try:
+        return bool(old == new)
+    except Exception:  # of arrays, for example, the truth is not one
+        return dump_pickle(old) == dump_pickle(new)
+
+
+def without_stamps(kind: str, found: Any) -> Any:
+    """What users see of a value in a table of that kind: states with a time to live keep the time
+    of its last use with each value, list element and map entry."""
+    if found is MISSING or not kind.startswith("ttl-"):
+        return found
+    if kind == "ttl-list":
+        return [value for value, _ in found]
+    if kind == "ttl-map":
+        return {key: value for key, (value, _) in found.items()}
+    return found[0]
