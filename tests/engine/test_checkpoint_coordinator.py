@@ -52,11 +52,13 @@ def test_without_anything_to_resume_it_starts_afresh(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"parallelism": 3}, "'Sum' ran with parallelism 2.*has 3 now.*resume with parallelism 2"),
-        ({"max_parallelism": 64}, "max parallelism 128, the job has 64; set pipeline.max-para"),
+        (
+            {"max_parallelism": 64},
+            "max parallelism 128, the job has 64.*set pipeline.max-parallelism to 128",
+        ),
         (
             {"build": lambda s: s.key_by(lambda v: v).sum().uid("other")},
-            r"state of operator 'Sum' \(uid sums\).*does not have.*without --resume",
+            r"state of 'Sum' \(uid sums\).*does not have.*--allow-non-restored-state",
         ),
     ],
 )
@@ -65,6 +67,14 @@ def test_what_does_not_fit_is_refused_with_the_way_out(tmp_path, change, message
     with pytest.raises(CheckpointError, match=message):
         run(tmp_path, resume=True, **change)
     assert run(tmp_path, resume=True), "the checkpoint is still there"
+
+
+@pytest.mark.parametrize("parallelism", [1, 3, 5])
+def test_it_goes_on_with_another_parallelism(tmp_path, parallelism) -> None:
+    first = run(tmp_path)
+    second = run(tmp_path, resume=True, stop_after=99, parallelism=parallelism)
+    running = [sum(range(value % 3, value + 1, 3)) for value in range(20)]
+    assert sorted(first + second) == sorted(running)
 
 
 def test_a_job_may_grow(tmp_path) -> None:

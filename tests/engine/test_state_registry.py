@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from millrace.engine.state_assignment import StateAssignment
 from millrace.engine.state_registry import RECENT_BYTES, RECENT_LAYERS, StateRegistry
 from millrace.runtime.epoch import Ack
 from millrace.state.layer import FileRef, Layer
@@ -63,7 +64,8 @@ def test_saved_layers_are_known_by_their_place() -> None:
 
 def test_restored_layers_count_like_accepted_ones() -> None:
     registry = StateRegistry()
-    registry.restore(A, "v7", [layer(5), layer(6, floor=6), layer(7, floor=6)])
+    layers = [layer(5), layer(6, floor=6), layer(7, floor=6)]
+    assert registry.restore(StateAssignment(own={A: ("v7", layers)})) == {A}
     assert registry.version(A) == "v7"
     assert [made.epoch for made in registry.all_layers(A)] == [6, 7]
     assert registry.unsaved() == []

@@ -74,7 +74,7 @@ class Rig:
         plan = SubtaskPlan(
             self.versions[-1],
             recent=tuple(self.layers[-3:]),
-            restore=((0, tuple(self.layers)),) if restore else None,
+            restore=tuple(self.layers) if restore else None,
         )
         whole = EpochPlan(epoch, 0, now, None, False, {(self.stage.id, 0): plan})
         buffers = [buffer for n, channel in enumerate(channels) for buffer in produced(n, *channel)]

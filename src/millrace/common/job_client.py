@@ -27,6 +27,24 @@ class JobClient(ABC):
         """End the job at once; its last checkpoint stays."""
 
     @abstractmethod
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Make a savepoint while the job goes on; the future gives its path."""
+
+    @abstractmethod
+    def stop_with_savepoint(
+        self,
+        advance_to_end_of_event_time: bool = False,
+        savepoint_directory: str | None = None,
+    ) -> CompletableFuture[str]:
+        """Make a savepoint and end the job with it; the future gives its path."""
+
+    @abstractmethod
+    def cancel_with_savepoint(
+        self, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """Make a savepoint and cancel the job; the future gives its path."""
+
+    @abstractmethod
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """A future of the result; it raises what made the job fail."""
 

@@ -90,6 +90,31 @@ RESUME_FROM = known(
     ConfigOptions.key("millrace.checkpoint.resume-from").int_type().no_default_value().at_least(1),
     "Number of the checkpoint that a run with `--resume` goes on from. Unset: the newest.",
 )
+START_FROM = known(
+    ConfigOptions.key("execution.state-recovery.path").string_type().no_default_value(),
+    "Savepoint or checkpoint that the job starts from (`millrace run -s PATH`). With `--resume`, a "
+    "checkpoint of the job itself comes first.",
+)
+CLAIM_MODE = known(
+    ConfigOptions.key("execution.state-recovery.claim-mode")
+    .string_type()
+    .default_value("NO_CLAIM")
+    .one_of("NO_CLAIM", "CLAIM"),
+    "Whose the snapshot is that the job starts from. `NO_CLAIM`: it stays its owner's, and nothing "
+    "in it or pending in it is touched. `CLAIM`: it becomes the job's own, which commits what is "
+    "pending in it and deletes it after the first checkpoint of its own.",
+)
+ALLOW_NON_RESTORED = known(
+    ConfigOptions.key("execution.state-recovery.ignore-unclaimed-state")
+    .boolean_type()
+    .default_value(False),
+    "Start although the snapshot has state of operators that the job does not have; that state is "
+    "left behind.",
+)
+SAVEPOINT_DIR = known(
+    ConfigOptions.key("execution.checkpointing.savepoint-dir").string_type().no_default_value(),
+    "Directory for savepoints that are asked for without one.",
+)
 STATE_BACKEND = known(
     ConfigOptions.key("state.backend.type").string_type().default_value("hashmap"),
     "Where keyed state lives while the job runs.",

@@ -46,6 +46,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from millrace.common.errors import StateError
+
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -76,7 +78,11 @@ class SinkWriter(ABC, Generic[T]):
         """Take a batch; ``timestamps`` in ms since the epoch, one per value, or None."""
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        """Make this epoch's work durable and return what the committer needs (picklable)."""
+        """Make this epoch's work durable and return what the committer needs (picklable).
+
+        Args:
+            end_of_input: nothing may stay open: the input ends, or a savepoint is being made.
+        """
         return ()
 
     def snapshot_state(self) -> Any:
@@ -108,6 +114,20 @@ class Sink(ABC, Generic[T_contra]):
     @abstractmethod
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
         """A writer for one epoch; ``state`` is the previous writer's `snapshot_state`."""
+
+    def merge_writer_states(self, states: Sequence[Any]) -> Any:
+        """One state from those of several writers, when the parallelism became smaller.
+
+        Raises:
+            StateError: it is not possible (the default). A savepoint leaves writers nothing to
+                keep if `prepare_commit` hands everything over when its input ends.
+        """
+        if len(states) == 1:
+            return states[0]
+        raise StateError(
+            f"{type(self).__name__} keeps state of its writers and does not define "
+            "merge_writer_states(), so its parallelism cannot become smaller"
+        )
 
     def create_committer(self) -> Committer | None:
         """The committer, or None when the writers' work needs no commit (at-least-once)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from millrace.connectors.file_committer import FileCommitter
 from millrace.connectors.file_listing import local_path
 from millrace.connectors.file_writer import FileSinkSettings, FileWriter
 from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.connectors.part_file import FileWriterState
 from millrace.connectors.part_writer import BulkParts, PartFormat, RowParts
 from millrace.connectors.rolling_policy import RollingPolicy
 
@@ -81,6 +82,10 @@ class FileSink(Sink[Any]):
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
         return FileWriter(self._settings, context, state)
+
+    def merge_writer_states(self, states: Sequence[FileWriterState]) -> FileWriterState:
+        parts = tuple(part for state in states for part in state.parts)
+        return FileWriterState(max(state.next_counter for state in states), parts)
 
     def create_committer(self) -> Committer:
         return FileCommitter()

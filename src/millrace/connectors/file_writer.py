@@ -42,7 +42,14 @@ class FileWriter(SinkWriter[Any]):
             settings.output_file_config, context.run_id, context.subtask_index, context.attempt
         )
         self._next_counter = state.next_counter if state else 0
-        self._parts = {p.bucket: self._part_writer(p) for p in (state.parts if state else ())}
+        self._parts: dict[str, PartWriter] = {}
+        self._surplus: list[tuple[str, PartWriter]] = []
+        """Open parts of other subtasks, beside one of the same bucket."""
+        for part in state.parts if state else ():
+            if part.bucket in self._parts:
+                self._surplus.append((part.bucket, self._part_writer(part)))
+            else:
+                self._parts[part.bucket] = self._part_writer(part)
         self._open_parts: list[OpenPart] = []
         self._committables: list[Any] = []
         self._directories: set[str] = set()
@@ -61,6 +68,9 @@ class FileWriter(SinkWriter[Any]):
                 self._roll(bucket)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        for bucket, part in self._surplus:
+            self._committables.append(part.close_for_good())
+            self._note(bucket, part)
         for bucket in list(self._parts):
             if end_of_input or self._is_due(self._parts[bucket]):
                 self._roll(bucket)
@@ -113,6 +123,9 @@ class FileWriter(SinkWriter[Any]):
 
     def _forget(self, bucket: str, part: PartWriter) -> None:
         del self._parts[bucket]
+        self._note(bucket, part)
+
+    def _note(self, bucket: str, part: PartWriter) -> None:
         self._work_files += part.work_files
         if part.work_files:
             self._directories.add(self._directory(bucket))

@@ -423,7 +423,9 @@ class DataStream(OperatorSettings, Generic[T]):
 
         collecting = self._collecting("Collect")
         # no exchange in between: each subtask's order stays
-        collecting.parallelism = max(i.transformation.parallelism for i in self._inputs)
+        widest = max((i.transformation for i in self._inputs), key=lambda t: t.parallelism)
+        collecting.parallelism = widest.parallelism
+        collecting.fixed_parallelism = widest.fixed_parallelism
         iterator: CloseableIterator[T] = collect(self._env, collecting, job_execution_name)
         return iterator if limit is None else iterator.take(limit)
 

@@ -33,6 +33,7 @@ class DataStreamSink:
     def set_parallelism(self, parallelism: int) -> DataStreamSink:
         """How many subtasks write."""
         self._transformation.parallelism = checked_parallelism(parallelism)
+        self._transformation.fixed_parallelism = True
         return self
 
     def set_uid_hash(self, uid_hash: str) -> DataStreamSink:

@@ -38,7 +38,9 @@ class IterativeStream(DataStream[T]):
         )
         head.loop = self._loop
         if all(source.partitioning is None for source in stream._inputs):
-            head.parallelism = max(s.transformation.parallelism for s in stream._inputs)
+            widest = max((s.transformation for s in stream._inputs), key=lambda t: t.parallelism)
+            head.parallelism = widest.parallelism
+            head.fixed_parallelism = widest.fixed_parallelism
         self._head = head
         self._closed = False
         super().__init__(env, [Input(head)])
@@ -61,6 +63,7 @@ class IterativeStream(DataStream[T]):
         )
         tail.loop = self._loop
         tail.parallelism = self._head.parallelism
+        tail.fixed_parallelism = self._head.fixed_parallelism
         self._env.add_sink_transformation(tail)
         self._closed = True
         return feedback_stream

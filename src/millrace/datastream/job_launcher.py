@@ -7,8 +7,10 @@ them in this process; ``millrace run`` adds its settings and its progress line.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, ClassVar
 
 from millrace.common import options
@@ -28,10 +30,10 @@ from millrace.engine.executor import Executor
 from millrace.engine.job_client import JobClient
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import new_run_id
-from millrace.engine.job_manager import JobManager
+from millrace.engine.job_manager import JobManager, Replan
 from millrace.engine.progress import Listener
 from millrace.plan.job_graph import JobGraph
-from millrace.plan.stages import build_job_graph
+from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation
 
 Handlers = Mapping[Transformation, Callable[[list[Any], int, int], None]]
@@ -109,10 +111,30 @@ class JobLauncher:
         executor = (self.executor or spark_executor)(configuration, name, width)
         results = _dispatcher(graph, sinks, handlers)
         checkpoints = CheckpointCoordinator(config, name, run_id)
+        replan = self._replan(sinks, configuration, name, run_id)
         manager = JobManager(
-            graph, executor, config, self.clock, checkpoints, results, self.listeners
+            graph, executor, config, self.clock, checkpoints, results, self.listeners, replan
         )
         return JobClient(JobID.from_name(name), manager)
+
+    def _replan(
+        self,
+        sinks: Sequence[Transformation],
+        configuration: Configuration,
+        name: str,
+        run_id: str,
+    ) -> Replan:
+        """Makes the graph of the running job again with another default parallelism. Each has a
+        run id of its own: workers and part files must not take one for the other."""
+        numbers = count(1)
+
+        def replan(parallelism: int) -> JobGraph:
+            if parallelism < 1:
+                raise JobDefinitionError(f"a parallelism is at least 1, not {parallelism}")
+            with _default_parallelism(sinks, parallelism):
+                return self.graph(sinks, configuration, name, f"{run_id}.{next(numbers)}")
+
+        return replan
 
     def _job_config(
         self, configuration: Configuration, restart: RestartStrategyConfiguration, batch: bool
@@ -127,6 +149,10 @@ class JobLauncher:
             tolerable_failed_checkpoints=configuration.get(options.TOLERABLE_FAILED_CHECKPOINTS),
             resume=self.resume,
             resume_from=configuration.get(options.RESUME_FROM),
+            start_from=configuration.get(options.START_FROM),
+            claim=configuration.get(options.CLAIM_MODE) == "CLAIM",
+            allow_non_restored=configuration.get(options.ALLOW_NON_RESTORED),
+            savepoint_dir=configuration.get(options.SAVEPOINT_DIR),
             restart_strategy=restart,
             target_epoch=configuration.get(options.EPOCH_TARGET_DURATION).to_millis(),
             initial_records=ALL if batch else configuration.get(options.EPOCH_INITIAL_RECORDS),
@@ -152,6 +178,19 @@ def spark_executor(configuration: Configuration, name: str, parallelism: int) ->
     extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
     context = create_context(name, parallelism, extra=extra)
     return SparkExecutor(context, configuration.get(options.SPARK_SLOTS))
+
+
+@contextmanager
+def _default_parallelism(sinks: Sequence[Transformation], parallelism: int) -> Iterator[None]:
+    """In the meantime, the parallelism of what the program has given none."""
+    before = {t: t.parallelism for t in inputs_first(sinks) if not t.fixed_parallelism}
+    try:
+        for transformation in before:
+            transformation.parallelism = parallelism
+        yield
+    finally:
+        for transformation, own in before.items():
+            transformation.parallelism = own
 
 
 def _is_batch(configuration: Configuration, sinks: Sequence[Transformation]) -> bool:

@@ -43,7 +43,8 @@ class OperatorSettings:
     def set_parallelism(self, parallelism: int) -> Self:
         """How many subtasks run the operator."""
         checked = checked_parallelism(parallelism)
-        self._operator("set_parallelism").parallelism = checked
+        operator = self._operator("set_parallelism")
+        operator.parallelism, operator.fixed_parallelism = checked, True
         return self
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:

@@ -5,32 +5,44 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.common.errors import CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
+from millrace.engine.claimed_snapshot import ClaimedSnapshot
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import job_id_of
+from millrace.engine.job_requests import SavepointRequest
 from millrace.engine.lease import Lease
+from millrace.engine.savepoint_writer import SavepointWriter
 from millrace.engine.sink_coordinator import Pending
-from millrace.engine.state_registry import StateRegistry, SubtaskId
+from millrace.engine.state_assignment import (
+    Origin,
+    StateAssignment,
+    assign_state,
+    chains_of,
+    inputs_of,
+)
+from millrace.engine.state_registry import StateRegistry
 from millrace.plan.job_graph import JobGraph
-from millrace.state.checkpoint.directory import committed_path
+from millrace.state.checkpoint.directory import COMMITTED, committed_path
 from millrace.state.checkpoint.manifest import Manifest
-from millrace.state.layer import Layer
+from millrace.state.checkpoint.savepoint import savepoint_path
+from millrace.state.checkpoint.snapshot import SAVEPOINT, open_snapshot
 
 
 @dataclass(frozen=True)
 class Restored:
     """What a run goes on from."""
 
-    checkpoint: int
+    checkpoint: int | None
+    """The job's own, if it is one."""
     epoch: int
     """The first epoch to run."""
-    states: dict[SubtaskId, tuple[str, list[Layer]]]
+    states: StateAssignment
     sources: dict[str, bytes]
     pending: Pending
     finished: bool
@@ -59,6 +71,10 @@ class CheckpointCoordinator:
         self._graph: JobGraph | None = None
         self.manifest: Manifest | None = None
         """Of the newest checkpoint of this run."""
+        self._ancestor = ""
+        self._claimed: ClaimedSnapshot | None = None
+        self.savepoint_ended: Callable[[], None] = lambda: None
+        """Called, in any thread, when a savepoint is complete or has failed."""
 
     @property
     def every_epoch(self) -> bool:
@@ -66,7 +82,7 @@ class CheckpointCoordinator:
         return self._config.checkpoint_interval == 0
 
     def open(self, graph: JobGraph, resume: bool) -> Restored | None:
-        """Take the lease; returns what to go on from when resuming, if there is anything.
+        """Take the lease; returns what to go on from, if there is anything.
 
         Raises LeaseError when another run holds the job, CheckpointError (or its
         CheckpointCorruptError) when the newest checkpoint does not fit or is damaged.
@@ -81,35 +97,61 @@ class CheckpointCoordinator:
             durable=self.durable,
             retained=self._config.retained_checkpoints,
         )
-        manifest = self._chosen(self._storage) if resume else None
-        return self._restored(manifest, self._storage) if manifest else None
+        origin = self._origin(self._storage, resume)
+        return self._restored(origin, graph) if origin is not None else None
+
+    def assign(self, graph: JobGraph) -> Restored:
+        """What another graph of the running job goes on from: the newest checkpoint.
+
+        Raises CheckpointError when it does not fit.
+        """
+        assert self._storage is not None
+        with self._storage.pin() as pin:
+            restored = self._restored(Origin(pin.manifest, pin.layers, committed=True), graph)
+        self._graph = graph
+        return restored
+
+    def _origin(self, storage: CheckpointStorage, resume: bool) -> Origin | None:
+        """What to go on from: the job's own checkpoint if it resumes, else a given snapshot."""
+        allowed = self._config.allow_non_restored
+        if resume and (manifest := self._chosen(storage)) is not None:
+            return Origin(manifest, storage.layers(manifest), allow_non_restored=allowed)
+        if self._config.start_from is None:
+            return None
+        snapshot = open_snapshot(self._config.start_from)
+        if snapshot.directory.resolve() == Path(self.job_dir).resolve():
+            manifest = storage.load(snapshot.manifest.checkpoint)
+            return Origin(manifest, storage.layers(manifest), allow_non_restored=allowed)
+        if self._config.claim:
+            self._claimed = ClaimedSnapshot.take(snapshot, self._run_id)
+        return Origin(
+            snapshot.manifest,
+            snapshot.layers.by_subtask(),
+            snapshot.directory,
+            forked=not self._config.claim,
+            allow_non_restored=allowed,
+            committed=(snapshot.path / COMMITTED).exists(),
+        )
 
     def _chosen(self, storage: CheckpointStorage) -> Manifest | None:
         number = self._config.resume_from
         return storage.load_latest() if number is None else storage.load(number)
 
-    def _restored(self, manifest: Manifest, storage: CheckpointStorage) -> Restored:
-        assert self._graph is not None
-        stages = {stage.uid: stage for stage in self._graph.program.stages}
-        _check_fits(manifest, self._graph)
-        layers = storage.layers(manifest)
-        states = {
-            (stages[uid].id, index): (version, layers.get((uid, index), []))
-            for (uid, index), version in manifest.versions.items()
-        }
+    def _restored(self, origin: Origin, graph: JobGraph) -> Restored:
+        manifest = origin.manifest
+        own = origin.directory is None
+        done = origin.forked or origin.committed
+        done = done or (own and committed_path(self.job_dir, manifest.checkpoint).exists())
+        self._ancestor = manifest.snapshot_id if manifest.kind == SAVEPOINT else manifest.ancestor
         return Restored(
-            checkpoint=manifest.checkpoint,
+            checkpoint=manifest.checkpoint if own else None,
             epoch=manifest.epoch,
-            states=states,
+            states=assign_state(origin, graph),
             sources=manifest.sources,
-            pending=self._left_to_commit(manifest),
+            pending={} if done else manifest.pending,
             finished=manifest.finished,
             feedback=manifest.feedback,
         )
-
-    def _left_to_commit(self, manifest: Manifest) -> Pending:
-        committed = committed_path(self.job_dir, manifest.checkpoint).exists()
-        return {} if committed else manifest.pending
 
     def due(self, now: int) -> bool:
         """Whether the interval has passed since the last checkpoint."""
@@ -150,13 +192,41 @@ class CheckpointCoordinator:
             pending=pending,
             finished=finished,
             feedback=feedback,
+            ancestor=self._ancestor,
+            chains=chains_of(self._graph),
+            inputs=inputs_of(self._graph),
+            stateful=tuple(sorted(states.stateful)),
             new_layers=[(uid_of[s], i, layer) for (s, i), layer in states.unsaved()],
         )
         self.manifest = manifest
         stage_of = {uid: stage for stage, uid in uid_of.items()}
         states.saved(((stage_of[uid], index), layer) for uid, index, layer in saved)
         self._failures = 0
+        if self._claimed is not None:
+            self._claimed.dispose()
+            self._claimed = None
         return manifest.checkpoint
+
+    def write_savepoint(self, request: SavepointRequest) -> SavepointWriter:
+        """Begin to copy the newest checkpoint to a savepoint.
+
+        Raises CheckpointError when there is no directory to put it in.
+        """
+        assert self._storage is not None
+        directory = request.directory or self._config.savepoint_dir
+        if directory is None:
+            raise CheckpointError(
+                "a savepoint needs a directory: name one, or set "
+                "execution.checkpointing.savepoint-dir"
+            )
+        path = savepoint_path(directory, self.job_id)
+        pin = self._storage.pin()
+        return SavepointWriter(request, path, self.job_dir, pin, self._note_savepoint).start()
+
+    def _note_savepoint(self, snapshot_id: str | None) -> None:
+        if snapshot_id is not None:
+            self._ancestor = snapshot_id
+        self.savepoint_ended()
 
     def note_committed(self, checkpoint: int) -> None:
         """The sinks have committed what a checkpoint names as pending. From then on its parts are
@@ -183,36 +253,9 @@ class CheckpointCoordinator:
         """Give the lease back; remove a temporary directory."""
         if self._storage is not None:
             self._storage.close()
+        if self._claimed is not None:
+            self._claimed.release()
         if self._lease is not None:
             self._lease.release()
         if not self.durable:
             shutil.rmtree(self._base, ignore_errors=True)
-
-
-def _check_fits(manifest: Manifest, graph: JobGraph) -> None:
-    """Raises CheckpointError unless the job can take over the checkpoint's state."""
-    program = graph.program
-    if manifest.max_parallelism != program.max_parallelism:
-        raise CheckpointError(
-            f"checkpoint {manifest.checkpoint} was made with max parallelism "
-            f"{manifest.max_parallelism}, the job has {program.max_parallelism}; "
-            f"set pipeline.max-parallelism to {manifest.max_parallelism}"
-        )
-    stages = {stage.uid: stage for stage in program.stages}
-    known = {node.uid for stage in program.stages for node in stage.nodes}
-    gone = [uid for uid in manifest.stages if uid not in stages]
-    for uid in gone + [uid for uid in manifest.pending if uid not in known]:
-        name = manifest.operators.get(uid, uid)
-        raise CheckpointError(
-            f"checkpoint {manifest.checkpoint} has state of operator '{name}' (uid {uid}), "
-            "which the job does not have; it belongs to another job or an older version of "
-            "this one. Start without --resume, or give operators fixed uids"
-        )
-    for uid, parallelism in manifest.stages.items():
-        name = manifest.operators.get(uid, uid)
-        if stages[uid].parallelism != parallelism:
-            raise CheckpointError(
-                f"operator '{name}' ran with parallelism {parallelism} when checkpoint "
-                f"{manifest.checkpoint} was made and has {stages[uid].parallelism} now; "
-                f"resume with parallelism {parallelism}"
-            )

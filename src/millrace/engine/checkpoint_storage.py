@@ -141,7 +141,10 @@ class CheckpointStorage:
         job_id: str | None = None,
         finished: bool = False,
         feedback: bytes = b"",
-        kind: str = "checkpoint",
+        ancestor: str = "",
+        chains: dict[str, tuple[str, ...]] | None = None,
+        inputs: dict[str, tuple[str, ...]] | None = None,
+        stateful: tuple[str, ...] = (),
     ) -> tuple[Manifest, list[LayerEntry]]:
         """Write a checkpoint on top of the one before; it counts once this returns.
 
@@ -176,9 +179,13 @@ class CheckpointStorage:
                 layer_files=tuple(file.ref for file in draft.layers.files.values()),
                 sources=sources,
                 pending=pending,
-                kind=kind,
                 finished=finished,
                 feedback=feedback,
+                snapshot_id=f"{self._run_id}-{number}",
+                ancestor=ancestor,
+                chains=chains or {},
+                inputs=inputs or {},
+                stateful=stateful,
             )
             self._complete(manifest, draft)
         except BaseException as error:

@@ -84,5 +84,9 @@ class FeedbackCoordinator:
                     "does not have; it was made by another version of the job. Start without "
                     "--resume, or give operators fixed uids"
                 )
-        self._pending = {(loop_of[uid], index): b for (uid, index), b in pending.items()}
+        self._pending = {}
+        for (uid, index), batches in sorted(pending.items()):
+            loop = loop_of[uid]
+            place = loop, index % self._nodes[loop].parallelism
+            self._pending.setdefault(place, []).extend(batches)
         self._drained = {loop_of[uid] for uid in drained if uid in loop_of}

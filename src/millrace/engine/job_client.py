@@ -13,6 +13,7 @@ from millrace.common.errors import JobCancelledError
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
 from millrace.common.job_client import JobClient as JobClientInterface
 from millrace.engine.job_manager import JobManager
+from millrace.engine.job_requests import After, RescaleRequest, SavepointRequest
 from millrace.engine.progress import Progress
 from millrace.runtime.metrics import Summary
 
@@ -78,6 +79,56 @@ class JobClient(JobClientInterface):
         """End the job at once; its last checkpoint stays. Wait for the end with `result`."""
         self._manager.cancel()
         return CompletableFuture.completed(None)
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Make a savepoint while the job goes on.
+
+        Args:
+            savepoint_directory: where; None: as configured
+                (``execution.checkpointing.savepoint-dir``).
+
+        Returns:
+            The savepoint's path, or the CheckpointError that it failed with.
+        """
+        return self._savepoint(savepoint_directory, After.GO_ON)
+
+    def stop_with_savepoint(
+        self,
+        advance_to_end_of_event_time: bool = False,
+        savepoint_directory: str | None = None,
+    ) -> CompletableFuture[str]:
+        """Make a savepoint and end the job with it, which is then FINISHED. The job goes on when
+        the savepoint fails.
+
+        Args:
+            advance_to_end_of_event_time: end all input first: timers fire, windows close. For a
+                job that is not to be resumed (Flink: ``--drain``).
+            savepoint_directory: where; None: as configured.
+        """
+        after = After.DRAIN if advance_to_end_of_event_time else After.STOP
+        return self._savepoint(savepoint_directory, after)
+
+    def cancel_with_savepoint(
+        self, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """Make a savepoint and cancel the job."""
+        return self._savepoint(savepoint_directory, After.CANCEL)
+
+    def _savepoint(self, directory: str | None, after: After) -> CompletableFuture[str]:
+        request = SavepointRequest(directory, after)
+        self._manager.request(request)
+        return request.done
+
+    def rescale(self, parallelism: int) -> CompletableFuture[None]:
+        """Go on with another parallelism of all operators that have not been given one of their
+        own, between two epochs: nothing is read again and nothing restarts.
+
+        Returns:
+            When the job goes on with it; JobDefinitionError when it is not possible.
+        """
+        request = RescaleRequest(parallelism)
+        self._manager.request(request)
+        return request.done
 
     def stop(self) -> None:
         """End the job after the running epoch, with a checkpoint to resume from."""

@@ -21,6 +21,14 @@ class JobConfig:
     """Number of the checkpoint to go on from when resuming; None: the newest."""
     resume: bool = False
     """Go on from the newest checkpoint of this job, if there is one."""
+    start_from: str | None = None
+    """Path of a savepoint or checkpoint to go on from, unless there is something to resume."""
+    claim: bool = False
+    """Whether what it starts from becomes the job's own, to be deleted when no longer needed."""
+    allow_non_restored: bool = False
+    """Whether state of operators that the job does not have may be left behind."""
+    savepoint_dir: str | None = None
+    """Where savepoints go that are asked for without a directory."""
     restart_strategy: RestartStrategyConfiguration = field(
         default_factory=RestartStrategies.no_restart
     )

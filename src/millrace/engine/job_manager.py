@@ -22,7 +22,7 @@ from millrace.common.errors import (
     UserFunctionError,
 )
 from millrace.common.payload import decode
-from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
+from millrace.engine.checkpoint_coordinator import CheckpointCoordinator, Restored
 from millrace.engine.clock import Clock
 from millrace.engine.epoch_check import (
     EpochRefusedError,
@@ -35,12 +35,21 @@ from millrace.engine.executor import Executor, ExecutorError
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_observer import JobObserver
+from millrace.engine.job_requests import (
+    After,
+    JobRequests,
+    Request,
+    RescaleRequest,
+    SavepointRequest,
+)
 from millrace.engine.pacing import Pacer
 from millrace.engine.progress import Listener, Progress
 from millrace.engine.restart import create_decider
+from millrace.engine.savepoint_writer import SavepointWriter
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.engine.source_coordinator import SourceCoordinator
-from millrace.engine.state_registry import StateRegistry, SubtaskId
+from millrace.engine.state_assignment import SubtaskId
+from millrace.engine.state_registry import StateRegistry
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
 
@@ -52,6 +61,10 @@ INFRASTRUCTURE_RETRIES = 5
 Results = Callable[[str, list[Any], int, int], None]
 """Takes what a collecting sink's subtask got in a committed epoch: (uid, values, subtask, number
 of subtasks)."""
+
+
+Replan = Callable[[int], JobGraph]
+"""Makes the job's graph anew, with another parallelism of what has none of its own."""
 
 
 class JobManager:
@@ -66,9 +79,8 @@ class JobManager:
         checkpoints: CheckpointCoordinator,
         results: Results | None = None,
         listeners: Sequence[Listener] = (),
+        replan: Replan | None = None,
     ) -> None:
-        self._graph = graph
-        self._program = graph.program
         self._executor = executor
         self._config = config
         self._clock = clock
@@ -76,17 +88,20 @@ class JobManager:
         self._results = results
         self._listeners = listeners
         self._observers: list[JobObserver] = []
+        self._replan = replan
         self._interrupted = Event()
         self._stopping = False
         self._cancelled = False
-        self._sources = [SourceCoordinator(node) for node in graph.sources]
-        self._source_stages = {node.stage for node in graph.sources}
-        self._sinks = SinkCoordinator(graph.sinks)
-        self._loops = FeedbackCoordinator(graph.loops)
-        self._states = StateRegistry()
+        self._requests = JobRequests()
+        self._serving: Request | None = None
+        """The request that the running epoch prepares for."""
+        self._next_graph = graph
+        self._writer: SavepointWriter | None = None
+        self._left = False
+        checkpoints.savepoint_ended = self._interrupted.set
+        self._install(graph)
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
         self._decider = create_decider(config.restart_strategy)
-        self._restore: set[SubtaskId] = set()
         self._epoch = 0
         self._try = 0
         self._lost_in_a_row = 0
@@ -99,6 +114,17 @@ class JobManager:
     def observe(self, observer: JobObserver) -> None:
         """Let ``observer`` look on; before the job runs."""
         self._observers.append(observer)
+
+    def _install(self, graph: JobGraph) -> None:
+        """Run by this graph from now on."""
+        self._graph = graph
+        self._program = graph.program
+        self._sources = [SourceCoordinator(node) for node in graph.sources]
+        self._source_stages = {node.stage for node in graph.sources}
+        self._sinks = SinkCoordinator(graph.sinks)
+        self._loops = FeedbackCoordinator(graph.loops)
+        self._states = StateRegistry()
+        self._restore: set[SubtaskId] = set()
 
     # -- control, from any thread ------------------------------------------------------
 
@@ -113,10 +139,15 @@ class JobManager:
         self._interrupted.set()
         self._executor.cancel()
 
+    def request(self, request: Request) -> None:
+        """Ask for a savepoint or another parallelism; the request's future has the answer."""
+        self._requests.add(request)
+        self._interrupted.set()
+
     # -- the loop ----------------------------------------------------------------------
 
     def run(self) -> Progress:
-        """Run the job to its end.
+        """Run the job to its end, or until a savepoint has been made that it stops with.
 
         Raises UserFunctionError or JobExecutionError when it failed for good, JobCancelledError
         when it was cancelled or stopped.
@@ -133,10 +164,12 @@ class JobManager:
             self._close()
 
     def _loop(self) -> None:
-        while not self._ended:
+        while not self._ended and not self._left:
             self._check_stop()
             self._wait()
+            self._interrupted.clear()
             self._check_stop()
+            self._begin_request()
             started = time.perf_counter()
             acks = self._attempt()
             if acks is not None:
@@ -146,7 +179,8 @@ class JobManager:
         if self._cancelled:
             raise JobCancelledError("the job was cancelled")
         if self._stopping:
-            self._checkpoint()
+            if not self._states.inherits:
+                self._checkpoint()
             raise JobCancelledError("the job was stopped after a checkpoint")
 
     def _wait(self) -> None:
@@ -210,18 +244,20 @@ class JobManager:
             for index in range(stage.parallelism)
         }
         job_dir, durable = self._checkpoints.job_dir, self._checkpoints.durable
-        return EpochPlan(self._epoch, self._try, now, job_dir, durable, subtasks)
+        flush = self._serving is not None
+        return EpochPlan(self._epoch, self._try, now, job_dir, durable, subtasks, flush)
 
     def _subtask_plan(self, stage: int, index: int) -> SubtaskPlan:
         subtask = (stage, index)
         source = next((s for s in self._sources if s.node.stage == stage), None)
-        restore = None
-        if subtask in self._restore:
-            restore = ((index, self._states.all_layers(subtask)),)
+        starts = subtask in self._restore
+        inheritance = self._states.inheritance(subtask) if starts else None
+        restore = self._states.all_layers(subtask) if starts and not inheritance else None
         return SubtaskPlan(
             version=self._states.version(subtask),
-            recent=() if restore else self._states.recent(subtask),
+            recent=() if starts else self._states.recent(subtask),
             restore=restore,
+            inheritance=inheritance,
             splits=source.plan(index, self._pacer.records) if source else (),
             no_more_splits=source.no_more_splits if source else True,
             feedback=self._loops.feedback(subtask),
@@ -272,8 +308,9 @@ class JobManager:
         largest = max((p.records for ack in acks for p in ack.splits), default=0)
         self._pacer.observe(epoch_ms, largest)
         self._epoch += 1
-        if self._ended or self._checkpoints.due(self._clock.now()):
-            self._checkpoint()
+        if self._ended or self._serving or self._checkpoints.due(self._clock.now()):
+            if self._checkpoint() and self._serving is not None:
+                self._serve(self._serving)
         elif not self._checkpoints.every_epoch:
             self._deliver()
         for listener in self._listeners:
@@ -293,8 +330,8 @@ class JobManager:
             return None
         return max(min(times), self._started + self._config.min_interval)
 
-    def _checkpoint(self) -> None:
-        """Make everything accepted durable, then visible."""
+    def _checkpoint(self) -> bool:
+        """Make everything accepted durable, then visible; False when that failed for now."""
         pending = self._sinks.pending()
         try:
             saved = self._checkpoints.publish(
@@ -308,7 +345,7 @@ class JobManager:
             )
         except CheckpointError as error:
             self._checkpoint_failed(error)
-            return
+            return False
         self.progress.checkpoint = saved
         self._tell_committed()
         with self._checkpoints.guard():
@@ -316,6 +353,7 @@ class JobManager:
             self._sinks.commit(pending)
         self._checkpoints.note_committed(saved)
         self._deliver()
+        return True
 
     def _tell_committed(self) -> None:
         manifest = self._checkpoints.manifest
@@ -339,37 +377,114 @@ class JobManager:
             for uid, values in ack.results.items():
                 self._results(uid, decode(values), ack.subtask, width[ack.stage])
 
+    # -- requests ----------------------------------------------------------------------
+
+    def _begin_request(self) -> None:
+        """Take the next request; the epoch that follows prepares for it."""
+        if self._serving is not None or (self._writer is not None and self._writer.busy):
+            return
+        request = self._requests.take()
+        if isinstance(request, RescaleRequest) and not self._can_rescale(request):
+            return
+        self._serving = request
+        if isinstance(request, SavepointRequest) and request.after is After.DRAIN:
+            for source in self._sources:
+                source.drain()
+
+    def _can_rescale(self, request: RescaleRequest) -> bool:
+        """Make the new graph; a wrong request is refused before anything has happened."""
+        try:
+            if self._replan is None or self._config.batch:
+                raise JobExecutionError("only a streaming job can change its parallelism")
+            self._next_graph = self._replan(request.parallelism)
+        except Exception as error:
+            request.done.set_exception(error)
+            return False
+        return True
+
+    def _serve(self, request: Request) -> None:
+        """The checkpoint that a request waited for is complete."""
+        if isinstance(request, RescaleRequest):
+            if not self._ended:
+                self._rescale(self._next_graph)
+            self._serving = None
+            request.done.set_result(None)
+        elif self._ended or request.after is not After.DRAIN:
+            self._serving = None
+            self._save(request)
+
+    def _save(self, request: SavepointRequest) -> None:
+        try:
+            self._writer = self._checkpoints.write_savepoint(request)
+        except CheckpointError as error:
+            request.done.set_exception(error)
+            return
+        if request.after is After.GO_ON:
+            return
+        self._writer.wait()
+        if request.done.exception() is not None:
+            return
+        if request.after is After.CANCEL:
+            raise JobCancelledError("the job was cancelled after a savepoint")
+        self._left = True
+
+    def _rescale(self, graph: JobGraph) -> None:
+        """Go on with another graph where the newest checkpoint has left off."""
+        restored = self._checkpoints.assign(graph)
+        self._close_sources_and_sinks()
+        self._install(graph)
+        self._go_on_from(restored)
+        try:
+            self._executor.deploy(graph.program)
+        except ExecutorError as error:
+            raise JobExecutionError(f"the job could not be rescaled: {error}") from error
+
     # -- beginning and end -------------------------------------------------------------
 
     def _resume(self) -> None:
         restored = self._checkpoints.open(self._graph, self._config.resume)
         if restored is None:
             return
-        self._sinks.restore(restored.pending)
+        self._go_on_from(restored)
         if restored.finished:
             with self._checkpoints.guard():
                 self._sinks.commit(restored.pending)
-            self._checkpoints.note_committed(restored.checkpoint)
+            if restored.checkpoint is not None:
+                self._checkpoints.note_committed(restored.checkpoint)
+        self._ended = restored.finished
+        self.progress.checkpoint = restored.checkpoint
+
+    def _go_on_from(self, restored: Restored) -> None:
+        self._sinks.restore(restored.pending)
         for source in self._sources:
             snapshot = restored.sources.get(source.node.uid)
             if snapshot is not None:
                 source.restore(snapshot)
         if restored.feedback:
             self._loops.restore(restored.feedback)
-        for subtask, (version, layers) in restored.states.items():
-            self._states.restore(subtask, version, layers)
-            self._restore.add(subtask)
+        self._restore = self._states.restore(restored.states)
         self._epoch = restored.epoch
-        self._ended = restored.finished
-        self.progress.checkpoint = restored.checkpoint
 
     def _close(self) -> None:
         # whatever one of them raises, the others are closed, the lease last
         with ExitStack() as closing:
             closing.callback(self._checkpoints.close)
             closing.callback(self._executor.close)
+            closing.callback(self._close_sources_and_sinks)
+            for observer in self._observers:
+                closing.callback(observer.closed)
+            closing.callback(self._close_requests)
+
+    def _close_sources_and_sinks(self) -> None:
+        with ExitStack() as closing:
             closing.callback(self._sinks.close)
             for source in self._sources:
                 closing.callback(source.close)
-            for observer in self._observers:
-                closing.callback(observer.closed)
+
+    def _close_requests(self) -> None:
+        """A savepoint that is being written is finished; what has not begun is refused."""
+        if self._writer is not None:
+            self._writer.wait()
+        if self._serving is not None and not self._serving.done.done():
+            self._serving.done.set_exception(JobExecutionError("the job has ended"))
+        self._requests.close()

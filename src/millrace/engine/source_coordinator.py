@@ -30,6 +30,7 @@ class SourceCoordinator:
         self._next_discovery: int | None = 0
         self._discovered_all = False
         self._told_end = False
+        self._draining = False
         self._given = [0] * node.parallelism
 
     def discover(self, now: int) -> None:
@@ -62,9 +63,15 @@ class SourceCoordinator:
         subtask = min(range(len(loads)), key=lambda index: (loads[index], self._given[index]))
         return None if limit is not None and loads[subtask] >= limit else subtask
 
+    def drain(self) -> None:
+        """End the input here: nothing more is read, and subtasks are told that nothing comes."""
+        self._draining = True
+
     def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:
         """What a subtask is to read in the next epoch."""
         self._told_end = self.no_more_splits
+        if self._draining:
+            return ()
         return tuple(
             SplitPlan(self.node.uid, a.split, a.position, max_records)
             for a in self._assigned.values()
@@ -74,7 +81,7 @@ class SourceCoordinator:
     @property
     def no_more_splits(self) -> bool:
         """Whether every split there will ever be has been handed out."""
-        return self._discovered_all and not self._waiting
+        return self._draining or (self._discovered_all and not self._waiting)
 
     def accept(self, progress: SplitProgress) -> None:
         """An epoch has been accepted in which a split was read this far."""
@@ -107,6 +114,7 @@ class SourceCoordinator:
             "assigned": assigned,
             "waiting": list(self._waiting),
             "all": self._discovered_all,
+            "parallelism": self.node.parallelism,
         }
         return encode(state)
 
@@ -116,8 +124,9 @@ class SourceCoordinator:
         self._enumerator.restore_state(state["enumerator"])
         self._discovered_all = state["all"]
         self._waiting = deque(state["waiting"])
-        for split, subtask, position in state["assigned"]:
-            owner = subtask % self.node.parallelism
+        same = state.get("parallelism", self.node.parallelism) == self.node.parallelism
+        for number, (split, subtask, position) in enumerate(state["assigned"]):
+            owner = (subtask if same else number) % self.node.parallelism
             self._assigned[split.split_id] = _Assigned(split, owner, position, started=True)
 
     def close(self) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice, takewhile
 
-from millrace.runtime.epoch import Ack
+from millrace.engine.state_assignment import StateAssignment, SubtaskId
+from millrace.runtime.epoch import Ack, Inheritance
 from millrace.state.layer import Layer, live
-
-SubtaskId = tuple[int, int]
-"""(stage, subtask)."""
 
 RECENT_LAYERS = 3
 RECENT_BYTES = 64 * 1024
@@ -26,6 +24,9 @@ class StateRegistry:
         self._floors: dict[SubtaskId, int] = {}
         self._unsaved: dict[SubtaskId, dict[str, Layer]] = {}
         """Those of them that no checkpoint has yet."""
+        self._inherited: dict[SubtaskId, Inheritance] = {}
+        self.stateful: set[str] = set()
+        """Uids of the operators that have state."""
 
     def version(self, subtask: SubtaskId) -> str:
         """The version of a subtask's state; "" when it never had any."""
@@ -35,16 +36,32 @@ class StateRegistry:
         """All the versions."""
         return dict(self._versions)
 
-    def restore(self, subtask: SubtaskId, version: str, layers: Iterable[Layer]) -> None:
-        """Take over what a checkpoint knows of a subtask."""
-        self._versions[subtask] = version
-        self._layers[subtask] = {layer.version: layer for layer in live(list(layers))}
+    def restore(self, assignment: StateAssignment) -> set[SubtaskId]:
+        """Take over what subtasks start from; returns which these are."""
+        for subtask, (version, layers) in assignment.own.items():
+            self._versions[subtask] = version
+            self._layers[subtask] = {layer.version: layer for layer in live(layers)}
+        for subtask, (version, inheritance) in assignment.inherited.items():
+            self._versions[subtask] = version
+            self._inherited[subtask] = inheritance
+        return {*assignment.own, *assignment.inherited}
+
+    @property
+    def inherits(self) -> bool:
+        """Whether a subtask has yet to take its state over: what it has is in no layer."""
+        return bool(self._inherited)
+
+    def inheritance(self, subtask: SubtaskId) -> Inheritance | None:
+        """What a subtask takes over that has no layers of its own yet."""
+        return self._inherited.get(subtask)
 
     def accept(self, ack: Ack) -> None:
         """An epoch has been accepted."""
+        self.stateful.update(ack.stateful)
         if ack.layer is None:
             return
         subtask = (ack.stage, ack.subtask)
+        self._inherited.pop(subtask, None)  # the first layer of an heir holds everything
         self._versions[subtask] = ack.version
         kept = self._layers.setdefault(subtask, {})
         kept[ack.version] = ack.layer

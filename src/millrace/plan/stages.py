@@ -36,12 +36,13 @@ def build_job_graph(
             "the job has no sink, so nothing would be computed; end a stream with print(), "
             "sink_to(), add_sink() or execute_and_collect()"
         )
-    ordered = _inputs_first(sinks)
+    ordered = inputs_first(sinks)
     _check_closed(ordered)
     return _Builder(ordered).build(run_id, job_name, settings)
 
 
-def _inputs_first(sinks: Sequence[Transformation]) -> list[Transformation]:
+def inputs_first(sinks: Sequence[Transformation]) -> list[Transformation]:
+    """All that lead to ``sinks``, each after its inputs."""
     ordered: list[Transformation] = []
     seen: set[Transformation] = set()
     stack = [(sink, False) for sink in reversed(sinks)]
@@ -204,7 +205,7 @@ class _Builder:
                 "that it does not come from; close_with() takes a stream made from what iterate() "
                 "returned"
             )
-        body = {self._chain_of[t].id for t in behind & set(_inputs_first([tail]))}
+        body = {self._chain_of[t].id for t in behind & set(inputs_first([tail]))}
         into = [edge for edge in self._edges if edge.target_stage in body]
         feeders = {edge.source_stage for edge in into} - set(body)
         return LoopNode(

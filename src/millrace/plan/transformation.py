@@ -57,6 +57,8 @@ class Transformation:
     factory: Callable[[], Operator]
     inputs: tuple[Input, ...]
     parallelism: int
+    fixed_parallelism: bool = False
+    """Whether it was given by the program rather than the job's default."""
     uid: str | None = None
     chaining: bool = True
     starts_chain: bool = False

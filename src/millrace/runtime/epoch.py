@@ -38,6 +38,28 @@ class SplitPlan:
 
 
 @dataclass(frozen=True)
+class Portion:
+    """The state of one subtask of an earlier job graph."""
+
+    subtask: int
+    parallelism: int
+    layers: tuple[Layer, ...]
+    head: bool
+    """Whether it was of the stage that the heir's first operator was in."""
+
+
+@dataclass(frozen=True)
+class Inheritance:
+    """Where a subtask's state comes from that is not simply its own."""
+
+    portions: tuple[Portion, ...]
+    keeps_event_time: bool = True
+    """Whether the stage has the same inputs as before; else its watermark begins anew."""
+    forked: bool = False
+    """Whether the state belongs to somebody else, who may go on with it as well."""
+
+
+@dataclass(frozen=True)
 class SubtaskPlan:
     """One subtask's part of the plan of an epoch."""
 
@@ -45,9 +67,10 @@ class SubtaskPlan:
     """The state version to start from."""
     recent: tuple[Layer, ...] = ()
     """The last layers that lead to it, for a worker that missed some."""
-    restore: tuple[tuple[int, tuple[Layer, ...]], ...] | None = None
-    """All the layers, for a worker that has nothing: (subtask they are of, its layers). More than
-    one when key groups were redistributed."""
+    restore: tuple[Layer, ...] | None = None
+    """All the layers, for a worker that has nothing."""
+    inheritance: Inheritance | None = None
+    """What to take over, for a worker that has nothing, when the state has no layers of its own."""
     splits: tuple[SplitPlan, ...] = ()
     no_more_splits: bool = False
     feedback: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
@@ -69,6 +92,8 @@ class EpochPlan:
     durable: bool
     subtasks: dict[tuple[int, int], SubtaskPlan]
     """Per (stage, subtask)."""
+    flush: bool = False
+    """Whether sinks must hand over all they have, for a savepoint or another parallelism."""
 
 
 class FailureKind(Enum):
@@ -139,6 +164,8 @@ class Ack:
     """Per loop: encoded batches to be fed back to the head with this subtask's index."""
     queryable: list[QueryableState] = field(default_factory=list)
     """Queryable states that have been used for the first time in this worker."""
+    stateful: tuple[str, ...] = ()
+    """Uids of operators with state, whenever they are more than last time."""
     held: list[str] = field(default_factory=list)
     """Loops whose input has ended here while something may still go round."""
     seconds: float = 0.0

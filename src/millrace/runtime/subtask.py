@@ -26,12 +26,11 @@ from millrace.runtime.operators.iteration import IterationHeadOperator
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
+from millrace.runtime.redistribution import Heir, Redistribution
 from millrace.runtime.watermark_valve import Channel, WatermarkValve
-from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer
-from millrace.state.store import EMPTY, StateMissError, SubtaskState
+from millrace.state.store import EMPTY, VALVE, Loader, StateMissError, SubtaskState
 
-Loader = Callable[[Layer], bytes]
 SegmentWriter = Callable[[str, Layer], Layer]
 """Moves a big layer's bytes to a file of their own, under a name that no other attempt uses."""
 
@@ -69,6 +68,7 @@ class Subtask:
         self._ended = False
         self._last_epoch = -1
         self._last_version = EMPTY
+        self._told: tuple[str, ...] = ()
 
     def run(
         self,
@@ -144,11 +144,10 @@ class Subtask:
         try:
             current = self.state.align(plan.version, plan.recent, load)
         except StateMissError:
-            if plan.restore is None:
+            if plan.restore is None and plan.inheritance is None:
                 raise
             self._discard_operators()
             self._restore(plan, load)
-            self._refuse_strangers()
             return "restored"
         if not current or self.state.generation != before:
             # An attempt failed here before it handed anything over, or another worker ran epochs
@@ -158,31 +157,19 @@ class Subtask:
             return "new"
         return "current" if current else "replayed"
 
-    def _refuse_strangers(self) -> None:
-        """State of an operator that the job does not have would be lost without a word."""
-        own = tuple(f"{node.uid}/" for node in self.stage.nodes)
-        for name in self.state.entry_names():
-            if not name.startswith(own):
-                raise CheckpointError(
-                    f"the checkpoint has state '{name}' of an operator that stage "
-                    f"'{self.stage.name}' does not have; it was made by another version of the "
-                    "job. Start without --resume, or give operators fixed uids"
-                )
-
     def _restore(self, plan: SubtaskPlan, load: Loader) -> None:
-        assert plan.restore is not None
-        if len(plan.restore) == 1 and plan.restore[0][0] == self.index:
-            self.state.restore(plan.version, plan.restore[0][1], load)
+        if plan.restore is not None:
+            self.state.restore(plan.version, plan.restore, load)
             return
-        self.state.reset()
-        maximum = self.program.max_parallelism
-        own = key_group_range(self.index, self.stage.parallelism, maximum)
-        for _, layers in plan.restore:
-            other = SubtaskState()
-            other.restore(EMPTY, layers, load)
-            self.state.merge(other, lambda key: key_group_of(key, maximum) in own)
-        self.state.deal_out(self.index, self.stage.parallelism)
-        self.state.version = plan.version
+        assert plan.inheritance is not None
+        heir = Heir(
+            self.index,
+            self.stage.parallelism,
+            self.program.max_parallelism,
+            frozenset(node.uid for node in self.stage.nodes),
+            frozenset(split.split.split_id for split in plan.splits),
+        )
+        Redistribution(self.state, heir, load).take_over(plan.inheritance, plan.version)
 
     def _opened(self) -> OperatorChain:
         if self._chain is None:
@@ -204,6 +191,7 @@ class Subtask:
         # Last first: timers fire as an operator begins, and what follows must be ready for them.
         for operator in reversed(chain.operators):
             if isinstance(operator, SinkOperator):
+                operator.flush = epoch.flush
                 operator.attempt = f"{version}-{self.stage.id}-{self.index}"
             elif isinstance(operator, IterationHeadOperator):
                 plan = epoch.subtasks[self.stage.id, self.index]
@@ -218,7 +206,7 @@ class Subtask:
         self._valve_generation = self.state.generation
         self._valve = WatermarkValve(self._channels())
         self._ended = False
-        kept = self.state.operator_table().data.get("@valve")
+        kept = self.state.operator_table().data.get(VALVE)
         if kept is not None:
             snapshot, self._ended = kept
             self._valve.restore(snapshot)
@@ -299,17 +287,26 @@ class Subtask:
         self._keep_valve()
         layer = self.state.snapshot(epoch.epoch, version)
         self._last_version = ack.version = self.state.version if layer is None else version
+        stateful = self._stateful()
+        if stateful != self._told:
+            self._told = ack.stateful = stateful
         if layer is None:
             return
         if write_segment is not None and layer.size() > self.program.inline_limit:
             layer = write_segment(f"{version}-{self.stage.id}-{self.index}", layer)
         ack.layer = layer
 
+    def _stateful(self) -> tuple[str, ...]:
+        """The operators with state."""
+        names = [*self.state.tables, *self.state.operator_table().data]
+        uids = (node.uid for node in self.stage.nodes)
+        return tuple(uid for uid in uids if any(n.startswith(f"{uid}/") for n in names))
+
     def _keep_valve(self) -> None:
         table = self.state.operator_table()
         snapshot = (self._valve.snapshot(), self._ended)
-        if table.data.get("@valve") != snapshot:
-            table.put("@valve", snapshot)
+        if table.data.get(VALVE) != snapshot:
+            table.put(VALVE, snapshot)
 
     def _contribute(self, chain: OperatorChain, ack: Ack) -> None:
         ack.ended = self._ended

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program, Stage
-from millrace.runtime.subtask import Clock, Loader, SegmentWriter, Subtask
+from millrace.runtime.subtask import Clock, SegmentWriter, Subtask
+from millrace.state.store import Loader
 
 Element = tuple[int, bytes]
 """(partition of the next level, packed buffer)."""

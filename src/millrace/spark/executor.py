@@ -61,6 +61,10 @@ class SparkExecutor:
 
     def deploy(self, program: Program) -> None:
         """Ship the program and build what is the same in every epoch."""
+        if self._run_id:  # the job goes on with another parallelism
+            _closed_runs.append(self._run_id)
+        if self._broadcast is not None:
+            self._broadcast.unpersist()
         program = replace(program, closed_runs=tuple(_closed_runs))
         self._run_id = program.run_id
         data = dump_code(program, lambda: f"job '{program.job_name}'")

@@ -7,7 +7,7 @@ a few layers, or give up and ask for a full restore (`StateMissError`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, Protocol
 
 from millrace.common.errors import SerializationError, StateError
@@ -62,6 +62,8 @@ def _last(key: Any) -> Any:
 
 OPERATOR_TABLE = "@operator"
 """The table of state that belongs to no key; it is never filtered by key group."""
+VALVE = "@valve"
+"""The entry of that table which is the subtask's own and no operator's: its watermarks."""
 
 Loader = Callable[[Layer], bytes]
 
@@ -130,7 +132,7 @@ class SubtaskState:
             for name, table in self.tables.items()
             if name != OPERATOR_TABLE and table.entry_count()
         ]
-        return tables + [key for key in self.operator_table().data if key != "@valve"]
+        return tables + [key for key in self.operator_table().data if key != VALVE]
 
     def align(self, wanted: str, recent: Sequence[Layer], load: Loader) -> bool:
         """Bring the tables to version ``wanted``; True when nothing had to be replayed.
@@ -160,21 +162,30 @@ class SubtaskState:
         self._recount()
         self.version = wanted
 
-    def merge(self, other: SubtaskState, keep: KeyFilter) -> None:
-        """Take over the keyed entries of another subtask's state that ``keep`` admits."""
+    def merge(
+        self, other: SubtaskState, keep: KeyFilter, names: Container[str] | None = None
+    ) -> None:
+        """Take over the entries of another subtask's tables that ``keep`` admits, where they are
+        of keys; only of the tables called ``names``, if these are given."""
         for name, table in other.tables.items():
-            if name != OPERATOR_TABLE:
+            if name != OPERATOR_TABLE and (names is None or name in names):
                 delta, _ = table.dump(table.dump_units())
                 self.table(name, other._kinds[name]).apply(delta, keep)
         self._dump_all = True
         self.generation += 1
 
-    def deal_out(self, subtask: int, parallelism: int) -> None:
-        """Of the lists that were merged, keep the share of one subtask."""
+    def deal_out(self, subtask: int, parallelism: int, names: Container[str] | None = None) -> None:
+        """Of the split lists that were merged (only those called ``names``, if these are given),
+        keep the share of one subtask."""
         for name, table in self.tables.items():
-            if self._kinds[name] == "split-list":
+            if self._kinds[name] == "split-list" and (names is None or name in names):
                 assert isinstance(table, OperatorTable)
                 table.deal_out(subtask, parallelism)
+
+    def adopt(self, version: str) -> None:
+        """What was merged is the state at ``version``; the next layer will hold all of it."""
+        self.version = version
+        self._dump_all = True
 
     def reset(self) -> None:
         """Forget everything. The tables are emptied in place: operators hold on to them."""

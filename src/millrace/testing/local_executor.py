@@ -53,6 +53,7 @@ class LocalExecutor:
 
         Raises SerializationError when it cannot be pickled.
         """
+        self.close()  # of what ran here before the job was rescaled
         self._program = pickle.loads(dump_code(program, lambda: f"job '{program.job_name}'"))
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:

@@ -26,6 +26,8 @@ class SinkOperator(Operator):
         self._wakeup: int | None = None
         self._asked = False
         self.attempt = ""
+        self.flush = False
+        """Whether this epoch must leave nothing open; set before each epoch."""
         self._epoch = self._now = 0
 
     def restore(self) -> None:
@@ -35,6 +37,17 @@ class SinkOperator(Operator):
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._epoch, self._now = epoch, now
         self._committables = []
+        if not self._asked:
+            self._merge_states()
+
+    def _merge_states(self) -> None:
+        """Writers of a former parallelism have left their states side by side."""
+        left = sorted(key for key in self._kept.data if key.startswith(f"{self._key}/"))
+        if left:
+            states = [self._kept.get(key) for key in left]
+            for key in left:
+                self._kept.remove(key)
+            self._kept.put(self._key, self._sink.merge_writer_states(states))
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         writer = self._writer or self._create_writer()
@@ -54,6 +67,7 @@ class SinkOperator(Operator):
         return self._writer
 
     def end_epoch(self, ended: bool) -> None:
+        ended = ended or self.flush
         if self._writer is None and not self._wanted(ended):
             return
         writer = self._writer or self._create_writer()

@@ -75,6 +75,10 @@ class Manifest:
     """The `snapshot_id` of the last savepoint in its history: versions of state form a tree."""
     chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Stage uid -> uids of its operators, in order."""
+    inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Stage uid -> uids of the stages that feed it, in the order of its inputs."""
+    stateful: tuple[str, ...] = ()
+    """Uids of the operators that have state."""
 
     def encode(self) -> bytes:
         """The content of a ``_metadata`` file."""

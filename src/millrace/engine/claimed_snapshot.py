@@ -1,0 +1,72 @@
+"""A snapshot that a job has claimed: its own from then on, and deleted once it is not needed.
+
+Semantics: Flink docs, "Savepoints", claim mode CLAIM.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from millrace.common.errors import CheckpointError
+from millrace.engine.lease import Lease
+from millrace.state.checkpoint.directory import complete_checkpoints, remove_checkpoint
+from millrace.state.checkpoint.files import delete_quietly
+from millrace.state.checkpoint.layer_set import LayerSet, read_layer_set
+from millrace.state.checkpoint.manifest import read_manifest
+from millrace.state.checkpoint.savepoint import dispose_savepoint
+from millrace.state.checkpoint.segment_ledger import SegmentLedger
+from millrace.state.checkpoint.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+
+class ClaimedSnapshot:
+    """A savepoint, or a checkpoint of another job's directory, which is held until the end."""
+
+    def __init__(self, snapshot: Snapshot, lease: Lease | None) -> None:
+        self._snapshot = snapshot
+        self._lease = lease
+
+    @staticmethod
+    def take(snapshot: Snapshot, run_id: str) -> ClaimedSnapshot:
+        """Claim it.
+
+        Raises:
+            LeaseError: it is a checkpoint of a job that is running.
+        """
+        lease = None if snapshot.is_savepoint else Lease.acquire(snapshot.directory, run_id)
+        return ClaimedSnapshot(snapshot, lease)
+
+    def dispose(self) -> None:
+        """Delete what no other checkpoint refers to; a failure costs nothing but space."""
+        try:
+            if self._snapshot.is_savepoint:
+                dispose_savepoint(self._snapshot.path)
+            else:
+                self._dispose_checkpoint()
+        except (OSError, CheckpointError) as error:
+            log.warning("the claimed %s was not deleted: %s", self._snapshot.name, error)
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Let go of it."""
+        if self._lease is not None:
+            self._lease.release()
+            self._lease = None
+
+    def _dispose_checkpoint(self) -> None:
+        directory = self._snapshot.directory
+        remove_checkpoint(directory, self._snapshot.manifest.checkpoint)
+        needed: set[str] = set()
+        for number in complete_checkpoints(directory):
+            needed |= _files(read_layer_set(directory, read_manifest(directory, number)))
+        for path in _files(self._snapshot.layers) - needed:
+            delete_quietly(os.path.join(directory, path))
+
+
+def _files(layers: LayerSet) -> set[str]:
+    segments = SegmentLedger()
+    segments.add(layers.live())
+    return {*layers.files, *segments}

@@ -1,0 +1,166 @@
+"""Which subtask of a job gets what of a snapshot's state.
+
+State is matched by the uids of operators, as in Flink (Flink docs, "Savepoints", allowing
+non-restored state): an operator that is new starts empty, one that has disappeared is refused
+unless that is allowed. A stage that is what it was goes on with its own layers; any other, and all
+of a job that does not own the snapshot, inherits from the subtasks that had its operators.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millrace.common.errors import CheckpointError
+from millrace.plan.job_graph import JobGraph
+from millrace.runtime.epoch import Inheritance, Portion
+from millrace.runtime.program import Stage
+from millrace.state.checkpoint.layer_file import SubtaskKey
+from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.layer import FileRef, Layer
+
+SubtaskId = tuple[int, int]
+"""(stage, subtask)."""
+LayersOf = Mapping[SubtaskKey, list[Layer]]
+
+
+@dataclass(frozen=True, slots=True)
+class StateAssignment:
+    """What every subtask of a job starts from."""
+
+    own: dict[SubtaskId, tuple[str, list[Layer]]] = field(default_factory=dict)
+    """Subtasks that go on where they were: version and layers."""
+    inherited: dict[SubtaskId, tuple[str, Inheritance]] = field(default_factory=dict)
+    """Subtasks that take state over: what that version is called, and where it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A snapshot as the job sees it that goes on from it."""
+
+    manifest: Manifest
+    layers: LayersOf
+    directory: Path | None = None
+    """Where its files are, if that is not the job's own directory."""
+    forked: bool = False
+    """Whether it stays somebody else's."""
+    allow_non_restored: bool = False
+    """Whether state of operators that the job does not have is left behind."""
+    committed: bool = False
+    """Whether nothing of it is left for the sinks to commit."""
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        kind, number = self.manifest.kind, self.manifest.checkpoint
+        return f"{kind} {number}" if self.directory is None else f"the {kind} in {self.directory}"
+
+    def layers_of(self, stage: str, subtask: int) -> tuple[Layer, ...]:
+        """The layers of a subtask, to be found from the job's directory."""
+        layers = self.layers.get((stage, subtask), [])
+        if self.directory is None:
+            return tuple(layers)
+        return tuple(_located(layer, self.directory) for layer in layers)
+
+
+def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
+    """Match the state of ``origin`` with the operators of ``graph``.
+
+    Raises:
+        CheckpointError: they do not fit.
+    """
+    _check_max_parallelism(origin, graph)
+    if not origin.allow_non_restored:
+        _check_all_restored(origin, graph)
+    assignment = StateAssignment()
+    inputs = inputs_of(graph)
+    for stage in graph.program.stages:
+        if _goes_on(origin, stage, inputs[stage.uid]):
+            for index in range(stage.parallelism):
+                version = origin.manifest.versions.get((stage.uid, index))
+                if version is not None:
+                    layers = list(origin.layers_of(stage.uid, index))
+                    assignment.own[stage.id, index] = (version, layers)
+        else:
+            _inherit(assignment, origin, stage, inputs[stage.uid])
+    return assignment
+
+
+def chains_of(graph: JobGraph) -> dict[str, tuple[str, ...]]:
+    """Per stage uid, the uids of its operators."""
+    return {s.uid: tuple(node.uid for node in s.nodes) for s in graph.program.stages}
+
+
+def inputs_of(graph: JobGraph) -> dict[str, tuple[str, ...]]:
+    """Per stage uid, the uids of the stages that feed it, in the order of its inputs."""
+    uids = {stage.id: stage.uid for stage in graph.program.stages}
+    sources = {edge.id: uids[edge.source_stage] for edge in graph.program.edges}
+    return {s.uid: tuple(sources[edge] for edge in s.inputs) for s in graph.program.stages}
+
+
+def _goes_on(origin: Origin, stage: Stage, inputs: tuple[str, ...]) -> bool:
+    """Whether a stage is what it was, or has nothing to begin with."""
+    manifest = origin.manifest
+    own = {node.uid for node in stage.nodes}
+    before = [uid for uid, chain in manifest.chains.items() if own & set(chain)]
+    if not before:
+        return True
+    return (
+        origin.directory is None
+        and before == [stage.uid]
+        and manifest.stages[stage.uid] == stage.parallelism
+        and set(manifest.chains[stage.uid]) <= own
+        and manifest.inputs.get(stage.uid) == inputs
+    )
+
+
+def _inherit(
+    assignment: StateAssignment, origin: Origin, stage: Stage, inputs: tuple[str, ...]
+) -> None:
+    manifest = origin.manifest
+    own = {node.uid for node in stage.nodes}
+    portions = [
+        Portion(index, manifest.stages[uid], layers, uid == stage.uid)
+        for uid, chain in manifest.chains.items()
+        if own & set(chain)
+        for index in range(manifest.stages[uid])
+        if (layers := origin.layers_of(uid, index))
+    ]
+    same_inputs = manifest.inputs.get(stage.uid) == inputs
+    inheritance = Inheritance(tuple(portions), same_inputs, origin.forked)
+    for index in range(stage.parallelism):
+        version = f"{manifest.snapshot_id}@{stage.uid}"
+        assignment.inherited[stage.id, index] = (version, inheritance)
+
+
+def _located(layer: Layer, directory: Path) -> Layer:
+    ref = layer.data
+    if not isinstance(ref, FileRef):
+        return layer
+    path = str((directory / ref.path).absolute())
+    return dataclasses.replace(layer, data=dataclasses.replace(ref, path=path))
+
+
+def _check_max_parallelism(origin: Origin, graph: JobGraph) -> None:
+    was, now = origin.manifest.max_parallelism, graph.program.max_parallelism
+    if was != now:
+        raise CheckpointError(
+            f"{origin.name} was made with max parallelism {was}, the job has {now}; keys are "
+            f"spread by it, so it cannot change: set pipeline.max-parallelism to {was}"
+        )
+
+
+def _check_all_restored(origin: Origin, graph: JobGraph) -> None:
+    manifest = origin.manifest
+    known = {node.uid for stage in graph.program.stages for node in stage.nodes}
+    needed = {*manifest.stateful, *manifest.sources, *(u for u, p in manifest.pending.items() if p)}
+    gone = sorted(needed - known)
+    if gone:
+        names = ", ".join(f"'{manifest.operators.get(uid, uid)}' (uid {uid})" for uid in gone)
+        raise CheckpointError(
+            f"{origin.name} has state of {names}, which the job does not have: it belongs to "
+            "another job or an older version of this one. Give operators fixed uids so that they "
+            "are found again, or leave that state behind with --allow-non-restored-state"
+        )
