@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
-from millrace.state.table import Delta, KeyFilter, Table, differs, restore
+from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
 
 
-class FlatTable(Table):
+class FlatTable(MemoryTable):
     """One value per key: value, reducing and aggregating state."""
 
     def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:

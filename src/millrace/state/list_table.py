@@ -7,10 +7,10 @@ from typing import Any
 
 from millrace.common.payload import dump_pickle
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, is_immutable
-from millrace.state.table import Delta, KeyFilter, Table
+from millrace.state.table import Delta, KeyFilter, MemoryTable
 
 
-class ListTable(Table):
+class ListTable(MemoryTable):
     """A list per key; a key that was only appended to gives a delta of the new elements."""
 
     def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from millrace.common.payload import dump_pickle
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
-from millrace.state.table import Delta, KeyFilter, Table, differs, restore
+from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
 
 SPLIT_BELOW = 10_000
 """With fewer outer keys than this, big inner dicts are dumped in chunks."""
@@ -21,7 +21,7 @@ class Chunk(NamedTuple):
     inners: list[Any]
 
 
-class NestedTable(Table):
+class NestedTable(MemoryTable):
     """A dict per outer key: map state (key, then map key), window panes (window, then key) and
     timers (timestamp, then key). A whole inner dict can be dropped at the cost of one entry.
     """
@@ -36,11 +36,11 @@ class NestedTable(Table):
 
     def touch(self, outer: Any, inner: Any) -> None:
         """Note what the entry is before it changes."""
+        entries = self.data.get(outer)
         undo = self.undo.get(outer)
         if undo is None:
             undo = self.undo[outer] = {}
         if inner not in undo:
-            entries = self.data.get(outer)
             undo[inner] = MISSING if entries is None else freeze(entries.get(inner, MISSING))
 
     def pane(self, outer: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:

@@ -7,7 +7,6 @@ the deltas anyway.
 
 from __future__ import annotations
 
-import gc
 from typing import Any, NamedTuple
 
 from millrace.state.table import Delta, Table
@@ -16,8 +15,6 @@ ENTRIES_PER_CHANGE = 1.0
 """How many entries a pass copies per changed entry: a pass over n entries then takes as many
 epochs as it takes to change n entries, and all bytes written stay near twice those changed."""
 MINIMUM_ENTRIES = 16
-MANY_UNITS = 100_000
-"""So many keys are worth hiding from the garbage collector."""
 
 
 class _Position(NamedTuple):
@@ -27,9 +24,8 @@ class _Position(NamedTuple):
     """The epoch in which it began; None: there is none under way."""
     todo: tuple[str, ...] = ()
     """Tables still to be copied; the last one first."""
-    units: list[Any] | None = None
-    """What there is of the present table; None: not listed yet."""
-    cursor: int = 0
+    cursor: Any = None
+    """How far the present table is copied; None: not begun."""
 
 
 class RollingPass:
@@ -57,17 +53,14 @@ class RollingPass:
         return copied, self._floor
 
     def _copy(self, table: Table, budget: int) -> tuple[Delta, int]:
-        """Dump the next units of the present table, about ``budget`` entries."""
-        started, todo, units, cursor = self._at
-        if units is None:
-            units = _listed(table)
-        end = cursor + max(1, budget // table.entries_per_unit)
-        delta, count = table.dump(units[cursor:end])
-        if end < len(units):
-            self._at = _Position(started, todo, units, end)
+        """Copy about ``budget`` more entries of the present table."""
+        started, todo, cursor = self._at
+        step = table.scan(cursor, budget)
+        if step.cursor is not None:
+            self._at = _Position(started, todo, step.cursor)
         else:
             self._at = _Position(started, todo[:-1])
-        return delta, max(count, end - cursor)
+        return step.delta, step.count
 
     def restart(self) -> None:
         """Everything has just been written at once; begin anew with the next epoch."""
@@ -92,10 +85,3 @@ class RollingPass:
         self._floor = self._at.started
         self._at = _Position()
 
-
-def _listed(table: Table) -> list[Any]:
-    units = table.dump_units()
-    if len(units) >= MANY_UNITS:
-        # at the epoch's end the collector would look at each key, and take longer than the epoch
-        gc.freeze()
-    return units
