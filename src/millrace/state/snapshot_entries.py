@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ from millrace.state.internal_tables import (
     SLICE_ELEMENTS,
     TIMED_ELEMENTS,
 )
-from millrace.state.store import OPERATOR_TABLE, SubtaskState
+from millrace.state.store import SubtaskState
+from millrace.state.table_kinds import OPERATOR_TABLE
 
 __all__ = ["Entry", "StateShape", "entries_of", "shape_of"]
 
@@ -128,7 +130,7 @@ def entries_of(state: SubtaskState, table: str, name: str) -> Iterator[Entry]:
     kind = state.kind(table)
     shape = shape_of(name, kind)
     found = state.tables[table]
-    put = found.dump(found.dump_units())[0]["put"]
+    put = found.scan(None, sys.maxsize).delta["put"]
     if shape.is_timers:
         return _timers(put)
     if name in (PANE_ELEMENTS, SLICE_ELEMENTS):
@@ -192,7 +194,7 @@ def _merged_windows(state: SubtaskState, table: str, name: str) -> dict[Any, Any
     merging = state.tables.get(table.removesuffix(name) + MERGING)
     if merging is None:
         return {}
-    put = merging.dump(merging.dump_units())[0]["put"]
+    put = merging.scan(None, sys.maxsize).delta["put"]
     return {(key, kept): window for key, windows in put.items() for window, kept in windows.items()}
 
 

@@ -13,8 +13,10 @@ from millrace.common.errors import StateError
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.snapshot import Snapshot
 from millrace.state.layer import Layer, live
+from millrace.state.layer_payload import tables_in
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
-from millrace.state.store import OPERATOR_TABLE, SubtaskState, tables_in
+from millrace.state.store import SubtaskState
+from millrace.state.table_kinds import OPERATOR_TABLE
 
 __all__ = ["SnapshotReader", "StateInfo"]
 

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from millrace.state.budget import Budget
 from millrace.state.frozen import MISSING, Frozen, thaw
 
 KeyFilter = Callable[[Any], bool]
@@ -30,7 +31,7 @@ class Scan(NamedTuple):
     """What one step of going through a table found."""
 
     delta: Delta
-    count: int
+    size: int
     """How many entries the delta holds, or how many were looked at if that is more."""
     cursor: Any
     """Where to go on; None: this was all."""
@@ -42,6 +43,10 @@ class Table(ABC):
     @abstractmethod
     def changes(self) -> Delta | None:
         """What the open epoch changed, or None; the epoch stays open."""
+
+    @abstractmethod
+    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
+        """The same in several deltas, each of about ``budget`` entries, with their sizes."""
 
     @abstractmethod
     def change_count(self) -> int:
@@ -115,12 +120,14 @@ class MemoryTable(Table):
         end = start + max(1, budget // listed.entries_per_unit)
         delta, count = self.dump(listed.units[start:end])
         through = end >= len(listed.units)
-        return Scan(delta, max(count, end - start), None if through else listed._replace(position=end))
+        return Scan(
+            delta, max(count, end - start), None if through else listed._replace(position=end)
+        )
 
     def _list(self) -> _Listed:
         units = self.dump_units()
         if len(units) >= MANY_UNITS:
-            # at the epoch's end the collector would look at each key, and take longer than the epoch
+            # at the epoch's end the collector would look at each key, and take longer than it
             gc.freeze()
         return _Listed(units, self.entries_per_unit, 0)
 

@@ -24,6 +24,7 @@ from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.envelope import dump_plain, load_plain
 from millrace.state.checkpoint.files import StrPath, check, read_range, reading, write_file
 from millrace.state.layer import FileRef, Layer
+from millrace.state.layer_payload import pieces_in, split
 
 __all__ = [
     "SUFFIX",
@@ -43,6 +44,8 @@ _MAGIC = b"MRLAYERS"
 _HEADER = struct.Struct(">8sH")
 _FOOTER = struct.Struct(">8sQQI")
 _HERE = ""
+WHOLE_BYTES = 4 << 20
+"""Payloads up to this size are read at once."""
 
 SubtaskKey = tuple[str, int]
 """(stage uid, subtask)."""
@@ -103,6 +106,18 @@ class LayerLoader:
             return data
         path = os.path.join(self._job_dir, data.path)
         return read_range(path, data.offset, data.length, data.crc)
+
+    def pieces(self, layer: Layer) -> Iterator[bytes | memoryview]:
+        """The pieces of the payload, one after the other; raises CheckpointCorruptError when their
+        file is damaged."""
+        data = layer.data
+        if isinstance(data, bytes):
+            yield from split(data)
+        elif data.length <= WHOLE_BYTES:
+            yield from split(self(layer))
+        else:
+            path = os.path.join(self._job_dir, data.path)
+            yield from pieces_in(path, data.offset, data.length)
 
 
 def write_layer_file(
