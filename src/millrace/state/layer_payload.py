@@ -6,7 +6,7 @@ to (kind, encoded delta). The parts are applied in this order:
 ========= =======================================================================================
 part      meaning
 ========= =======================================================================================
-``all``   forget what there is; then as ``pass``. Only in the first piece.
+``all``   forget what there is: the layer stands for everything. Only in the first piece.
 ``delta`` what the epoch changed
 ``pass``  entries as they are at the end of the epoch
 ========= =======================================================================================

@@ -169,8 +169,8 @@ class SubtaskState:
         self._backend.replaying()
         for name, table in other.tables.items():
             if name != OPERATOR_TABLE and (names is None or name in names):
-                for delta in table.everything():
-                    self.table(name, other._kinds[name]).apply(delta, keep)
+                for step in table.everything(self._budget):
+                    self.table(name, other._kinds[name]).apply(step.delta, keep)
         self._dump_all = True
         self.generation += 1
 
@@ -231,10 +231,7 @@ class SubtaskState:
 
     def _everything(self) -> Iterator[Entry]:
         for name, table in self.tables.items():
-            step = table.scan(None, self._budget.entries)
-            yield Entry("all", name, self._kinds[name], step.delta, step.size)
-            while step.cursor is not None:
-                step = table.scan(step.cursor, self._budget.entries)
+            for step in table.everything(self._budget):
                 yield Entry("pass", name, self._kinds[name], step.delta, step.size)
 
     def _increment(self, epoch: int, dirty: int) -> Iterator[Entry]:

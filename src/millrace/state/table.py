@@ -80,13 +80,13 @@ class Table(ABC):
         at the first one is found then, unless a later epoch changed it.
         """
 
-    def everything(self, budget: int = 1 << 14) -> Iterator[Delta]:
-        """All present entries, in deltas of about ``budget`` entries."""
-        step = self.scan(None, budget)
-        yield step.delta
+    def everything(self, budget: Budget) -> Iterator[Scan]:
+        """All present entries, step by step."""
+        step = self.scan(None, budget.entries)
+        yield step
         while step.cursor is not None:
-            step = self.scan(step.cursor, budget)
-            yield step.delta
+            step = self.scan(step.cursor, budget.entries)
+            yield step
 
     def prefetch(self, keys: Iterable[Any]) -> None:
         """These keys (of a nested table: outer keys) are about to be used; fetch them at once."""
