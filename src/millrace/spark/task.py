@@ -6,7 +6,6 @@ import base64
 import gc
 import pickle
 import struct
-import sys
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import TaskContext
 
 from millrace.common.crash import crash_point
+from millrace.common.main_classes import install_main_classes
 from millrace.common.payload import dump_pickle
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program
@@ -106,9 +106,7 @@ def load_program(data: bytes) -> Program:
     """The program, with the job file's own classes known under their names."""
     program = pickle.loads(data)
     assert isinstance(program, Program)
-    main = sys.modules["__main__"]
-    for name, kind in program.main_classes.items():
-        setattr(main, name, kind)
+    install_main_classes(program.main_classes)
     return program
 
 

@@ -134,7 +134,7 @@ def entries_of(state: SubtaskState, table: str, name: str) -> Iterator[Entry]:
     if shape.is_timers:
         return _timers(put)
     if name in (PANE_ELEMENTS, SLICE_ELEMENTS):
-        return _pane_elements(put)
+        return _pane_elements(put, numbered=name == SLICE_ELEMENTS)
     if name == SESSIONS:
         return _sessions(put)
     if kind == "panes":
@@ -157,13 +157,14 @@ def _timers(put: dict[int, Any]) -> Iterator[Entry]:
             yield Entry(key, timestamp, None if namespace is None else window_of(namespace))
 
 
-def _pane_elements(put: dict[Any, Any]) -> Iterator[Entry]:
-    """Elements are kept per key and epoch."""
+def _pane_elements(put: dict[Any, Any], numbered: bool) -> Iterator[Entry]:
+    """Elements are kept per key and epoch; ``numbered``: each with its place in the epoch."""
     for pane, entries in put.items():
         window = window_of(pane)
         elements: dict[Any, list[Any]] = {}
         for key, epoch in sorted(entries, key=lambda place: int(place[1])):
-            elements.setdefault(key, []).extend(entries[key, epoch])
+            found = entries[key, epoch]
+            elements.setdefault(key, []).extend([v for _, v in found] if numbered else found)
         for key, values in elements.items():
             yield Entry(key, values, window)
 
