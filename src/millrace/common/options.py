@@ -250,6 +250,23 @@ SOURCE_POLL_INTERVAL = known(
     "How often an idle source without a wake-up time of its own is asked again.",
 )
 
+REST_ENABLED = known(
+    ConfigOptions.key("rest.enabled").boolean_type().default_value(False),
+    "Whether the driver of a job answers questions over HTTP: its status and queryable state.",
+)
+REST_BIND_ADDRESS = known(
+    ConfigOptions.key("rest.bind-address").string_type().default_value("127.0.0.1"),
+    "Address that the endpoint binds to. Nothing is encrypted: beyond loopback use a tunnel.",
+)
+REST_PORT = known(
+    ConfigOptions.key("rest.port").int_type().default_value(0).at_least(0),
+    "Port of the endpoint; `0`: any that is free. It is in `rest.json` in the job's directory.",
+)
+REST_TOKEN = known(
+    ConfigOptions.key("rest.token").string_type().no_default_value(),
+    "What requests must show. Unset: a new one for each run, in `rest.json`.",
+)
+
 
 def options_as_markdown() -> str:
     """The registry as a Markdown table, sorted by key."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
@@ -114,7 +115,12 @@ class JobLauncher:
         manager = JobManager(
             graph, executor, config, self.clock, checkpoints, results, self.listeners, replan
         )
-        return JobClient(JobID.from_name(name), manager)
+        client = JobClient(JobID.from_name(name), manager)
+        if configuration.get(options.REST_ENABLED):
+            # by name, for it is a room above this one
+            rest = import_module("millrace.rest.endpoint")
+            manager.observe(rest.endpoint_of(client, graph, configuration))
+        return client
 
     def _replan(
         self,

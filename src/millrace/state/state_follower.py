@@ -9,6 +9,7 @@ copy. So what `advance` gives is always the difference between the two checkpoin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -21,7 +22,7 @@ from millrace.state.checkpoint.layer_set import LayerSet, read_layers_of
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.layer import Layer
-from millrace.state.store import EMPTY, SubtaskState
+from millrace.state.store import AT_ONCE, EMPTY, SubtaskState
 from millrace.state.table import Delta, Table
 
 __all__ = ["Changes", "StateFollower", "TableChanges", "same", "without_stamps"]
@@ -133,10 +134,19 @@ class _Copy:
 
     def advance(self, version: str, layers: list[Layer], load: LayerLoader) -> None:
         """Bring the copy to ``version``, which the live ``layers`` lead to; all or nothing."""
-        try:
-            self.state.align(version, layers, load)
-        except StateError:  # nothing leads there, or the state is of another kind now
-            self._rebuild(version, layers, load)
+        missing = self._missing(layers)
+        if missing is not None and sum(layer.size() for layer in missing) < AT_ONCE:
+            with suppress(StateError):  # the state may be of another kind now
+                self.state.align(version, layers, load)
+                return
+        self._rebuild(version, layers, load)
+
+    def _missing(self, layers: list[Layer]) -> list[Layer] | None:
+        """The layers that follow what is here; None: it is not known what does."""
+        versions = [layer.version for layer in layers]
+        if self.state.version not in versions:
+            return None
+        return layers[versions.index(self.state.version) + 1 :]
 
     def empty(self) -> None:
         """The subtask is no more."""

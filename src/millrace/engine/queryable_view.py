@@ -1,0 +1,237 @@
+"""What the newest checkpoint holds of the states that were made queryable.
+
+A thread of its own follows the checkpoints, so the job never waits for it. When it falls behind it
+skips checkpoints; what it shows is always all of one checkpoint.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.errors import CheckpointCorruptError, StateError
+from millrace.engine.clock import Clock, SystemClock
+from millrace.engine.job_observer import JobObserver
+from millrace.runtime.epoch import Ack, QueryableState
+from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.frozen import MISSING
+from millrace.state.state_follower import Changes, StateFollower, TableChanges, without_stamps
+
+__all__ = ["NotLoadedError", "QueryableView", "Reading"]
+
+log = logging.getLogger(__name__)
+
+EXAMPLES = 16
+"""Keys of different types that are remembered per state."""
+
+
+class NotLoadedError(StateError):
+    """Nothing can be told yet: no checkpoint has been read since the job started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An answer: what one checkpoint holds for some keys."""
+
+    checkpoint: int
+    timestamp: int
+    """When the checkpoint was made, ms since the epoch."""
+    found: list[tuple[Any, Any]]
+    """Per key asked for: the key and its value, `MISSING` for both if there is none."""
+
+
+@dataclass
+class _Table:
+    kind: str = ""
+    data: dict[Any, Any] = field(default_factory=dict)
+    examples: dict[Any, Any] = field(default_factory=dict)
+    """By shape: a key of that shape."""
+
+    def change(self, kind: str | None, changes: TableChanges) -> None:
+        self.kind = kind or self.kind
+        for key, (_, value) in changes.items():
+            if value is MISSING:
+                self.data.pop(key, None)
+                continue
+            self.data[key] = value
+            if len(self.examples) < EXAMPLES:
+                self.examples.setdefault(_shape(key), key)
+
+
+class QueryableView(JobObserver):
+    """Answers questions about the queryable states of one job, from any thread."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._changed = threading.Condition()
+        self._states: dict[str, QueryableState] = {}
+        self._tables: dict[str, _Table] = {}
+        self._shown: Manifest | None = None
+        self._newest: Manifest | None = None
+        self._problem: Exception | None = None
+        self._follow: Callable[[frozenset[str]], StateFollower] | None = None
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    # -- what the job tells, in its thread -----------------------------------------------------
+
+    def started(self, job_dir: str) -> None:
+        self._follow = lambda tables: StateFollower(job_dir, tables)
+        self._thread = threading.Thread(target=self._run, name="queryable-state", daemon=True)
+        self._thread.start()
+
+    def accepted(self, acks: Sequence[Ack]) -> None:
+        for ack in acks:
+            for state in ack.queryable:
+                with self._changed:
+                    self._states[f"{state.uid}/{state.state}"] = state
+
+    def committed(self, manifest: Manifest) -> None:
+        with self._changed:
+            self._newest = manifest
+            self._changed.notify_all()
+
+    def closed(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    # -- questions -----------------------------------------------------------------------------
+
+    @property
+    def checkpoint(self) -> int | None:
+        """The checkpoint that is shown; None: none has been read yet."""
+        return None if self._shown is None else self._shown.checkpoint
+
+    def states(self) -> list[QueryableState]:
+        """The queryable states that the job has used so far."""
+        with self._changed:
+            return list(self._states.values())
+
+    def keys(self, state: QueryableState) -> tuple[int, list[Any]]:
+        """How many keys a state has, and examples of keys of all shapes.
+
+        Raises:
+            NotLoadedError: no checkpoint with that state has been read yet.
+            StateError: the state cannot be read.
+        """
+        with self._changed:
+            table = self._table(state)
+            return len(table.data), list(table.examples.values())
+
+    def read(self, state: QueryableState, keys: Iterable[Iterable[Any]]) -> Reading:
+        """What the shown checkpoint has for ``keys``, each given as the keys it may mean, of which
+        the first that is there counts.
+
+        Raises:
+            NotLoadedError: no checkpoint with that state has been read yet.
+            StateError: the state cannot be read.
+        """
+        now = self._clock.now()
+        with self._changed:
+            table = self._table(state)
+            assert self._shown is not None
+            checkpoint, timestamp = self._shown.checkpoint, self._shown.timestamp
+            raw = [_first(table.data, meant) for meant in keys]
+            kind = table.kind
+        found = [(key, _visible(kind, value, state.ttl, now)) for key, value in raw]
+        return Reading(checkpoint, timestamp, found)
+
+    def wait_for(self, checkpoint: int, timeout: float | None = None) -> bool:
+        """Wait (seconds) until that checkpoint or a later one is shown; False: it was not."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._shown is not None and self._shown.checkpoint >= checkpoint, timeout
+            )
+
+    def _table(self, state: QueryableState) -> _Table:
+        if self._problem is not None:
+            raise StateError(f"queryable state cannot be read: {self._problem}")
+        table = self._tables.get(f"{state.uid}/{state.state}")
+        if table is None or self._shown is None:
+            raise NotLoadedError(f"state '{state.name}' is still being loaded; ask again soon")
+        return table
+
+    # -- following, in the view's thread -------------------------------------------------------
+
+    def _run(self) -> None:
+        assert self._follow is not None
+        follower, tables = self._follow(frozenset()), frozenset[str]()
+        while (manifest := self._next()) is not None:
+            wanted = frozenset(self._states)
+            fresh = wanted != tables
+            if fresh:
+                follower, tables = self._follow(wanted), wanted
+            try:
+                changes = follower.advance(manifest) if wanted else {}
+            except CheckpointCorruptError as error:
+                # usually its files went away because newer checkpoints have come meanwhile
+                log.info("queryable state skips checkpoint %d: %s", manifest.checkpoint, error)
+                tables = tables if not fresh else frozenset()
+            except Exception as error:  # values whose classes are not here, for example
+                log.warning("queryable state cannot be read: %s", error)
+                tables = frozenset()
+                with self._changed:
+                    self._problem = error
+                    self._changed.notify_all()
+            else:
+                self._show(manifest, follower, tables, changes, fresh)
+
+    def _next(self) -> Manifest | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._newest is not None)
+            manifest, self._newest = self._newest, None
+            return None if self._closed else manifest
+
+    def _show(
+        self,
+        manifest: Manifest,
+        follower: StateFollower,
+        tables: frozenset[str],
+        changes: Changes,
+        fresh: bool,
+    ) -> None:
+        made = {name: _Table() for name in tables} if fresh else {}
+        for name, table in made.items():  # the bulk, before anyone has to wait
+            table.change(follower.kind(name), changes.get(name, {}))
+        with self._changed:
+            if fresh:
+                self._tables = made
+            else:
+                for name, changed in changes.items():
+                    self._tables[name].change(follower.kind(name), changed)
+            self._shown, self._problem = manifest, None
+            self._changed.notify_all()
+
+
+def _first(data: dict[Any, Any], keys: Iterable[Any]) -> tuple[Any, Any]:
+    for key in keys:
+        value = data.get(key, MISSING)
+        if value is not MISSING:
+            return key, value
+    return MISSING, MISSING
+
+
+def _visible(kind: str, value: Any, ttl: int | None, now: int) -> Any:
+    """What users see of a value as it is in a table; what has expired is not there."""
+    if value is MISSING or ttl is None or not kind.startswith("ttl-"):
+        return without_stamps(kind, value)
+
+    def lives(stamp: int) -> bool:
+        return stamp + ttl > now
+
+    if kind == "ttl-list":
+        return [item for item, stamp in value if lives(stamp)] or MISSING
+    if kind == "ttl-map":
+        return {key: item for key, (item, stamp) in value.items() if lives(stamp)} or MISSING
+    return value[0] if lives(value[1]) else MISSING
+
+
+def _shape(key: Any) -> Any:
+    """Keys of one shape are read from text alike."""
+    return tuple(map(_shape, key)) if type(key) is tuple else type(key)

@@ -1,0 +1,32 @@
+"""What the endpoint answers: a status and a body that is JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+__all__ = ["Answer", "failure", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a request."""
+
+    status: HTTPStatus
+    body: Any
+    """Made of dicts, lists and plain values."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def failure(status: HTTPStatus, error: str, headers: Mapping[str, str] | None = None) -> Answer:
+    """The request cannot be answered; ``error`` says why."""
+    return Answer(status, {"error": error}, headers or {})
+
+
+def unknown(part: str, name: str, known: Iterable[Any], **more: Any) -> Answer:
+    """404: ``part`` of the path is not there; ``known`` is what there is instead."""
+    listed = list(known)
+    body = {"error": f"there is no {part} '{name}'", "unknown": part, "known": listed, **more}
+    return Answer(HTTPStatus.NOT_FOUND, body)

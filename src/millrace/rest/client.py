@@ -1,0 +1,217 @@
+"""Asks a running job for its state. Flink: class ``QueryableStateClient``."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable
+from http.client import HTTPConnection, HTTPException
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from millrace.common.completable_future import CompletableFuture
+from millrace.common.errors import MillraceError
+from millrace.common.job import JobID
+from millrace.common.state import State, StateDescriptor
+from millrace.common.typeinfo import TypeInformation
+from millrace.rest.address_file import find_address
+from millrace.rest.immutable_states import immutable_state
+from millrace.rest.json_values import dumps, to_json
+from millrace.rest.typed_values import typed_value
+from millrace.state.checkpoint.files import StrPath
+
+__all__ = ["QueryableStateClient", "QueryableStateError"]
+
+UNAVAILABLE = 503
+
+
+class QueryableStateError(MillraceError):
+    """The endpoint could not be reached, or refused the question."""
+
+    def __init__(self, message: str, status: int = 0, body: Any = None) -> None:
+        super().__init__(message, status, body)
+        self.status = status
+        """Of HTTP; 0: there was no answer."""
+        self.body = body
+        """What the endpoint said, as parsed JSON."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    @property
+    def unknown(self) -> str | None:
+        """What is not there: ``job``, ``operator``, ``state`` or ``key``; None: something else."""
+        return self.body.get("unknown") if isinstance(self.body, dict) else None
+
+    @property
+    def loading(self) -> bool:
+        """Whether the job has just started; ask again soon."""
+        return self.status == UNAVAILABLE
+
+
+class QueryableStateClient:
+    """Reads queryable state over HTTP; for several threads at once, each has a connection.
+
+    Semantics: Flink docs, "Queryable State". Unlike there, answers are committed: what a client
+    has seen is never taken back.
+
+    Args:
+        remote_hostname: where the job's driver is.
+        remote_port: of its REST endpoint.
+        token: of its REST endpoint.
+        timeout: seconds to wait for an answer.
+
+    Example: a value per key, from a job that runs with ``rest.enabled=true``::
+
+        client = QueryableStateClient.of_job("/data/checkpoints", "clicks")
+        client.get("count", "clicks-per-user", "alice")
+    """
+
+    def __init__(
+        self, remote_hostname: str, remote_port: int, token: str, timeout: float = 10.0
+    ) -> None:
+        self._host = remote_hostname
+        self._port = remote_port
+        self._authorization = {"Authorization": f"Bearer {token}"}
+        self._timeout = timeout
+        self._local = threading.local()
+        self._job: str | None = None
+
+    @staticmethod
+    def of_job(
+        directory: StrPath, job_name: str | None = None, timeout: float = 10.0
+    ) -> QueryableStateClient:
+        """A client of the job whose directory this is, or of the job of that name in a checkpoint
+        directory on this machine.
+
+        Raises:
+            StateError: the job does not run, or has no endpoint.
+        """
+        address = find_address(directory, job_name)
+        url = urlsplit(address.url)
+        return QueryableStateClient(url.hostname or "", url.port or 0, address.token, timeout)
+
+    def get(self, operator: str, name: str, key: Any, job: JobID | str | None = None) -> Any:
+        """The value of a key as parsed JSON.
+
+        Args:
+            operator: uid or name of the operator.
+            name: the queryable name of the state, or its own.
+            key: any value that can be a key.
+            job: id or name; None: the only one that the endpoint has.
+
+        Raises:
+            QueryableStateError: there is no such key, state, operator or job (`unknown` tells
+                which), the state is still being loaded, or nobody answers.
+        """
+        return self.ask(self._path(job, operator, name, _text(key)))["value"]
+
+    def get_all(
+        self, operator: str, name: str, keys: Iterable[Any], job: JobID | str | None = None
+    ) -> dict[Any, Any]:
+        """The values of those of ``keys`` that are there, all from one checkpoint; raises as
+        `get`."""
+        wanted = list(keys)
+        query = urlencode([("key", _text(key)) for key in wanted])
+        answer = self.ask(f"{self._path(job, operator, name)}?{query}")
+        pairs = zip(wanted, answer["values"], strict=True)
+        return {key: found["value"] for key, found in pairs if found["found"]}
+
+    def states(self, job: JobID | str | None = None) -> list[dict[str, Any]]:
+        """The queryable states of a job; raises as `get`."""
+        found: list[dict[str, Any]] = self.ask(self._path(job))["states"]
+        return found
+
+    def get_kv_state(
+        self,
+        job_id: JobID | str | None,
+        queryable_state_name: str,
+        key: Any,
+        key_type_info: TypeInformation | None,
+        state_descriptor: StateDescriptor,
+    ) -> CompletableFuture[State]:
+        """The state of a key, typed as its descriptor says; it cannot be changed. Flink's
+        ``getKvState``. ``key_type_info`` is accepted for its sake: the endpoint knows the keys.
+
+        The future raises as `get` does. Of an aggregating state its accumulator is asked for, from
+        which the descriptor's function makes the result.
+        """
+        future: CompletableFuture[State] = CompletableFuture()
+        try:
+            operator = self._operator_of(job_id, queryable_state_name)
+            value = self.get(operator, queryable_state_name, key, job_id)
+            typed = typed_value(state_descriptor.type_info, value)
+            future.set_result(immutable_state(state_descriptor, typed))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def shutdown_and_wait(self) -> None:
+        """Close this thread's connection."""
+        connection = self._local.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
+
+    def ask(self, path: str) -> Any:
+        """The parsed answer to ``GET path``; raises as `get`."""
+        try:
+            status, content = self._exchange(path)
+            body = json.loads(content)
+        except (OSError, HTTPException, ValueError) as error:
+            self.shutdown_and_wait()
+            raise QueryableStateError(
+                f"no answer from {self._host}:{self._port}: {error}"
+            ) from error
+        if status != 200:
+            raise QueryableStateError(_words(status, body), status, body)
+        return body
+
+    def _exchange(self, path: str) -> tuple[int, bytes]:
+        connection = self._local.__dict__.get("connection")
+        if connection is not None:
+            try:
+                return self._request(connection, path)
+            except (OSError, HTTPException):
+                self.shutdown_and_wait()  # the server closes idle ones: once more
+        connection = HTTPConnection(self._host, self._port, timeout=self._timeout)
+        self._local.connection = connection
+        return self._request(connection, path)
+
+    def _request(self, connection: HTTPConnection, path: str) -> tuple[int, bytes]:
+        connection.request("GET", path, headers=self._authorization)
+        response = connection.getresponse()
+        return response.status, response.read()
+
+    def _path(self, job: JobID | str | None, *parts: str) -> str:
+        names = [str(job or self._only_job()), "state", *parts]
+        return "/jobs/" + "/".join(quote(name, safe="") for name in names)
+
+    def _only_job(self) -> str:
+        if self._job is None:
+            self._job = str(self.ask("/jobs")["jobs"][0]["id"])
+        return self._job
+
+    def _operator_of(self, job: JobID | str | None, name: str) -> str:
+        states = self.states(job)
+        uids = [str(state["uid"]) for state in states if state["name"] == name]
+        if len(uids) == 1:
+            return uids[0]
+        known = ", ".join(sorted({str(state["name"]) for state in states})) or "none"
+        what = f"{len(uids)} states are called" if uids else "there is no queryable state"
+        raise QueryableStateError(
+            f"{what} '{name}' (there are: {known})", 404, {"unknown": "state", "known": known}
+        )
+
+
+def _text(key: Any) -> str:
+    """How a key is written in a URL."""
+    return dumps(to_json(key)).decode()
+
+
+def _words(status: int, body: Any) -> str:
+    """What an answer other than 200 says."""
+    if not isinstance(body, dict):
+        return f"HTTP {status}"
+    known = body.get("known")
+    listed = f" (there are: {json.dumps(known, ensure_ascii=False)})" if known else ""
+    return f"{body.get('error', f'HTTP {status}')}{listed}"

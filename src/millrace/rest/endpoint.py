@@ -1,0 +1,101 @@
+"""The endpoint of one job: begins to answer when the job starts, and ends with it.
+
+Semantics of the state it shows: Flink docs, "Queryable State", but read-committed.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Sequence
+from ipaddress import ip_address
+
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.common.errors import ConfigurationError
+from millrace.engine.job_client import JobClient
+from millrace.engine.job_observer import JobObserver
+from millrace.engine.queryable_view import QueryableView
+from millrace.plan.job_graph import JobGraph
+from millrace.rest.address_file import RestAddress
+from millrace.rest.job_view import JobView
+from millrace.rest.routes import Router
+from millrace.rest.server import RestServer
+from millrace.runtime.epoch import Ack
+from millrace.state.checkpoint.manifest import Manifest
+
+__all__ = ["RestEndpoint", "endpoint_of"]
+
+log = logging.getLogger(__name__)
+
+
+def endpoint_of(client: JobClient, graph: JobGraph, configuration: Configuration) -> RestEndpoint:
+    """The endpoint of a job that has not started yet."""
+    program = graph.program
+    operators = {node.uid: node.name for stage in program.stages for node in stage.nodes}
+    return RestEndpoint(client, program.job_name, operators, configuration)
+
+
+class RestEndpoint(JobObserver):
+    """Serves what can be seen of a job over HTTP.
+
+    Raises:
+        ConfigurationError: the token cannot be sent in a header; or, when the job starts, the
+            address cannot be used.
+    """
+
+    def __init__(
+        self, client: JobClient, name: str, operators: dict[str, str], configuration: Configuration
+    ) -> None:
+        self.view = QueryableView()
+        self._router = Router(JobView(client, name, operators, self.view))
+        self._bind_address = configuration.get(options.REST_BIND_ADDRESS)
+        self._port = configuration.get(options.REST_PORT)
+        self._token = _checked(configuration.get(options.REST_TOKEN)) or secrets.token_urlsafe(32)
+        self._server: RestServer | None = None
+        self._job_dir = ""
+        self.address: RestAddress | None = None
+        """None: it does not answer."""
+
+    def started(self, job_dir: str) -> None:
+        address, port = self._bind_address, self._port
+        try:
+            self._server = RestServer(address, port, self._token, self._router.get)
+            self.address = RestAddress(self._server.url, self._token)
+            path = self.address.write(job_dir)
+        except (OSError, OverflowError) as error:
+            raise ConfigurationError(
+                f"the REST endpoint cannot be opened at {address}:{port}: {error}; choose another "
+                "rest.bind-address or rest.port (0: any that is free)"
+            ) from error
+        self._job_dir = job_dir
+        log.info("the REST endpoint is %s, its token is in %s", self._server.url, path)
+        if not _is_loopback(address):
+            log.warning("other machines can reach %s, and nothing is encrypted", self._server.url)
+        self.view.started(job_dir)
+
+    def accepted(self, acks: Sequence[Ack]) -> None:
+        self.view.accepted(acks)
+
+    def committed(self, manifest: Manifest) -> None:
+        self.view.committed(manifest)
+
+    def closed(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        if self.address is not None:
+            self.address.remove(self._job_dir)
+        self.view.closed()
+
+
+def _checked(token: str | None) -> str | None:
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        raise ConfigurationError("rest.token must be ASCII letters, digits and signs, no spaces")
+    return token
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

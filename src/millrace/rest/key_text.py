@@ -1,0 +1,209 @@
+"""Keys from the text of a URL.
+
+What a text means depends on the keys that the state has: ``42`` may be a number or a string,
+``2026-11-21`` a date or a string. So it is read like each of some example keys in turn, and the
+first key that is there is the one that was meant. JSON that is no string comes first, so
+where both are keys, ``42`` is the number and ``"42"``, in quotes, the string.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime as dt
+import enum
+import json
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from millrace.common.types import Row
+
+__all__ = ["key_candidates", "read_like", "untagged"]
+
+
+def key_candidates(text: str, examples: Iterable[Any]) -> list[Any]:
+    """The keys that a text may mean, the likeliest first.
+
+    Args:
+        text: JSON of a key (`to_json`), or a plain string; a date, UUID, decimal or name of an
+            enum constant needs no quotes.
+        examples: keys of the state, one of each shape.
+
+    Example:
+        >>> key_candidates("42", ["a"])
+        [42, '42']
+        >>> key_candidates('["eu", "2026-11-21"]', [("us", dt.date(2026, 1, 1))])[0]
+        ('eu', datetime.date(2026, 11, 21))
+    """
+    meant: list[Any] = []
+    is_json, value = _parsed(text)
+    sources = [value, text] if is_json else [text]
+    examples = list(examples)
+    if is_json and not isinstance(value, (str, list, dict)):
+        meant.append(value)
+    for example in examples:
+        for source in sources:
+            with suppress(Exception):  # a class may refuse its fields in any way it likes
+                meant.append(read_like(example, source))
+    for source in sources:
+        with suppress(ValueError, TypeError):
+            meant.append(_hashable(untagged(source)))
+    return _distinct(meant)
+
+
+def _parsed(text: str) -> tuple[bool, Any]:
+    try:
+        return True, json.loads(text)
+    except (ValueError, RecursionError):
+        return False, None
+
+
+def _distinct(keys: Iterable[Any]) -> list[Any]:
+    found: list[Any] = []
+    for key in keys:
+        if not any(type(key) is type(other) and key == other for other in found):
+            found.append(key)
+    return found
+
+
+def untagged(value: Any) -> Any:
+    """Parsed JSON with bytes, maps and odd floats in place of their tags.
+
+    Raises:
+        ValueError: a tag has something else than it should.
+    """
+    if isinstance(value, list):
+        return [untagged(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        tag, content = next(iter(value.items()))
+        if tag == "bytes":
+            return base64.b64decode(content, validate=True)
+        if tag == "float":
+            return float(content)
+        if tag == "map":
+            return {_hashable(untagged(key)): untagged(item) for key, item in content}
+    return {key: untagged(item) for key, item in value.items()}
+
+
+def _hashable(value: Any) -> Any:
+    """Lists as tuples; raises TypeError for a dict."""
+    if isinstance(value, list):
+        return tuple(map(_hashable, value))
+    hash(value)
+    return value
+
+
+def read_like(example: Any, source: Any) -> Any:
+    """The key of the shape of ``example`` that parsed JSON stands for.
+
+    Raises:
+        ValueError, TypeError, LookupError: it stands for none.
+    """
+    kind = type(example)
+    reader = _READERS.get(kind)
+    if reader is not None:
+        return reader(source)
+    if isinstance(example, enum.Enum):
+        return kind[_exactly(str)(source)]
+    if isinstance(example, Row):
+        return _row_like(example, source)
+    if isinstance(example, tuple):
+        return _tuple_like(example, source)
+    if isinstance(example, frozenset):
+        return _set_like(example, source)
+    if dataclasses.is_dataclass(example):
+        names = [field.name for field in dataclasses.fields(example) if field.init]
+        return kind(**_fields_like(example, names, source))
+    if isinstance(source, (bool, int, float, str)):  # scalars of numpy, for example
+        return kind(source)
+    raise TypeError(f"no {kind.__name__} can be read from {source!r}")
+
+
+def _tuple_like(example: tuple[Any, ...], source: Any) -> Any:
+    names = getattr(example, "_fields", None)
+    if names is not None:
+        return type(example)(**_fields_like(example, names, source))
+    return tuple(_parts_like(example, source))
+
+
+def _row_like(example: Row, source: Any) -> Row:
+    if example._fields is None:
+        return Row(*_parts_like(list(example), source))
+    return Row(**_fields_like(example, example._fields, source))
+
+
+def _set_like(example: frozenset[Any], source: Any) -> frozenset[Any]:
+    if not isinstance(source, list):
+        raise TypeError(f"a set is an array, not {source!r}")
+    first = next(iter(example), None)
+    return frozenset(read_like(first, item) for item in source)
+
+
+def _parts_like(examples: Iterable[Any], source: Any) -> list[Any]:
+    examples = list(examples)
+    if not isinstance(source, list) or len(source) != len(examples):
+        raise TypeError(f"{len(examples)} parts are an array, not {source!r}")
+    return [read_like(example, part) for example, part in zip(examples, source, strict=True)]
+
+
+def _fields_like(example: Any, names: Iterable[str], source: Any) -> dict[str, Any]:
+    names = list(names)
+    if isinstance(source, list) and len(source) == len(names):
+        source = dict(zip(names, source, strict=True))
+    if not isinstance(source, dict) or source.keys() != set(names):
+        raise TypeError(f"the fields {names} are an object, not {source!r}")
+    return {name: read_like(getattr(example, name), source[name]) for name in names}
+
+
+def _exactly(*kinds: type) -> Callable[[Any], Any]:
+    def read(source: Any) -> Any:
+        if type(source) not in kinds:
+            raise TypeError(f"{source!r} is no {kinds[0].__name__}")
+        return source
+
+    return read
+
+
+def _bytes(source: Any) -> bytes:
+    value = untagged(source)
+    if not isinstance(value, bytes):
+        raise TypeError(f"{source!r} is no bytes")
+    return value
+
+
+def _float(source: Any) -> float:
+    value = untagged(source)
+    if type(value) not in (int, float):
+        raise TypeError(f"{source!r} is no number")
+    return float(value)
+
+
+def _number(kind: type) -> Callable[[Any], Any]:
+    return lambda source: kind(str(_exactly(str, int, float)(source)))
+
+
+def _text(kind: Callable[[str], Any]) -> Callable[[Any], Any]:
+    return lambda source: kind(_exactly(str)(source))
+
+
+_READERS: dict[type, Callable[[Any], Any]] = {
+    type(None): _exactly(type(None)),
+    bool: _exactly(bool, int, float),
+    int: _exactly(int, float, bool),
+    float: _float,
+    str: _exactly(str),
+    bytes: _bytes,
+    Decimal: _number(Decimal),
+    Fraction: _number(Fraction),
+    uuid.UUID: _text(uuid.UUID),
+    dt.datetime: _text(dt.datetime.fromisoformat),
+    dt.date: _text(dt.date.fromisoformat),
+    dt.time: _text(dt.time.fromisoformat),
+    dt.timedelta: lambda source: dt.timedelta(seconds=_exactly(int, float)(source)),
+}

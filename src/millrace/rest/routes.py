@@ -1,0 +1,144 @@
+"""What there is to ask, and the answers.
+
+::
+
+    GET /jobs                                the jobs of this driver
+    GET /jobs/JOB                            how a job is doing
+    GET /jobs/JOB/state                      its queryable states
+    GET /jobs/JOB/state/OPERATOR/NAME        one of them; with ?key=..&key=.. several keys
+    GET /jobs/JOB/state/OPERATOR/NAME/KEY    one key
+
+JOB is the job's id or name, OPERATOR an operator's uid or name, NAME the queryable name of a state
+or its own.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from millrace.common.errors import StateError
+from millrace.engine.queryable_view import NotLoadedError
+from millrace.rest.answers import Answer, failure, unknown
+from millrace.rest.job_view import JobView
+from millrace.rest.json_values import to_json
+from millrace.rest.key_text import key_candidates
+from millrace.runtime.epoch import QueryableState
+from millrace.state.frozen import MISSING
+
+__all__ = ["Router"]
+
+RETRY_AFTER = "1"
+"""Seconds after which to ask again when state is being loaded."""
+MOST_KEYS = 1_000
+"""Keys in one request."""
+SHOWN_KEYS = 5
+
+
+class Router:
+    """Answers requests about one job."""
+
+    def __init__(self, job: JobView) -> None:
+        self._job = job
+
+    def get(self, target: str) -> Answer:
+        """The answer to ``GET target``, which is path and query as they came."""
+        url = urlsplit(target)
+        path = [unquote(part) for part in url.path.split("/")[1:]]
+        if path[-1:] == [""] and len(path) != 6:
+            path.pop()
+        try:
+            return self._route(path, url.query)
+        except NotLoadedError as error:
+            headers = {"Retry-After": RETRY_AFTER}
+            return failure(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers)
+        except StateError as error:
+            return failure(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+
+    def _route(self, path: list[str], query: str) -> Answer:
+        if path[:1] != ["jobs"]:
+            return unknown("path", "/" + "/".join(path), ["/jobs"])
+        if len(path) == 1:
+            return Answer(HTTPStatus.OK, {"jobs": [self._job.summary()]})
+        if path[1] not in self._job.names():
+            return unknown("job", path[1], [self._job.summary()])
+        if len(path) == 2:
+            return Answer(HTTPStatus.OK, self._job.details())
+        if path[2] != "state" or len(path) > 6:
+            return unknown("path", "/" + "/".join(path), [f"/jobs/{path[1]}/state"])
+        return self._state(path[3:], query)
+
+    def _state(self, path: list[str], query: str) -> Answer:
+        if not path:
+            return self._list_states()
+        own = [state for state in self._known() if path[0] in self._operator_names(state)]
+        if not own:
+            known = dict.fromkeys(self._job.operator_name(s.uid) for s in self._known())
+            return unknown("operator", path[0], known)
+        if len(path) == 1:
+            return Answer(HTTPStatus.OK, {"states": [self._described(s) for s in own]})
+        found = [s for s in own if s.name == path[1]] or [s for s in own if s.state == path[1]]
+        if not found:
+            return unknown("state", path[1], [state.name for state in own])
+        if len(found) > 1:
+            several = ", ".join(f"{s.name} (operator uid {s.uid})" for s in found)
+            return failure(HTTPStatus.CONFLICT, f"several states are meant: {several}")
+        if len(path) == 3:
+            return self._one_key(found[0], path[2])
+        return self._several_keys(found[0], parse_qs(query, keep_blank_values=True).get("key", []))
+
+    def _known(self) -> list[QueryableState]:
+        states = self._job.view.states()
+        if not states and self._job.view.checkpoint is None:
+            raise NotLoadedError("the job has just started and made no checkpoint yet; ask again")
+        return states
+
+    def _operator_names(self, state: QueryableState) -> tuple[str, str]:
+        return state.uid, self._job.operator_name(state.uid)
+
+    def _list_states(self) -> Answer:
+        states = [self._described(state) for state in self._known()]
+        body = {"checkpoint": self._job.view.checkpoint, "states": states}
+        return Answer(HTTPStatus.OK, body)
+
+    def _described(self, state: QueryableState) -> dict[str, Any]:
+        try:
+            keys: int | None = self._job.view.keys(state)[0]
+        except StateError:
+            keys = None
+        return {
+            "operator": self._job.operator_name(state.uid),
+            "uid": state.uid,
+            "name": state.name,
+            "state": state.state,
+            "kind": state.kind,
+            "keys": keys,
+        }
+
+    def _one_key(self, state: QueryableState, text: str) -> Answer:
+        view = self._job.view
+        count, examples = view.keys(state)
+        reading = view.read(state, [key_candidates(text, examples)])
+        key, value = reading.found[0]
+        at = {"checkpoint": reading.checkpoint, "timestamp": reading.timestamp}
+        if value is MISSING:
+            shown = [to_json(example) for example in examples[:SHOWN_KEYS]]
+            return unknown("key", text, shown, keys=count, **at)
+        return Answer(HTTPStatus.OK, {"key": to_json(key), "value": to_json(value), **at})
+
+    def _several_keys(self, state: QueryableState, texts: list[str]) -> Answer:
+        if not texts:
+            return Answer(HTTPStatus.OK, self._described(state))
+        if len(texts) > MOST_KEYS:
+            return failure(HTTPStatus.BAD_REQUEST, f"ask for at most {MOST_KEYS} keys at once")
+        _, examples = self._job.view.keys(state)
+        reading = self._job.view.read(state, [key_candidates(t, examples) for t in texts])
+        values = [
+            {"key": text, "found": False}
+            if value is MISSING
+            else {"key": to_json(key), "found": True, "value": to_json(value)}
+            for text, (key, value) in zip(texts, reading.found, strict=True)
+        ]
+        at = {"checkpoint": reading.checkpoint, "timestamp": reading.timestamp}
+        return Answer(HTTPStatus.OK, {"values": values, **at})

@@ -1,0 +1,148 @@
+"""The HTTP server: who may ask, how many at a time, and JSON for every answer."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer, ThreadingMixIn
+from typing import Any
+
+from millrace.rest.answers import Answer, failure
+from millrace.rest.json_values import dumps
+
+__all__ = ["RestServer"]
+
+log = logging.getLogger(__name__)
+
+MOST_CONNECTIONS = 64
+IDLE_SECONDS = 30
+"""After so long without a request a connection is closed."""
+
+
+class RestServer:
+    """Answers GET requests that carry the token, in threads of its own.
+
+    Args:
+        address: host to bind to.
+        port: 0 for any that is free.
+        token: what ``Authorization: Bearer`` must give.
+        get: answers a request target (path and query).
+
+    Raises:
+        OSError: the address cannot be bound.
+    """
+
+    def __init__(self, address: str, port: int, token: str, get: Callable[[str], Answer]) -> None:
+        self._server = _Server(address, port, token, get)
+        self.port: int = self._server.server_address[1]
+        host = f"[{address}]" if ":" in address else address
+        self.url = f"http://{host}:{self.port}"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.1,), name="rest", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Answer nothing more; ends open connections."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        self._server.close_connections()
+
+
+class _Server(ThreadingMixIn, TCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, address: str, port: int, token: str, get: Callable[[str], Answer]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.authorization = f"Bearer {token}".encode()
+        self.get = get
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._open: set[Any] = set()
+        self._lock = threading.Lock()
+        super().__init__((address, port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        with self._lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._lock:
+                self._open.discard(request)
+            self._free.release()
+
+    def close_connections(self) -> None:
+        """End those that wait for another request."""
+        with self._lock:
+            for connection in self._open:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        log.debug("a connection from %s broke", client_address, exc_info=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "millrace"
+    sys_version = ""
+    timeout = IDLE_SECONDS
+    # an answer leaves in one piece: with two the second would wait for the first to be confirmed
+    wbufsize = 1 << 16
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_GET(self) -> None:
+        if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+            self.close_connection = True  # nobody reads that body
+        self._send(self._answer())
+
+    def _answer(self) -> Answer:
+        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, self.server.authorization):
+            headers = {"WWW-Authenticate": "Bearer"}
+            return failure(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", headers)
+        try:
+            return self.server.get(self.path)
+        except Exception:
+            log.exception("a request could not be answered")
+            return failure(HTTPStatus.INTERNAL_SERVER_ERROR, "see the log of the job")
+
+    def _send(self, answer: Answer) -> None:
+        body = dumps(answer.body)
+        self.send_response(answer.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the base class refuses: broken requests, and methods other than GET."""
+        self.close_connection = True
+        status = HTTPStatus(code)
+        if status is HTTPStatus.NOT_IMPLEMENTED:
+            self._send(failure(HTTPStatus.METHOD_NOT_ALLOWED, "only GET", {"Allow": "GET"}))
+        else:
+            self._send(failure(status, status.phrase))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        log.debug(format, *args)

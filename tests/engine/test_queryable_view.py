@@ -1,0 +1,114 @@
+"""The view of queryable state: whole checkpoints, and never in the job's way."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.engine.queryable_view import NotLoadedError, QueryableView
+from millrace.runtime.epoch import Ack, QueryableState
+from millrace.state.frozen import MISSING
+from millrace.state.layer import Layer
+from millrace.state.state_follower import StateFollower
+from millrace.testing import ManualClock
+
+COUNT = QueryableState("op", "count", "counts", "value")
+
+
+@pytest.fixture
+def view(monkeypatch):
+    """A view whose follower gives what the manifests of the test carry."""
+
+    def advance(self, manifest):
+        if isinstance(manifest.feedback, Exception):
+            raise manifest.feedback
+        return manifest.feedback
+
+    monkeypatch.setattr(StateFollower, "advance", advance)
+    monkeypatch.setattr(StateFollower, "kind", lambda self, table: "flat")
+    view = QueryableView(ManualClock(1_000))
+    view.started("unused")
+    yield view
+    view.closed()
+
+
+class Commit:
+    """As much of a manifest as the view looks at."""
+
+    def __init__(self, checkpoint: int, changes) -> None:
+        self.checkpoint, self.timestamp, self.feedback = checkpoint, checkpoint * 10, changes
+
+
+def accept(view: QueryableView, *states: QueryableState) -> None:
+    view.accepted([Ack(0, 0, 0, queryable=list(states))])
+
+
+def put(**entries):
+    return {"op/count": {key: (MISSING, value) for key, value in entries.items()}}
+
+
+def test_an_answer_is_of_one_checkpoint(view) -> None:
+    accept(view, COUNT)
+    view.committed(Commit(1, put(a=1, b=2)))
+    assert view.wait_for(1, 30)
+    view.committed(Commit(2, {"op/count": {"a": (1, 5), "b": (2, MISSING)}}))
+    assert view.wait_for(2, 30)
+    reading = view.read(COUNT, [["x", "a"], ["b"]])
+    assert (reading.checkpoint, reading.timestamp) == (2, 20)
+    assert reading.found == [("a", 5), (MISSING, MISSING)]
+
+
+def test_before_anything_is_read(view) -> None:
+    with pytest.raises(NotLoadedError):
+        view.read(COUNT, [["a"]])
+    assert view.checkpoint is None
+    assert not view.wait_for(1, 0)
+
+
+def test_a_state_that_comes_later_is_loaded_with_the_next_checkpoint(view) -> None:
+    """The others can be asked for meanwhile."""
+    other = QueryableState("op", "other", "others", "value")
+    accept(view, COUNT)
+    view.committed(Commit(1, put(a=1)))
+    assert view.wait_for(1, 30)
+    accept(view, other)
+    assert view.read(COUNT, [["a"]]).found == [("a", 1)]
+    with pytest.raises(NotLoadedError, match="'others' is still being loaded"):
+        view.read(other, [["a"]])
+    view.committed(Commit(2, {**put(a=2), "op/other": {"x": (MISSING, 9)}}))
+    assert view.wait_for(2, 30)
+    assert view.read(other, [["x"]]).found == [("x", 9)]
+    assert view.keys(COUNT) == (1, ["a"])
+
+
+def test_examples_are_kept_of_every_shape_of_keys(view) -> None:
+    accept(view, COUNT)
+    keys = ["a", "b", 1, ("a", 1), ("b", 2), ("a", "b")]
+    view.committed(Commit(1, {"op/count": dict.fromkeys(keys, (MISSING, 0))}))
+    assert view.wait_for(1, 30)
+    assert view.keys(COUNT) == (6, ["a", 1, ("a", 1), ("a", "b")])
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "seen"),
+    [
+        ("ttl-flat", ("v", 901), "v"),
+        ("ttl-flat", ("v", 900), MISSING),
+        ("ttl-list", [("v", 900), ("w", 950)], ["w"]),
+        ("ttl-list", [("v", 900)], MISSING),
+        ("ttl-map", {"k": ("v", 900), "l": ("w", 950)}, {"l": "w"}),
+        ("ttl-map", {"k": ("v", 1)}, MISSING),
+    ],
+)
+def test_what_has_expired_is_not_there(view, monkeypatch, kind, raw, seen) -> None:
+    monkeypatch.setattr(StateFollower, "kind", lambda self, table: kind)
+    state = QueryableState("op", "count", "counts", "value", ttl=100)
+    accept(view, state)
+    view.committed(Commit(1, {"op/count": {"a": (MISSING, raw)}}))
+    assert view.wait_for(1, 30)
+    assert view.read(state, [["a"]]).found[0][1] == seen
+
+
+def test_a_layer_is_not_needed_for_states_that_nobody_may_ask_for(view) -> None:
+    """Without queryable state nothing is read."""
+    view.committed(Commit(1, AssertionError(Layer(1, "", 1, b""))))
+    assert view.wait_for(1, 30)

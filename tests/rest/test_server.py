@@ -1,0 +1,120 @@
+"""Who may ask, what happens to what is no proper request, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from http import HTTPStatus
+from http.client import HTTPConnection
+
+import pytest
+
+from millrace.rest import server as server_module
+from millrace.rest.answers import Answer
+from millrace.rest.server import RestServer
+
+
+def echo(target: str) -> Answer:
+    if target == "/broken":
+        raise RuntimeError("a secret")
+    return Answer(HTTPStatus.OK, {"target": target}, {"X-Test": "yes"})
+
+
+@pytest.fixture
+def server() -> Iterator[RestServer]:
+    running = RestServer("127.0.0.1", 0, "t0ken", echo)
+    yield running
+    running.close()
+
+
+def ask(server: RestServer, token: str | None = "t0ken", method: str = "GET", path: str = "/a?b=c"):
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    headers = {} if token is None else {"Authorization": f"Bearer {token}".encode()}
+    connection.request(method, path, headers=headers)
+    response = connection.getresponse()
+    body = json.loads(response.read())
+    connection.close()
+    return response, body
+
+
+def raw(server: RestServer, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(request)
+        received = b""
+        while chunk := connection.recv(1 << 16):
+            received += chunk
+        return received
+
+
+def test_an_answer_is_json(server) -> None:
+    response, body = ask(server)
+    assert (response.status, body) == (200, {"target": "/a?b=c"})
+    assert response.getheader("Content-Type") == "application/json"
+    assert response.getheader("X-Test") == "yes"
+    assert "Python" not in response.getheader("Server")
+
+
+@pytest.mark.parametrize("token", [None, "", "wrong", "t0ke", "t0kenn"])
+def test_without_the_token_nothing_is_told(server, token) -> None:
+    response, body = ask(server, token)
+    assert response.status == 401
+    assert response.getheader("WWW-Authenticate") == "Bearer"
+    assert body == {"error": "the token is missing or wrong"}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_there_is_nothing_but_get(server, method) -> None:
+    response, _ = ask(server, method=method)
+    assert response.status == 405
+    assert response.getheader("Allow") == "GET"
+
+
+def test_an_error_inside_tells_nothing_of_itself(server) -> None:
+    response, body = ask(server, path="/broken")
+    assert (response.status, body) == (500, {"error": "see the log of the job"})
+
+
+def test_one_connection_serves_many_requests(server) -> None:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    for number in range(3):
+        connection.request("GET", f"/{number}", headers={"Authorization": "Bearer t0ken"})
+        assert json.loads(connection.getresponse().read()) == {"target": f"/{number}"}
+
+
+def test_a_request_with_a_body_ends_the_connection(server) -> None:
+    """Its body must not be taken for the next request."""
+    smuggled = b"GET /b HTTP/1.1\r\n\r\n"
+    received = raw(
+        server,
+        b"GET /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (len(smuggled), smuggled),
+    )
+    assert received.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("request_bytes", [b"nonsense\r\n\r\n", b"GET /" + b"a" * 70_000 + b"\r\n"])
+def test_nonsense_is_refused_in_json(server, request_bytes) -> None:
+    received = raw(server, request_bytes)
+    assert b'{"error":' in received
+    assert b"<html" not in received.lower()
+
+
+def test_there_is_a_limit_to_connections(monkeypatch) -> None:
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 1)
+    server = RestServer("127.0.0.1", 0, "t", echo)
+    first = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    first.request("GET", "/", headers={"Authorization": "Bearer t"})
+    first.getresponse().read()
+    assert raw(server, b"") == b""
+    server.close()
+
+
+def test_closing_ends_open_connections() -> None:
+    running = RestServer("127.0.0.1", 0, "t", echo)
+    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nAuthorization: Bearer t\r\n\r\n")
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        running.close()
+        assert connection.recv(1) == b""
+    with pytest.raises(ConnectionError):
+        socket.create_connection(("127.0.0.1", running.port), timeout=1)
