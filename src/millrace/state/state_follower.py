@@ -9,11 +9,9 @@ copy. So what `advance` gives is always the difference between the two checkpoin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from millrace.common.errors import StateError
 from millrace.common.payload import dump_pickle
 from millrace.state.checkpoint.directory import metadata_path
 from millrace.state.checkpoint.files import StrPath
@@ -60,6 +58,8 @@ class StateFollower:
             CheckpointCorruptError: a file is damaged, or has been deleted because newer
                 checkpoints took the place of this one. The next `advance` makes up for it.
             CheckpointError: a file cannot be read.
+
+        After any other error the copy is of no use any more: begin anew with another follower.
         """
         metadata = metadata_path(self._directory, manifest.checkpoint)
         layers = read_layers_of(self._directory, manifest, metadata, self._layers.files)
@@ -136,10 +136,9 @@ class _Copy:
         """Bring the copy to ``version``, which the live ``layers`` lead to; all or nothing."""
         missing = self._missing(layers)
         if missing is not None and sum(layer.size() for layer in missing) < AT_ONCE:
-            with suppress(StateError):  # the state may be of another kind now
-                self.state.align(version, layers, load)
-                return
-        self._rebuild(version, layers, load)
+            self.state.align(version, layers, load)
+        else:
+            self._rebuild(version, layers, load)
 
     def _missing(self, layers: list[Layer]) -> list[Layer] | None:
         """The layers that follow what is here; None: it is not known what does."""
