@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli.arguments import RunArguments, UsageError, parse_arguments
+from millrace.cli.arguments import RunArguments, UsageError
+from millrace.cli.parser import parse_arguments
 
 
 @pytest.fixture
@@ -98,3 +99,19 @@ def test_py_files_must_be_there_and_importable(job: str, tmp_path: Path) -> None
     with pytest.raises(UsageError, match=r"takes \.py, \.zip, \.egg and \.whl"):
         parse("--py-files", str(text), job)
     assert parse("--py-files", f"{job},{job}", job).py_files == (Path(job), Path(job))
+
+
+def test_what_to_start_from(job: str, tmp_path: Path) -> None:
+    """It is looked for before Spark is started, and its path holds wherever the job runs."""
+    savepoint = tmp_path / "savepoint"
+    savepoint.mkdir()
+    (savepoint / "_metadata").write_bytes(b"")
+    arguments = parse("-s", str(savepoint), "-n", "--claim-mode", "CLAIM", "--name", "b", job)
+    assert arguments.settings.to_dict() == {
+        "execution.state-recovery.path": str(savepoint),
+        "execution.state-recovery.ignore-unclaimed-state": "true",
+        "execution.state-recovery.claim-mode": "CLAIM",
+        "pipeline.name": "b",
+    }
+    with pytest.raises(UsageError, match="there is no complete savepoint or checkpoint at"):
+        parse("-s", str(tmp_path / "none"), job)

@@ -101,3 +101,21 @@ def test_the_command_line_goes_over_the_program(tmp_path: Path) -> None:
     launch(tmp_path, **{"parallelism.default": 3})
     own = Configuration({"parallelism.default": 2})
     assert StreamExecutionEnvironment.get_execution_environment(own).get_parallelism() == 3
+
+
+def test_a_name_on_the_command_line_goes_over_the_program(tmp_path: Path) -> None:
+    said = launch(tmp_path, **{"pipeline.name": "mine"})
+    run_job("numbers")
+    run_job("numbers")
+    names = [line for line in said.getvalue().splitlines() if "keeps its checkpoints" in line]
+    assert ["'mine'" in names[0], "'mine (2)'" in names[1]] == [True, True]
+
+
+def test_it_says_what_a_job_starts_from(tmp_path: Path) -> None:
+    launch(tmp_path)
+    run_job()
+    [job_dir] = tmp_path.iterdir()
+    start = str(job_dir / "chk-1")
+    said = launch(tmp_path, **{"execution.state-recovery.path": start, "pipeline.name": "fork"})
+    run_job()
+    assert f"millrace: starting from {start}\n" in said.getvalue()

@@ -9,14 +9,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from millrace import __version__
 from millrace.common import options
 from millrace.common.configuration import FREE_PREFIXES, OPTIONS, Configuration
-from millrace.common.errors import ConfigurationError, MillraceError
-
-EPILOG = """\
-exit codes: 0 the job finished or was stopped as asked, 1 it failed, 2 wrong usage,
-130 it was interrupted at once (second Ctrl-C)"""
+from millrace.common.errors import CheckpointError, ConfigurationError, MillraceError
 
 
 class UsageError(MillraceError):
@@ -48,46 +43,8 @@ class RunArguments:
         return shlex.join(("millrace", *words))
 
 
-def parse_arguments(argv: Sequence[str]) -> RunArguments:
-    """The arguments of ``millrace`` without its own name.
-
-    Raises:
-        UsageError: a file is missing, or a setting is unknown or wrong.
-        SystemExit: as argparse does, with 2 for wrong options and 0 for ``--help``.
-    """
-    named = _parser().parse_args(argv)
-    if not named.job.is_file():
-        raise UsageError(f"there is no job file {named.job}")
-    return RunArguments(
-        job=named.job,
-        job_arguments=tuple(named.arguments),
-        settings=_settings(named),
-        resume=named.resume,
-        py_files=tuple(_existing(path) for path in named.py_files),
-        progress=named.progress,
-        argv=tuple(argv),
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="millrace", description="Event streams with state and event time, on Apache Spark."
-    )
-    parser.add_argument("--version", action="version", version=f"millrace {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _add_run(
-        commands.add_parser(
-            "run",
-            help="run a job file",
-            description="Run a job file on local Spark or on a cluster.",
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-    )
-    return parser
-
-
-def _add_run(run: argparse.ArgumentParser) -> None:
+def add_run_arguments(run: argparse.ArgumentParser) -> None:
+    """Teach a parser what ``millrace run`` takes."""
     run.add_argument(
         "--master", metavar="URL", help="Spark master, such as spark://host:7077 (default: local)"
     )
@@ -109,6 +66,26 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         action="store_true",
         help="go on from the newest checkpoint; without one, start afresh",
     )
+    run.add_argument(
+        "-s",
+        "--from-savepoint",
+        metavar="PATH",
+        help="start from a savepoint or a checkpoint: its path, or the first digits of its id; "
+        "with --resume, a checkpoint of the job itself comes first",
+    )
+    run.add_argument(
+        "-n",
+        "--allow-non-restored-state",
+        action="store_true",
+        help="start although the savepoint has state of operators that the job does not have",
+    )
+    run.add_argument(
+        "--claim-mode",
+        metavar="MODE",
+        choices=options.CLAIM_MODE.choices,
+        help="NO_CLAIM: the savepoint stays as it is (default); CLAIM: it becomes the job's own",
+    )
+    run.add_argument("--name", metavar="NAME", help="the job's name, whatever the program calls it")
     run.add_argument(
         "--py-files",
         metavar="A,B",
@@ -134,6 +111,25 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
 
 
+def run_arguments(named: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
+    """What a parser found in ``argv``.
+
+    Raises:
+        UsageError: a file is missing, or a setting is unknown or wrong.
+    """
+    if not named.job.is_file():
+        raise UsageError(f"there is no job file {named.job}")
+    return RunArguments(
+        job=named.job,
+        job_arguments=tuple(named.arguments),
+        settings=_settings(named),
+        resume=named.resume,
+        py_files=tuple(_existing(path) for path in named.py_files),
+        progress=named.progress,
+        argv=tuple(argv),
+    )
+
+
 def _files(text: str) -> list[Path]:
     return [Path(part) for part in text.split(",") if part]
 
@@ -153,6 +149,19 @@ def _existing(path: Path) -> Path:
     return path
 
 
+def _start(word: str | None) -> str | None:
+    """The path of the savepoint that is meant; told to be missing before Spark is started."""
+    if word is None:
+        return None
+    from millrace.cli.commands.savepoint_paths import resolved
+    from millrace.state.checkpoint.snapshot import snapshot_metadata
+
+    try:
+        return str(snapshot_metadata(resolved(word)).parent.absolute())
+    except CheckpointError as error:
+        raise UsageError(str(error)) from None
+
+
 def _settings(named: argparse.Namespace) -> Configuration:
     values = dict(named.conf)
     given = {
@@ -160,6 +169,10 @@ def _settings(named: argparse.Namespace) -> Configuration:
         options.PARALLELISM.key: named.parallelism,
         options.CHECKPOINTING_DIR.key: named.checkpoint_dir,
         options.CHECKPOINTING_INTERVAL.key: named.checkpoint_interval,
+        options.START_FROM.key: _start(named.from_savepoint),
+        options.ALLOW_NON_RESTORED.key: named.allow_non_restored_state or None,
+        options.CLAIM_MODE.key: named.claim_mode,
+        options.JOB_NAME.key: named.name,
     }
     values.update({key: value for key, value in given.items() if value is not None})
     settings = Configuration(values)

@@ -44,13 +44,14 @@ class CommandLineLauncher(JobLauncher):
         restart: RestartStrategyConfiguration,
     ) -> JobClient:
         """A client of the next job; the terminal is told about its checkpoints."""
-        name = self._unique(name)
+        name = self._unique(self.settings.get(options.JOB_NAME) or name)
         self.listeners = [ProgressLine(self.terminal)] if self._shows_progress() else []
         client = super().client(sinks, handlers, configuration, name, restart)
         self.interrupts.install()
         directory = configuration.get(options.CHECKPOINTING_DIR)
         if directory is not None:
-            self._announce(name, os.path.join(directory, job_id_of(name)))
+            start = configuration.get(options.START_FROM)
+            self._announce(name, os.path.join(directory, job_id_of(name)), start)
         client.when_done(self.terminal.clear)
         self.interrupts.watch(client)
         return client
@@ -65,11 +66,13 @@ class CommandLineLauncher(JobLauncher):
         asked = self.arguments.progress
         return self.terminal.interactive if asked is None else asked
 
-    def _announce(self, name: str, job_dir: str) -> None:
+    def _announce(self, name: str, job_dir: str, start: str | None) -> None:
         self.terminal.say(f"job '{name}' keeps its checkpoints in {job_dir}")
         present = complete_checkpoints(job_dir)
         if self.resume and present:
             self.terminal.say(f"resuming from checkpoint {present[-1]}")
+        elif start is not None:
+            self.terminal.say(f"starting from {start}")
         elif self.resume:
             self.terminal.say("there is no checkpoint to resume from: the job starts afresh")
         elif present:

@@ -5,23 +5,36 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from millrace.cli.arguments import UsageError, parse_arguments
+from millrace.cli.arguments import UsageError
+from millrace.cli.parser import parse
+from millrace.common.errors import MillraceError
+
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line ``argv`` (None: that of this process) and return its exit code.
 
-    0: finished, or stopped as asked; 1: failed; 2: wrong usage; 130: interrupted.
+    0: done; 1: it could not be done, or the job failed; 2: wrong usage; 130: interrupted.
     """
     argv = sys.argv[1:] if argv is None else argv
     try:
-        arguments = parse_arguments(argv)
+        arguments = parse(argv)
+        return int(arguments.handler(arguments, argv))
     except UsageError as error:
-        print(f"millrace: {error}", file=sys.stderr)
-        return 2
-    from millrace.cli.run import run
+        return _told(error, WRONG_USAGE)
+    except MillraceError as error:
+        return _told(error, FAILED)
+    except BrokenPipeError:  # head and less may close before everything is said
+        sys.stdout = None
+        return DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
-    return run(arguments)
+
+def _told(error: MillraceError, code: int) -> int:
+    print(f"millrace: {error}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from millrace.cli.imports import (
 from millrace.cli.interrupts import Interrupts
 from millrace.cli.job_file import run_job_file
 from millrace.cli.run_log import open_run_log
-from millrace.cli.state_directory import state_directory
+from millrace.cli.state_directory import CHECKPOINTS, SAVEPOINTS, state_directory
 from millrace.cli.terminal import Terminal, sharing_stdout
 from millrace.common import options
 from millrace.common.configuration import Configuration
@@ -86,7 +86,12 @@ def _install_launcher(
     from millrace.cli.launcher import CommandLineLauncher
     from millrace.datastream.job_launcher import JobLauncher
 
-    defaults = Configuration({options.CHECKPOINTING_DIR.key: str(state / "checkpoints")})
+    defaults = Configuration(
+        {
+            options.CHECKPOINTING_DIR.key: str(state / CHECKPOINTS),
+            options.SAVEPOINT_DIR.key: str(state / SAVEPOINTS),
+        }
+    )
     launcher = CommandLineLauncher(
         settings=settings,
         defaults=defaults,
@@ -132,7 +137,7 @@ class _Outcome:
                 return self._interrupted("the job was stopped at once")
             if self._interrupts.stopping:
                 return self._stopped()
-            return self._failed(end)
+            return self._ended_from_outside(end)
         except Exception as error:
             return self._failed(error)
         return self._stopped() if self._interrupts.stopping else FINISHED
@@ -145,6 +150,11 @@ class _Outcome:
 
     def _stopped(self) -> int:
         self._terminal.say("the job was stopped")
+        self._say_how_to_resume()
+        return FINISHED
+
+    def _ended_from_outside(self, end: JobCancelledError) -> int:
+        self._terminal.say(str(end))
         self._say_how_to_resume()
         return FINISHED
 

@@ -7,6 +7,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+CHECKPOINTS = "checkpoints"
+SAVEPOINTS = "savepoints"
+
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """``$XDG_STATE_HOME/millrace``, or ``~/.local/state/millrace`` (XDG Base Directory
@@ -27,3 +30,13 @@ def _wanted(environment: Mapping[str, str]) -> Path:
         return Path(base, "millrace")
     home = environment.get("HOME") or os.path.expanduser("~")
     return Path(home, ".local", "state", "millrace")
+
+
+def default_checkpoint_dir() -> Path:
+    """Where jobs keep their checkpoints when nobody says where."""
+    return state_directory() / CHECKPOINTS
+
+
+def default_savepoint_dir() -> Path:
+    """Where savepoints go when nobody says where."""
+    return state_directory() / SAVEPOINTS

@@ -14,7 +14,8 @@ The tree::
     │   └── LeaseLostError          this driver was superseded while it ran
     ├── JobExecutionError           a running job failed
     │   └── UserFunctionError       a function of the user raised; carries its traceback
-    └── JobCancelledError           the job was cancelled, so it has no result
+    ├── JobCancelledError           the job was cancelled, so it has no result
+    └── JobControlError             a running job cannot be told what it should do
 
 All of them survive pickling: they cross from Spark's workers to the driver.
 """
@@ -28,6 +29,7 @@ __all__ = [
     "CheckpointError",
     "ConfigurationError",
     "JobCancelledError",
+    "JobControlError",
     "JobDefinitionError",
     "JobExecutionError",
     "KeyTypeError",
@@ -120,3 +122,7 @@ class UserFunctionError(JobExecutionError):
 
 class JobCancelledError(MillraceError):
     """The job was cancelled, so there is no result to wait for."""
+
+
+class JobControlError(MillraceError):
+    """A job does not run here, does not answer, or cannot do what it was asked from outside."""

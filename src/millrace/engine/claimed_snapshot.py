@@ -14,7 +14,7 @@ from millrace.state.checkpoint.directory import complete_checkpoints, remove_che
 from millrace.state.checkpoint.files import delete_quietly
 from millrace.state.checkpoint.layer_set import LayerSet, read_layer_set
 from millrace.state.checkpoint.manifest import read_manifest
-from millrace.state.checkpoint.savepoint import dispose_savepoint
+from millrace.state.checkpoint.savepoints import dispose_savepoint
 from millrace.state.checkpoint.segment_ledger import SegmentLedger
 from millrace.state.checkpoint.snapshot import Snapshot
 

@@ -14,9 +14,7 @@ from typing import Any
 from millrace.runtime.epoch import Inheritance, Portion
 from millrace.runtime.watermark_valve import ValveSnapshot
 from millrace.state.key_groups import KeyMemo, key_group_range
-from millrace.state.layer_payload import Loader
-from millrace.state.store import EMPTY, SubtaskState
-from millrace.state.table_kinds import VALVE
+from millrace.state.store import EMPTY, VALVE, Loader, SubtaskState
 
 Entries = dict[str, Any]
 """The operators' own values of one subtask."""

@@ -13,10 +13,8 @@ from millrace.common.errors import StateError
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.snapshot import Snapshot
 from millrace.state.layer import Layer, live
-from millrace.state.layer_payload import contents, entries_in
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
-from millrace.state.store import SubtaskState
-from millrace.state.table_kinds import OPERATOR_TABLE
+from millrace.state.store import OPERATOR_TABLE, SubtaskState, tables_in
 
 __all__ = ["SnapshotReader", "StateInfo"]
 
@@ -147,8 +145,7 @@ class SnapshotReader:
         for stage, subtask in self.subtasks():
             kinds: dict[str, str] = {}
             for layer in self.layers(stage, subtask):
-                for content in contents(layer, self._load):
-                    kinds.update((table, kind) for table, kind, _ in entries_in(content))
+                kinds.update(tables_in(self._load(layer)))
             for table, kind in kinds.items():
                 found.setdefault((stage, table), (kind, []))[1].append(subtask)
         infos = [

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from millrace.common.errors import CheckpointError
 from millrace.state.checkpoint.directory import METADATA, SHARED
-from millrace.state.checkpoint.files import StrPath, delete_quietly, make_directory, write_file
+from millrace.state.checkpoint.files import StrPath, make_directory, write_file
 from millrace.state.checkpoint.layer_file import (
     SUFFIX,
     LayerEntry,
@@ -23,9 +23,9 @@ from millrace.state.checkpoint.layer_file import (
 )
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
-from millrace.state.checkpoint.snapshot import SAVEPOINT, open_snapshot
+from millrace.state.checkpoint.snapshot import SAVEPOINT
 
-__all__ = ["dispose_savepoint", "savepoint_path", "write_savepoint"]
+__all__ = ["savepoint_path", "write_savepoint"]
 
 
 def savepoint_path(directory: StrPath, job_id: str) -> Path:
@@ -76,28 +76,3 @@ def _copied(job_dir: StrPath, pin: Pin) -> Iterator[LayerEntry]:
     for (stage, subtask), layers in pin.layers.items():
         for layer in layers:
             yield stage, subtask, dataclasses.replace(layer, data=load(layer))
-
-
-def dispose_savepoint(path: StrPath) -> None:
-    """Delete the files of a savepoint, ``_metadata`` first.
-
-    Raises:
-        CheckpointError: it is none, or something in it cannot be deleted.
-    """
-    found = open_snapshot(path)
-    if not found.is_savepoint:
-        raise CheckpointError(
-            f"{path} is a checkpoint, which belongs to its job; only savepoints are disposed of"
-        )
-    directory = found.path
-    (directory / METADATA).unlink()
-    for file in found.layers.files:
-        delete_quietly(directory / file)
-    try:
-        for folder in (directory / SHARED, directory):
-            folder.rmdir()
-    except OSError as error:
-        raise CheckpointError(
-            f"the savepoint {directory} is gone, but its directory also has files that are not of "
-            f"it: {error}"
-        ) from error

@@ -1,0 +1,86 @@
+"""What commands have in common: how they are declared, which job they mean, how they answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from millrace.cli.arguments import UsageError
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Handler = Callable[[argparse.Namespace, Sequence[str]], int]
+
+EPILOG = "exit codes: 0 done, 1 it could not be done, 2 wrong usage"
+DEFAULT_TIMEOUT = 300.0
+
+
+def add_command(
+    commands: Commands, name: str, handler: Handler, short: str, description: str = ""
+) -> argparse.ArgumentParser:
+    """Add a command that answers people and, with ``--json``, machines."""
+    parser = commands.add_parser(
+        name,
+        help=short,
+        description=description or f"{short[0].upper()}{short[1:]}.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
+    parser.set_defaults(handler=handler)
+    return parser
+
+
+def add_checkpoint_dir(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told where jobs keep their checkpoints."""
+    parser.add_argument(
+        "--checkpoint-dir",
+        metavar="D",
+        type=Path,
+        help="where jobs keep their checkpoints (default: under your state directory)",
+    )
+
+
+def add_job(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told which job is meant, and how long to wait for it."""
+    parser.add_argument(
+        "name", metavar="JOB", nargs="?", help="the job's name, its id, or its directory"
+    )
+    parser.add_argument("--job", metavar="NAME", help="the same, for names that look like options")
+    add_checkpoint_dir(parser)
+    parser.add_argument(
+        "--timeout",
+        metavar="S",
+        type=_seconds,
+        default=DEFAULT_TIMEOUT,
+        help="how many seconds to wait for the job (default: 300)",
+    )
+
+
+def job_name(named: argparse.Namespace) -> str:
+    """The job that is meant.
+
+    Raises:
+        UsageError: none is named, or two are.
+    """
+    if (named.name is None) == (named.job is None):
+        raise UsageError(
+            "which job? 'millrace list' shows them"
+            if named.name is None
+            else f"two jobs are named: {named.name} and --job {named.job}"
+        )
+    return str(named.name or named.job)
+
+
+def checkpoint_dir(named: argparse.Namespace) -> Path:
+    """Where jobs keep their checkpoints."""
+    from millrace.cli.state_directory import default_checkpoint_dir
+
+    return named.checkpoint_dir or default_checkpoint_dir()
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise ValueError
+    return seconds

@@ -1,0 +1,52 @@
+"""What the commands that operate a running job have in common."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from millrace.cli.commands.grammar import checkpoint_dir, job_name
+
+
+def ask_job(
+    named: argparse.Namespace, command: str, **arguments: Any
+) -> tuple[Any, dict[str, Any]]:
+    """Have the job that is named do something; returns it and its answer.
+
+    Raises:
+        UsageError: no job is named.
+        JobControlError: there is none of that name, it does not run, or it cannot do it.
+    """
+    word = job_name(named)
+    from millrace.cli.jobs import find_job
+    from millrace.common.errors import JobControlError
+    from millrace.engine.control_client import ask
+
+    job = find_job(checkpoint_dir(named), word)
+    if job.run is None:
+        raise JobControlError(f"job '{job.name}' is not running{_where_it_is_left(job.newest)}")
+    try:
+        return job, ask(job.directory, command, arguments, named.timeout)
+    except JobControlError as error:
+        raise JobControlError(f"job '{job.name}': {error}") from None
+
+
+def _where_it_is_left(newest: Any) -> str:
+    return f"; its newest checkpoint is chk-{newest.checkpoint}" if newest is not None else ""
+
+
+def target(directory: Path | None) -> str | None:
+    """A directory as the job, which is in another one, finds it."""
+    return None if directory is None else str(directory.absolute())
+
+
+def report(named: argparse.Namespace, job: Any, answer: dict[str, Any], text: str) -> int:
+    """Say what the job has done."""
+    from millrace.cli.printing import print_json
+
+    if named.json:
+        print_json({"job": job.name, "id": job.id, **answer})
+    else:
+        print(text)
+    return 0

@@ -1,0 +1,34 @@
+"""``millrace rescale``: change the parallelism of a running job."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from millrace.cli.arguments import UsageError
+from millrace.cli.commands.grammar import Commands, add_command, add_job
+from millrace.cli.commands.job_request import ask_job, report
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "rescale",
+        handle,
+        "change the parallelism of a running job",
+        "Change the parallelism of a running job between two of its epochs, without a restart.",
+    )
+    add_job(parser)
+    parser.add_argument(
+        "-p", "--parallelism", metavar="N", type=int, required=True, help="the new parallelism"
+    )
+
+
+def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Rescale the job."""
+    if named.parallelism < 1:
+        raise UsageError(f"the parallelism must be at least 1, not {named.parallelism}")
+    job, answer = ask_job(named, "rescale", parallelism=named.parallelism)
+    text = f"job '{job.name}' runs with parallelism {named.parallelism}"
+    return report(named, job, answer, text)

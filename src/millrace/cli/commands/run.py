@@ -1,0 +1,34 @@
+"""``millrace run``: run a job file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from millrace.cli.arguments import add_run_arguments, run_arguments
+from millrace.cli.commands.grammar import Commands
+
+EPILOG = """\
+exit codes: 0 the job finished or was stopped as asked, 1 it failed, 2 wrong usage,
+130 it was interrupted at once (second Ctrl-C)"""
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "run",
+        help="run a job file",
+        description="Run a job file on local Spark or on a cluster.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_run_arguments(parser)
+    parser.set_defaults(handler=handle)
+
+
+def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Run the job to its end."""
+    arguments = run_arguments(named, argv)
+    from millrace.cli.run import run
+
+    return run(arguments)

@@ -1,0 +1,64 @@
+"""``millrace savepoint``: take a savepoint of a running job, and look after those there are.
+
+``millrace savepoint JOB`` takes one; after ``savepoint`` the name of a subcommand means that one,
+so a job of such a name is given as ``--job NAME``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millrace.cli.arguments import UsageError
+from millrace.cli.commands import (
+    savepoint_diff,
+    savepoint_dispose,
+    savepoint_list,
+    savepoint_show,
+    savepoint_take,
+    savepoint_tree,
+)
+from millrace.cli.commands.grammar import EPILOG, Commands
+
+GROUP = {
+    savepoint_take.NAME: savepoint_take,
+    "list": savepoint_list,
+    "tree": savepoint_tree,
+    "show": savepoint_show,
+    "diff": savepoint_diff,
+    "dispose": savepoint_dispose,
+}
+"""By name; each module has ``register(commands)``."""
+_HELP = ("-h", "--help")
+
+
+def register(commands: Commands) -> None:
+    """Add the command with its subcommands."""
+    parser = commands.add_parser(
+        "savepoint",
+        help="take a savepoint of a running job, or look after savepoints",
+        usage="millrace savepoint JOB [DIR] | millrace savepoint COMMAND ...",
+        description="Take a savepoint of a running job: millrace savepoint JOB [DIR]. "
+        "Or look after the savepoints there are: millrace savepoint COMMAND ...",
+        epilog=EPILOG,
+    )
+    group = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for module in GROUP.values():
+        module.register(group)
+
+
+def with_subcommand(argv: Sequence[str]) -> list[str]:
+    """The command line with the subcommand that may be left out.
+
+    Raises:
+        UsageError: the name of a subcommand is where a job's belongs.
+    """
+    words = list(argv)
+    if words[:1] != ["savepoint"] or len(words) < 2 or words[1] in (*GROUP, *_HELP):
+        return words
+    named = next((word for word in words[1:] if not word.startswith("-")), None)
+    if named in GROUP and not any(word.startswith("--job") for word in words[1:]):
+        raise UsageError(
+            f"write 'millrace savepoint {named}' before its options; "
+            f"a job that is called so is meant by --job {named}"
+        )
+    return ["savepoint", savepoint_take.NAME, *words[1:]]

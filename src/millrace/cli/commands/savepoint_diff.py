@@ -1,0 +1,53 @@
+"""``millrace savepoint diff``: what changed between two savepoints."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from millrace.cli.commands.grammar import Commands, add_command
+from millrace.cli.commands.savepoint_paths import resolved
+
+SAMPLES = 3
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "diff",
+        handle,
+        "show what changed between two savepoints or checkpoints",
+        "Show, per operator and state, how many keys were added, changed and removed on the way "
+        "from A to B, with samples.",
+    )
+    parser.add_argument("a", metavar="A", help="a savepoint or checkpoint: its path or its id")
+    parser.add_argument("b", metavar="B", help="the other one")
+    parser.add_argument(
+        "--samples",
+        metavar="N",
+        type=int,
+        default=SAMPLES,
+        help=f"how many keys to show per state and kind of change (default: {SAMPLES})",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="also what operators keep for themselves"
+    )
+
+
+def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Compare them."""
+    from millrace.cli.diff_report import as_json, lines
+    from millrace.cli.printing import print_json
+    from millrace.state.checkpoint.snapshot import open_snapshot
+    from millrace.state.snapshot_diff import diff_snapshots
+    from millrace.state.snapshot_reader import SnapshotReader
+
+    a, b = (SnapshotReader(open_snapshot(resolved(word))) for word in (named.a, named.b))
+    diffs = diff_snapshots(a, b, max(0, named.samples), named.all)
+    if named.json:
+        print_json([as_json(diff) for diff in diffs])
+    else:
+        for line in lines(diffs):
+            print(line)
+    return 0

@@ -1,0 +1,76 @@
+"""How people name savepoints: by directory, by path, or by the beginning of an id."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from millrace.state.checkpoint.snapshot import Snapshot
+
+_ID = re.compile(r"[0-9a-f]{4,}")
+
+
+def add_directory(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told where savepoints are."""
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        help="where to look, also in the directories below (default: under your state directory)",
+    )
+
+
+def found_below(named: argparse.Namespace) -> list[Snapshot]:
+    """The savepoints below the directory that was named; damaged ones are told.
+
+    Raises:
+        CheckpointError: there is no such directory.
+    """
+    from millrace.cli.state_directory import default_savepoint_dir
+    from millrace.common.errors import CheckpointError
+
+    directory = named.directory or default_savepoint_dir()
+    if named.directory is not None and not directory.is_dir():
+        raise CheckpointError(f"there is no directory {directory}")
+    found = savepoints_below(directory)
+    if not found:
+        print(f"millrace: there are no savepoints below {directory}", file=sys.stderr)
+    return found
+
+
+def savepoints_below(directory: Path) -> list[Snapshot]:
+    """The savepoints below a directory; damaged ones are told."""
+    from millrace.state.checkpoint.savepoints import DamagedSavepoint, find_savepoints
+
+    savepoints = []
+    for found in find_savepoints(directory):
+        if isinstance(found, DamagedSavepoint):
+            print(f"millrace: {found.reason}", file=sys.stderr)
+        else:
+            savepoints.append(found)
+    return savepoints
+
+
+def resolved(word: str) -> Path:
+    """The path that a word means: itself, or the savepoint whose id begins so.
+
+    Raises:
+        CheckpointError: several savepoints under the state directory have such an id.
+    """
+    from millrace.cli.savepoint_summary import digits
+    from millrace.cli.state_directory import default_savepoint_dir
+    from millrace.common.errors import CheckpointError
+
+    path = Path(word)
+    if path.exists() or not _ID.fullmatch(word):
+        return path
+    below = savepoints_below(default_savepoint_dir())
+    found = [s.path for s in below if digits(s.manifest.snapshot_id).startswith(word)]
+    if len(found) > 1:
+        raise CheckpointError(f"{word} could be {' or '.join(map(str, found))}")
+    return found[0] if found else path

@@ -1,0 +1,45 @@
+"""``millrace savepoint show``: everything about one savepoint."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from millrace.cli.commands.grammar import Commands, add_command
+from millrace.cli.commands.savepoint_paths import resolved
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "show",
+        handle,
+        "show everything about a savepoint or checkpoint",
+        "Show everything about a savepoint or checkpoint: the job, its files, its operators, their "
+        "states and how many entries they have, and where its sources stand.",
+    )
+    parser.add_argument(
+        "path", metavar="PATH", help="its path, the first digits of its id, or a job's directory"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="also what operators keep for themselves"
+    )
+    parser.add_argument(
+        "--no-count", action="store_true", help="do not read the states to count their entries"
+    )
+
+
+def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Show it."""
+    from millrace.cli.printing import print_json
+    from millrace.cli.snapshot_report import Report
+    from millrace.state.checkpoint.snapshot import open_snapshot
+
+    report = Report(open_snapshot(resolved(named.path)), named.all, not named.no_count)
+    if named.json:
+        print_json(report.as_json())
+    else:
+        for line in report.lines():
+            print(line)
+    return 0

@@ -1,0 +1,43 @@
+"""``millrace savepoint JOB``: take a savepoint of a running job."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from millrace.cli.arguments import UsageError
+from millrace.cli.commands.grammar import Commands, add_command, add_job
+from millrace.cli.commands.job_request import ask_job, report, target
+
+NAME = "take"
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        NAME,
+        handle,
+        "take a savepoint of a running job (this word may be left out)",
+        "Take a savepoint of a running job, which goes on.",
+    )
+    add_job(parser)
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        help="where to put it (default: the job's savepoint directory)",
+    )
+
+
+def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Take the savepoint."""
+    if named.job is not None and named.name is not None:
+        if named.directory is not None:
+            raise UsageError(f"two jobs are named: {named.name} and --job {named.job}")
+        # with --job, the only other word is the directory
+        named.name, named.directory = None, Path(named.name)
+    job, answer = ask_job(named, "savepoint", directory=target(named.directory))
+    return report(named, job, answer, str(answer["savepoint"]))

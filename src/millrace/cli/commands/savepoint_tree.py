@@ -1,0 +1,45 @@
+"""``millrace savepoint tree``: which savepoint came from which."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from millrace.cli.commands.grammar import Commands, add_command
+from millrace.cli.commands.savepoint_paths import add_directory, found_below
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    add_directory(
+        add_command(
+            commands,
+            "tree",
+            handle,
+            "draw which savepoint came from which, as 'git log --graph' does",
+        )
+    )
+
+
+def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Draw the tree, the newest first."""
+    savepoints = found_below(named)
+    from millrace.cli.lineage import Node, draw
+    from millrace.cli.printing import print_json
+    from millrace.cli.savepoint_summary import columns, short_id, summary
+
+    if named.json:
+        print_json([summary(s) for s in sorted(savepoints, key=lambda s: s.manifest.timestamp)])
+        return 0
+    nodes = [
+        Node(
+            s.manifest.snapshot_id or str(s.path),
+            s.manifest.ancestor,
+            s.manifest.timestamp,
+            "  ".join((*columns(s), str(s.path))),
+        )
+        for s in savepoints
+    ]
+    for line in draw(nodes, lambda id: f"{short_id(id)}  (not here)"):
+        print(line)
+    return 0

@@ -1,0 +1,74 @@
+"""The difference of two snapshots in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from millrace.cli.values import shown
+from millrace.state.snapshot_diff import Sample, StateDiff
+
+_MARKS = {"added": "+", "changed": "~", "removed": "-"}
+
+
+def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
+    """What to print: only what differs."""
+    told = [diff for diff in diffs if diff.differs or diff.before != diff.after]
+    if not told:
+        yield "no state differs"
+    operator = ""
+    for diff in told:
+        if diff.uid != operator:
+            operator = diff.uid
+            yield f"{diff.operator or diff.uid} ({diff.uid})" if diff.uid else "all operators"
+        yield f"  {diff.name} ({diff.shape.value}){_whereabouts(diff)}: {_counts(diff)}"
+        for sample in diff.samples:
+            yield f"    {_MARKS[sample.change]} {_sample(sample)}"
+
+
+def _whereabouts(diff: StateDiff) -> str:
+    if diff.before and diff.after:
+        return ""
+    return ", only in the second" if diff.after else ", only in the first"
+
+
+def _counts(diff: StateDiff) -> str:
+    counts = ((diff.added, "added"), (diff.changed, "changed"), (diff.removed, "removed"))
+    return ", ".join(f"{count:,} {word}" for count, word in counts)
+
+
+def _sample(sample: Sample) -> str:
+    place = "" if sample.key is None else shown(sample.key)
+    if sample.window is not None:
+        place = f"{place} in {shown(sample.window)}".strip()
+    values = {
+        "added": shown(sample.new),
+        "removed": shown(sample.old),
+        "changed": f"{shown(sample.old)} -> {shown(sample.new)}",
+    }[sample.change]
+    return f"{place}: {values}" if place else values
+
+
+def as_json(diff: StateDiff) -> dict[str, Any]:
+    """For machines; what JSON does not know is given as Python writes it."""
+    return {
+        "uid": diff.uid,
+        "operator": diff.operator,
+        "state": diff.name,
+        "kind": diff.shape.value,
+        "in_first": diff.before,
+        "in_second": diff.after,
+        "added": diff.added,
+        "changed": diff.changed,
+        "removed": diff.removed,
+        "samples": [
+            {name: _plain(value) for name, value in sample._asdict().items()}
+            for sample in diff.samples
+        ],
+    }
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return shown(value)

@@ -1,0 +1,101 @@
+"""The jobs that keep their checkpoints in a directory, whether they run or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from millrace.common.errors import CheckpointError, JobControlError
+from millrace.common.job import JobID
+from millrace.engine.control_mailbox import Mailbox, RunNote
+from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.manifest import Manifest, read_manifest
+
+__all__ = ["Job", "find_job", "jobs_in"]
+
+_LEASE = "lease.json"
+"""Every job that ever ran has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as its directory tells."""
+
+    directory: Path
+    run: RunNote | None
+    """Who runs it; None: nobody."""
+    newest: Manifest | None
+    """Of its newest complete checkpoint; None: there is none that can be read."""
+
+    @property
+    def id(self) -> str:
+        """The name of its directory."""
+        return self.directory.name
+
+    @property
+    def name(self) -> str:
+        """As in the program; the id if there is nothing that tells."""
+        if self.run is not None:
+            return self.run.job_name
+        return self.newest.job_name if self.newest is not None else self.id
+
+    @property
+    def state(self) -> str:
+        """ "running", "finished" (its input has ended) or "stopped"."""
+        if self.run is not None:
+            return "running"
+        return "finished" if self.newest is not None and self.newest.finished else "stopped"
+
+    def is_called(self, word: str) -> bool:
+        """Whether ``word`` is its name or one of its ids."""
+        return word in (self.id, self.name, str(JobID.from_name(self.name)))
+
+
+def jobs_in(checkpoint_dir: Path) -> Iterator[Job]:
+    """All jobs of a checkpoint directory, by id."""
+    if checkpoint_dir.is_dir():
+        for directory in sorted(checkpoint_dir.iterdir()):
+            if (directory / _LEASE).is_file():
+                yield read_job(directory)
+
+
+def read_job(directory: Path) -> Job:
+    """The job that keeps its checkpoints in ``directory``."""
+    return Job(directory, Mailbox(directory).running(), _newest(directory))
+
+
+def _newest(directory: Path) -> Manifest | None:
+    for number in reversed(complete_checkpoints(directory)):
+        try:
+            return read_manifest(directory, number)
+        except CheckpointError:  # damaged, or just being removed
+            continue
+    return None
+
+
+def find_job(checkpoint_dir: Path, word: str) -> Job:
+    """The job that people call ``word``: its name, its id or the beginning of it, its directory.
+
+    Raises:
+        JobControlError: there is none, or there are several.
+    """
+    if "/" in word and Path(word, _LEASE).is_file():
+        return read_job(Path(word))
+    jobs = list(jobs_in(checkpoint_dir))
+    found = [job for job in jobs if job.is_called(word)]
+    found = found or [job for job in jobs if job.id.startswith(word)]
+    if len(found) == 1:
+        return found[0]
+    raise JobControlError(_several(word, found) if found else _none(checkpoint_dir, word, jobs))
+
+
+def _several(word: str, jobs: Sequence[Job]) -> str:
+    return f"{word!r} could be {' or '.join(job.id for job in jobs)}; name the id"
+
+
+def _none(checkpoint_dir: Path, word: str, jobs: Sequence[Job]) -> str:
+    near = get_close_matches(word, [job.name for job in jobs] + [job.id for job in jobs], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "; see 'millrace list', or --checkpoint-dir"
+    return f"there is no job {word!r} in {checkpoint_dir}{hint}"

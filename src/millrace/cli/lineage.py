@@ -1,0 +1,116 @@
+"""Draws a history with branches in lines of text, as ``git log --graph`` does."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Node", "draw"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A point of the history."""
+
+    id: str
+    parent: str
+    """The id of the point it came from; empty: it is a beginning."""
+    timestamp: int
+    label: str
+    present: bool = True
+    """Whether it is known for itself, not only as a parent."""
+
+
+def draw(nodes: Sequence[Node], missing: Callable[[str], str]) -> Iterator[str]:
+    """The lines of the drawing, the newest first.
+
+    Args:
+        missing: the label of a parent, by its id, that is not among ``nodes``.
+
+    Example:
+        >>> nodes = [Node("a", "", 1, "a"), Node("b", "a", 2, "b"), Node("c", "a", 3, "c")]
+        >>> for line in draw(nodes, str):
+        ...     print(line)
+        * c
+        | * b
+        |/
+        * a
+    """
+    columns: list[str] = []
+    """Which id the line in each column leads to."""
+    ended = -1
+    for node in _in_order(_with_missing(nodes, missing)):
+        yield from _merged(columns, node.id)
+        if node.id not in columns:
+            if ended == len(columns):  # else the beginning above would seem to come from this one
+                yield ("| " * ended).rstrip()
+            columns.append(node.id)
+        column = columns.index(node.id)
+        mark = "*" if node.present else "o"
+        row = [mark if i == column else "|" for i in range(len(columns))]
+        yield f"{' '.join(row)} {node.label}"
+        ended = column if not node.parent and column == len(columns) - 1 else -1
+        if node.parent:
+            columns[column] = node.parent
+        else:
+            yield from _closed(columns, column)
+
+
+def _with_missing(nodes: Sequence[Node], missing: Callable[[str], str]) -> list[Node]:
+    known = {node.id for node in nodes}
+    gone: dict[str, int] = {}
+    for node in nodes:
+        if node.parent and node.parent not in known:
+            gone[node.parent] = min(node.timestamp, gone.get(node.parent, node.timestamp))
+    return [*nodes, *(Node(id, "", time, missing(id), False) for id, time in gone.items())]
+
+
+def _in_order(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The newest first, but none before its children, whatever their clocks say."""
+    by_id = {node.id: node for node in nodes}
+    children = dict.fromkeys(by_id, 0)
+    for node in by_id.values():
+        if node.parent:
+            children[node.parent] += 1
+    ready = [(-node.timestamp, id) for id, node in by_id.items() if not children[id]]
+    heapq.heapify(ready)
+    while ready:
+        node = by_id[heapq.heappop(ready)[1]]
+        yield node
+        if node.parent:
+            children[node.parent] -= 1
+            if not children[node.parent]:
+                parent = by_id[node.parent]
+                heapq.heappush(ready, (-parent.timestamp, parent.id))
+
+
+def _merged(columns: list[str], id: str) -> Iterator[str]:
+    """Lead all lines to ``id`` into the first of them."""
+    while columns.count(id) > 1:
+        first = columns.index(id)
+        last = len(columns) - 1 - columns[::-1].index(id)
+        yield from _shifted(columns, last, first)
+
+
+def _shifted(columns: list[str], column: int, to: int) -> Iterator[str]:
+    """Remove a column: its line goes left to column ``to``, those right of it move up."""
+    count = len(columns)
+    del columns[column]
+    for step in range(column, to, -1):
+        cells = [" "] * (2 * count)
+        for other in range(count - 1):
+            # on the first line the columns on the right are still on their way
+            moving = step == column and other >= column
+            cells[2 * other + (1 if moving else 0)] = "/" if moving else "|"
+        cells[2 * step - 1] = "/"
+        yield "".join(cells).rstrip()
+
+
+def _closed(columns: list[str], column: int) -> Iterator[str]:
+    """Remove the column of a beginning."""
+    count = len(columns)
+    del columns[column]
+    if column < count - 1:
+        left = "| " * column
+        yield f"{left} {' '.join('/' for _ in range(count - 1 - column))}".rstrip()

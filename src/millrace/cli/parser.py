@@ -1,0 +1,44 @@
+"""The grammar of the ``millrace`` command: one module per command adds its own part."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from millrace import __version__
+from millrace.cli.arguments import RunArguments, run_arguments
+from millrace.cli.commands import cancel, list_jobs, rescale, run, savepoint, stop
+
+COMMANDS = (run, list_jobs, savepoint, stop, cancel, rescale)
+
+
+def create_parser() -> argparse.ArgumentParser:
+    """The parser; what it gives has a ``handler`` (namespace, argv) -> exit code."""
+    parser = argparse.ArgumentParser(
+        prog="millrace", description="Event streams with state and event time, on Apache Spark."
+    )
+    parser.add_argument("--version", action="version", version=f"millrace {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.register(commands)
+    return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of ``millrace`` without its own name.
+
+    Raises:
+        SystemExit: as argparse does, with 2 for wrong options and 0 for ``--help``.
+        UsageError: a word could mean two things.
+    """
+    return create_parser().parse_args(savepoint.with_subcommand(argv))
+
+
+def parse_arguments(argv: Sequence[str]) -> RunArguments:
+    """The arguments of ``millrace run`` (which is the first of them).
+
+    Raises:
+        UsageError: a file is missing, or a setting is unknown or wrong.
+        SystemExit: as argparse does.
+    """
+    return run_arguments(parse(argv), argv)

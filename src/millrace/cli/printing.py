@@ -1,0 +1,62 @@
+"""How commands say things: tables, sizes and times for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on standard output."""
+    print(json.dumps(value, indent=2, default=str))
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on standard output, its columns as wide as they must be."""
+    lines = [tuple(heads), *map(tuple, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+def size_text(size: int) -> str:
+    """A number of bytes.
+
+    Example:
+        >>> size_text(999), size_text(2048), size_text(5 << 30)
+        ('999 B', '2.0 KiB', '5.0 GiB')
+    """
+    if size < 1024:
+        return f"{size} B"
+    amount, units = size / 1024, ["KiB", "MiB", "GiB", "TiB"]
+    while amount >= 1024 and len(units) > 1:
+        amount, units = amount / 1024, units[1:]
+    return f"{amount:.1f} {units[0]}"
+
+
+def time_text(timestamp: int) -> str:
+    """Milliseconds since the epoch of Unix as a local time.
+
+    Example:
+        >>> len(time_text(0))
+        19
+    """
+    try:
+        return f"{(_EPOCH + timedelta(milliseconds=timestamp)).astimezone():%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, ValueError, OSError):
+        return str(timestamp)
+
+
+def plural(count: int, noun: str) -> str:
+    """A number of things.
+
+    Example:
+        >>> plural(1, "key"), plural(2_000, "key")
+        ('1 key', '2,000 keys')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,60 @@
+"""A savepoint in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.cli.printing import size_text, time_text
+from millrace.state.checkpoint.savepoints import size_of
+from millrace.state.checkpoint.snapshot import Snapshot
+
+
+def short_id(id: str) -> str:
+    """As much of an id as people need.
+
+    Example:
+        >>> short_id("savepoint-count-6c35493a-0123456789ab"), short_id("")
+        ('01234567', '-')
+    """
+    return digits(id)[:8] or "-"
+
+
+def digits(id: str) -> str:
+    """What tells an id from others."""
+    return id.rpartition("-")[2]
+
+
+def columns(savepoint: Snapshot) -> tuple[str, ...]:
+    """Id, time, job, checkpoint, size, parallelism."""
+    manifest = savepoint.manifest
+    return (
+        short_id(manifest.snapshot_id),
+        time_text(manifest.timestamp),
+        manifest.job_name,
+        f"chk-{manifest.checkpoint}",
+        size_text(size_of(savepoint)),
+        str(parallelism(savepoint)),
+    )
+
+
+def parallelism(savepoint: Snapshot) -> int:
+    """The highest of all stages."""
+    return max(savepoint.manifest.stages.values(), default=0)
+
+
+def summary(savepoint: Snapshot) -> dict[str, Any]:
+    """For machines; times in milliseconds since the epoch of Unix, sizes in bytes."""
+    manifest = savepoint.manifest
+    return {
+        "id": manifest.snapshot_id,
+        "parent": manifest.ancestor or None,
+        "path": str(savepoint.path),
+        "time": manifest.timestamp,
+        "job": manifest.job_name,
+        "job_id": manifest.job_id,
+        "checkpoint": manifest.checkpoint,
+        "epoch": manifest.epoch,
+        "size": size_of(savepoint),
+        "parallelism": parallelism(savepoint),
+        "max_parallelism": manifest.max_parallelism,
+    }

@@ -1,0 +1,150 @@
+"""Everything about one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from millrace.cli.printing import plural, size_text, time_text
+from millrace.cli.savepoint_summary import parallelism
+from millrace.cli.source_positions import describe_source
+from millrace.state.checkpoint.savepoints import files_of
+from millrace.state.checkpoint.snapshot import Snapshot
+from millrace.state.snapshot_entries import StateShape
+from millrace.state.snapshot_reader import SnapshotReader, StateInfo
+
+
+class Report:
+    """What is to be said about a snapshot.
+
+    Args:
+        snapshot: with its layers.
+        internal: whether to name the states that operators keep for themselves.
+        count: whether to read the states and count their entries.
+    """
+
+    def __init__(self, snapshot: Snapshot, internal: bool = False, count: bool = True) -> None:
+        self._snapshot = snapshot
+        self._manifest = snapshot.manifest
+        self._reader = SnapshotReader(snapshot)
+        self._internal = internal
+        self._states = [s for s in self._reader.states() if internal or _is_of_interest(s)]
+        self._counts = self._counted() if count else {}
+        self._files = files_of(snapshot)
+        self._size = sum(file.stat().st_size for file in self._files)
+
+    def _counted(self) -> dict[tuple[str, str], int]:
+        """The number of entries of each state, one subtask after the other."""
+        counts: dict[tuple[str, str], int] = {}
+        for stage, subtask in self._reader.subtasks():
+            here = [s for s in self._states if s.stage == stage and subtask in s.subtasks]
+            state = self._reader.restore(stage, subtask) if here else None
+            for info in here:
+                if info.shape in _ALIKE_EVERYWHERE and subtask != info.subtasks[0]:
+                    continue
+                entries = sum(1 for _ in self._reader.entries(info, subtask, state))
+                counts[info.uid, info.name] = counts.get((info.uid, info.name), 0) + entries
+        return counts
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines; times in milliseconds since the epoch of Unix, sizes in bytes."""
+        manifest = self._manifest
+        return {
+            "kind": manifest.kind,
+            "path": str(self._snapshot.path),
+            "id": manifest.snapshot_id,
+            "parent": manifest.ancestor or None,
+            "job": manifest.job_name,
+            "job_id": manifest.job_id,
+            "run": manifest.run_id,
+            "time": manifest.timestamp,
+            "checkpoint": manifest.checkpoint,
+            "epoch": manifest.epoch,
+            "finished": manifest.finished,
+            "size": self._size,
+            "files": len(self._files),
+            "parallelism": parallelism(self._snapshot),
+            "max_parallelism": manifest.max_parallelism,
+            "operators": [self._operator_json(uid) for uid in manifest.operators],
+            "sources": {uid: describe_source(data) for uid, data in manifest.sources.items()},
+            "pending_commits": {uid: len(parts) for uid, parts in manifest.pending.items()},
+        }
+
+    def _operator_json(self, uid: str) -> dict[str, Any]:
+        return {
+            "uid": uid,
+            "name": self._manifest.operators[uid],
+            "parallelism": self._parallelism_of(uid),
+            "states": [self._state_json(info) for info in self._states if info.uid == uid],
+        }
+
+    def _state_json(self, info: StateInfo) -> dict[str, Any]:
+        return {
+            "name": info.name,
+            "kind": info.shape.value,
+            "type": None if info.schema is None else str(info.schema),
+            "expires": info.has_ttl,
+            "entries": self._counts.get((info.uid, info.name)),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        manifest = self._manifest
+        yield f"{manifest.kind} {self._snapshot.path}"
+        for name, value in self._facts().items():
+            yield f"  {name:<12} {value}"
+        yield "operators"
+        for uid, name in manifest.operators.items():
+            yield f"  {name} (uid {uid}){_times(self._parallelism_of(uid))}"
+            for info in self._states:
+                if info.uid == uid and not self._is_idle(info):
+                    yield f"    {self._state_text(info)}"
+            if uid in manifest.sources:
+                yield from (f"    {line}" for line in describe_source(manifest.sources[uid]))
+            if manifest.pending.get(uid):
+                yield f"    {plural(len(manifest.pending[uid]), 'pending commit')}"
+
+    def _facts(self) -> dict[str, str]:
+        manifest = self._manifest
+        end = ", after which the job had finished" if manifest.finished else ""
+        return {
+            "job": f"{manifest.job_name} ({manifest.job_id})",
+            "id": manifest.snapshot_id or "none",
+            "parent": manifest.ancestor or "none",
+            "made": time_text(manifest.timestamp),
+            "checkpoint": f"{manifest.checkpoint}, before epoch {manifest.epoch}{end}",
+            "size": f"{size_text(self._size)} in {plural(len(self._files), 'file')}",
+            "parallelism": f"{parallelism(self._snapshot)}, at most {manifest.max_parallelism}",
+        }
+
+    def _parallelism_of(self, uid: str) -> int | None:
+        """None: a snapshot of a version that did not note which operators a stage has."""
+        for stage, uids in self._manifest.chains.items():
+            if uid in uids:
+                return self._manifest.stages.get(stage)
+        return self._manifest.stages.get(uid)
+
+    def _is_idle(self, info: StateInfo) -> bool:
+        """Whether it is a table that every such operator has, and nothing is in it."""
+        counted = self._counts.get((info.uid, info.name))
+        return info.internal and not self._internal and counted == 0
+
+    def _state_text(self, info: StateInfo) -> str:
+        kind = info.shape.value + (", expires" if info.has_ttl else "")
+        kind += "" if info.schema is None else f", {info.schema}"
+        count = self._counts.get((info.uid, info.name))
+        entries = "" if count is None else f": {count:,} entries"
+        if count == 1:
+            entries = ": 1 entry"
+        return f"{info.name} ({kind}){entries}"
+
+
+_ALIKE_EVERYWHERE = (StateShape.BROADCAST, StateShape.UNION_LIST)
+
+
+def _times(parallelism: int | None) -> str:
+    return "" if parallelism is None else f" x {parallelism}"
+
+
+def _is_of_interest(info: StateInfo) -> bool:
+    return not info.internal or info.shape.is_timers or info.shape.is_windowed

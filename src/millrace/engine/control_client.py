@@ -1,0 +1,76 @@
+"""Asks a running job of another process to do something, and waits for its answer."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from millrace.common.errors import JobControlError
+from millrace.engine.control_mailbox import Answer, Mailbox, RunNote
+from millrace.state.checkpoint.files import StrPath
+
+__all__ = ["ask", "await_end"]
+
+POLL = 0.05
+ACCEPT_TIMEOUT = 20.0
+"""Seconds in which a job that is well takes a request."""
+
+
+def ask(
+    job_dir: StrPath, command: str, arguments: dict[str, Any], timeout: float = 300.0
+) -> dict[str, Any]:
+    """The job's answer to a request.
+
+    Args:
+        job_dir: the job's checkpoint directory.
+        command, arguments: see `millrace.engine.control_service.COMMANDS`.
+        timeout: seconds to wait for the end of what was asked for.
+
+    Raises:
+        JobControlError: the job does not run, refuses, fails to do it, or does not answer in time.
+    """
+    mailbox = Mailbox(job_dir)
+    run = mailbox.running()
+    if run is None:
+        raise JobControlError("the job is not running")
+    id = mailbox.send(run.run_id, command, arguments)
+    answer = _await(mailbox, run, id, timeout)
+    if answer.state == "failed":
+        raise JobControlError(answer.error)
+    return answer.result
+
+
+def _await(mailbox: Mailbox, run: RunNote, id: str, timeout: float) -> Answer:
+    """The last answer to a request."""
+    started = time.monotonic()
+    while True:
+        alive = mailbox.running()
+        answer = mailbox.receive(id)
+        if answer is not None and answer.state != "accepted":
+            return answer
+        if alive is None or alive.run_id != run.run_id:
+            mailbox.withdraw(id)
+            raise JobControlError("the job ended without an answer; was its process killed?")
+        waited = time.monotonic() - started
+        if waited > min(timeout, ACCEPT_TIMEOUT) and answer is None and mailbox.withdraw(id):
+            raise JobControlError(
+                f"the job did not take the request within {waited:.0f} s, so it was withdrawn; "
+                f"look after {run}"
+            )
+        if waited > timeout:
+            raise JobControlError(
+                f"the job took the request but did not finish it within {timeout:.0f} s; it goes "
+                "on with it"
+            )
+        time.sleep(POLL)
+
+
+def await_end(job_dir: StrPath, timeout: float) -> bool:
+    """Wait until nobody runs the job any more; False: somebody still does after ``timeout`` s."""
+    mailbox = Mailbox(job_dir)
+    deadline = time.monotonic() + timeout
+    while mailbox.running() is not None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL)
+    return True

@@ -1,0 +1,302 @@
+"""The mailbox of a job: how other processes speak to it without a port.
+
+It is the directory ``control`` in the job's checkpoint directory. Whoever may write there (mode
+0700: the owner of the job) puts a request into a file; the running job answers with another. Who
+runs is told by ``run.json``, and whether it lives by a lock that the operating system takes back
+when the process dies. A request names the run it is meant for, so one that an earlier run left
+behind is never carried out.
+
+Requests and answers are small JSON objects with exactly the fields of `Request` and `Answer`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from millrace.common.errors import JobControlError
+from millrace.state.checkpoint.files import StrPath, delete_quietly, write_file
+
+__all__ = ["CONTROL", "Answer", "Mailbox", "Request", "RunNote"]
+
+CONTROL = "control"
+MAX_BYTES = 64 * 1024
+"""No request or answer is longer."""
+_NOTE = "run.json"
+_ALIVE = "alive.lock"
+_REQUEST = re.compile(r"request-([0-9a-f]{16})\.json")
+_ID = re.compile(r"[0-9a-f]{16}")
+
+T = TypeVar("T", "RunNote", "Request", "Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class RunNote:
+    """Who runs the job: the content of ``run.json``."""
+
+    run_id: str
+    job_name: str
+    job_id: str
+    host: str
+    pid: int
+    since: int
+    """Milliseconds since the epoch of Unix."""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on host {self.host}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a running job is asked to do."""
+
+    id: str
+    run_id: str
+    """The run it is meant for."""
+    command: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the job says to a request; "accepted" is followed by one of the others."""
+
+    id: str
+    state: Literal["accepted", "done", "failed"]
+    result: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+class Mailbox:
+    """The mailbox of one job; the running job and those who operate it each have such an object.
+
+    Example:
+        >>> import tempfile
+        >>> mailbox = Mailbox(tempfile.mkdtemp())
+        >>> note = RunNote("r1", "count", "count-1", "host", 1, 0)
+        >>> with mailbox.open_for(note):
+        ...     id = mailbox.send("r1", "status", {})
+        ...     [request] = mailbox.requests()
+        ...     mailbox.answer(Answer(id, "done", {"epoch": 7}))
+        ...     mailbox.receive(id).result
+        {'epoch': 7}
+        >>> mailbox.running() is None
+        True
+    """
+
+    def __init__(self, job_dir: StrPath) -> None:
+        self.directory = Path(job_dir, CONTROL)
+
+    # -- the side of those who operate the job -------------------------------------------------
+
+    def running(self) -> RunNote | None:
+        """Who runs the job; None: nobody, or nobody who can be spoken to (yet)."""
+        if not _is_locked(self.directory / _ALIVE):
+            return None
+        try:
+            return _read(self.directory / _NOTE, RunNote)
+        except (FileNotFoundError, JobControlError):
+            return None
+
+    def send(self, run_id: str, command: str, arguments: dict[str, Any]) -> str:
+        """Put a request into the mailbox; returns its id.
+
+        Raises:
+            JobControlError: the mailbox is somebody else's, or cannot be written.
+        """
+        request = Request(secrets.token_hex(8), run_id, command, arguments)
+        if not os.access(self.directory, os.W_OK | os.X_OK):
+            raise JobControlError(
+                f"{self.directory} cannot be written: only the user who runs a job can operate it"
+            )
+        _write(self._request_path(request.id), request)
+        return request.id
+
+    def withdraw(self, id: str) -> bool:
+        """Take back a request; False: the job has taken it already."""
+        try:
+            self._request_path(id).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def receive(self, id: str) -> Answer | None:
+        """The answer to a request so far; one that is not just "accepted" is removed."""
+        path = self._answer_path(id)
+        try:
+            answer = _read(path, Answer)
+        except FileNotFoundError:
+            return None
+        if answer.state != "accepted":
+            delete_quietly(path)
+        return answer
+
+    # -- the side of the job ---------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def open_for(self, note: RunNote) -> Iterator[None]:
+        """Be the run that is spoken to.
+
+        Raises:
+            BlockingIOError: the run before has not gone yet.
+            JobControlError: the directory is not safe to take requests from.
+        """
+        self._make_directory()
+        lock = os.open(self.directory / _ALIVE, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._sweep()
+            _write(self.directory / _NOTE, note)
+            try:
+                yield
+            finally:
+                delete_quietly(self.directory / _NOTE)
+        finally:
+            os.close(lock)
+
+    def requests(self) -> list[Request | Answer]:
+        """What has arrived; of what is no request, the answer that it gets."""
+        found: list[Request | Answer] = []
+        with contextlib.suppress(FileNotFoundError):
+            for name in sorted(os.listdir(self.directory)):
+                match = _REQUEST.fullmatch(name)
+                if match is not None:
+                    found += self._read_request(match[1])
+        return found
+
+    def _read_request(self, id: str) -> list[Request | Answer]:
+        path = self._request_path(id)
+        try:
+            request = _read(path, Request)
+            if request.id != id:
+                raise JobControlError(f"{path} holds the request {request.id!r}")
+        except FileNotFoundError:  # withdrawn
+            return []
+        except JobControlError as error:
+            return [Answer(id, "failed", error=str(error))]
+        return [request]
+
+    def take(self, id: str) -> bool:
+        """Remove a request that is about to be carried out; False: it has been withdrawn."""
+        return self.withdraw(id)
+
+    def answer(self, answer: Answer) -> None:
+        """Answer a request.
+
+        Raises:
+            CheckpointError: the file system refused.
+        """
+        _write(self._answer_path(answer.id), answer)
+
+    def _make_directory(self) -> None:
+        with contextlib.suppress(FileExistsError):
+            self.directory.mkdir(mode=0o700)
+        found = os.lstat(self.directory)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise JobControlError(f"{self.directory} is not a directory of the user who runs this")
+        if stat.S_IMODE(found.st_mode) != 0o700:
+            self.directory.chmod(0o700)
+
+    def _sweep(self) -> None:
+        """Remove what earlier runs left: nobody waits for it any more."""
+        for name in os.listdir(self.directory):
+            if name != _ALIVE:
+                delete_quietly(self.directory / name)
+
+    def _request_path(self, id: str) -> Path:
+        return self.directory / f"request-{_checked(id)}.json"
+
+    def _answer_path(self, id: str) -> Path:
+        return self.directory / f"answer-{_checked(id)}.json"
+
+
+def _checked(id: str) -> str:
+    if not _ID.fullmatch(id):
+        raise JobControlError(f"{id!r} is not the id of a request")
+    return id
+
+
+def _is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock; a look takes it for an instant, shared."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _write(path: Path, content: RunNote | Request | Answer) -> None:
+    data = json.dumps(asdict(content)).encode()
+    if len(data) > MAX_BYTES:
+        raise JobControlError(f"a message of {len(data)} bytes is too long for {path.parent}")
+    write_file(path, (data,), durable=False)
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    """Raises FileNotFoundError, or JobControlError when it is not what it should be."""
+    data = _bytes_of(path)
+    try:
+        fields = json.loads(data, object_pairs_hook=_object, parse_constant=_no_constant)
+        return _checked_fields(kind, fields)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise JobControlError(f"{path} is not a valid message: {error}") from None
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise JobControlError(f"cannot read {path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise JobControlError(f"{path} is not a file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise JobControlError(f"{path} is longer than a message can be")
+    return data
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field is there twice")
+    return fields
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+_TYPES: dict[str, type] = {
+    "pid": int, "since": int, "arguments": dict, "result": dict,
+}  # fmt: skip
+"""Of the fields that are no strings."""
+
+
+def _checked_fields(kind: type[T], fields: Any) -> T:
+    if not isinstance(fields, dict):
+        raise ValueError("it is not an object")
+    if set(fields) != set(kind.__slots__):
+        raise ValueError(f"it must have exactly the fields {', '.join(kind.__slots__)}")
+    for name, value in fields.items():
+        wanted = _TYPES.get(name, str)
+        if type(value) is not wanted:
+            raise ValueError(f"{name} must be of type {wanted.__name__}")
+    return kind(**fields)

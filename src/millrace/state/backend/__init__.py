@@ -1,1 +1,0 @@
-"""State backends: where tables keep their entries while a job runs."""

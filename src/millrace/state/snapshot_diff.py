@@ -1,0 +1,304 @@
+"""What differs between the states of two snapshots, key by key.
+
+Both are read subtask by subtask, so that at most one subtask of each is in memory. When they have
+other parallelisms, the subtasks of both are gone through side by side in the order of their key
+groups. A subtask that is at the same version in both is not read at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from millrace.common.errors import SerializationError
+from millrace.common.payload import dump_pickle
+from millrace.state.key_groups import key_group_of, key_group_range
+from millrace.state.snapshot_entries import Entry, StateShape
+from millrace.state.snapshot_reader import SnapshotReader, StateInfo
+from millrace.state.store import SubtaskState
+
+__all__ = ["Sample", "StateDiff", "diff_snapshots"]
+
+_ABSENT: Any = object()
+_LISTS = (StateShape.OPERATOR_LIST, StateShape.UNION_LIST)
+
+
+class Sample(NamedTuple):
+    """One entry that differs."""
+
+    change: str
+    """"added", "changed" or "removed"."""
+    key: Any
+    window: Any
+    """Of windowed state and timers; None otherwise."""
+    old: Any
+    """None if it was added."""
+    new: Any
+    """None if it was removed."""
+
+
+@dataclass
+class StateDiff:
+    """How one state of one operator differs."""
+
+    uid: str
+    operator: str
+    name: str
+    shape: StateShape
+    before: bool
+    """Whether the first snapshot has the state at all."""
+    after: bool
+    """Whether the second has."""
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    same: int = 0
+    """Entries that were compared and are alike; subtasks of the same version are not compared."""
+    samples: list[Sample] = field(default_factory=list)
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything does."""
+        return bool(self.added or self.changed or self.removed)
+
+    def note(self, sample: Sample, limit: int) -> None:
+        """Count a difference; keep it if there are fewer than ``limit`` of its kind."""
+        setattr(self, sample.change, getattr(self, sample.change) + 1)
+        if sum(kept.change == sample.change for kept in self.samples) < limit:
+            self.samples.append(sample)
+
+
+def diff_snapshots(
+    a: SnapshotReader, b: SnapshotReader, samples: int = 3, internal: bool = False
+) -> list[StateDiff]:
+    """What of each state was added, changed and removed on the way from ``a`` to ``b``.
+
+    States are matched by operator uid and name. Values are compared, not when they were last used
+    (time to live); the lists of operator state are compared without regard to order.
+
+    Args:
+        samples: how many differences of each kind to keep per state.
+        internal: whether to compare what operators keep for themselves, except timers and the
+            contents of windows, which are always compared.
+
+    Raises:
+        CheckpointCorruptError: a file of one of them is damaged.
+    """
+    pairs = _pairs(a, b, internal)
+    diffs = {id(pair): pair.diff() for pair in pairs}
+    for group in _by_stages(pairs):
+        for part in _parts(_Side(a, group, 0), _Side(b, group, 1)):
+            for pair in group:
+                _compare(part, pair, diffs[id(pair)], samples)
+    return [diffs[id(pair)] for pair in pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A state as it is in both; None where it is not."""
+
+    before: StateInfo | None
+    after: StateInfo | None
+
+    @property
+    def any(self) -> StateInfo:
+        info = self.after or self.before
+        assert info is not None
+        return info
+
+    def side(self, index: int) -> StateInfo | None:
+        return (self.before, self.after)[index]
+
+    @property
+    def stages(self) -> tuple[str, str]:
+        return (self.before.stage if self.before else "", self.after.stage if self.after else "")
+
+    def diff(self) -> StateDiff:
+        info = self.any
+        return StateDiff(
+            info.uid,
+            info.operator,
+            info.name,
+            info.shape,
+            self.before is not None,
+            self.after is not None,
+        )
+
+
+def _pairs(a: SnapshotReader, b: SnapshotReader, internal: bool) -> list[_Pair]:
+    before, after = (
+        {(i.uid, i.name): i for i in reader.states() if internal or _is_users(i)}
+        for reader in (a, b)
+    )
+    return [_Pair(before.get(key), after.get(key)) for key in sorted({**before, **after})]
+
+
+def _is_users(info: StateInfo) -> bool:
+    return not info.internal or info.shape.is_timers or info.shape.is_windowed
+
+
+def _by_stages(pairs: Iterable[_Pair]) -> Iterable[list[_Pair]]:
+    """Those whose states are in the same stages, and so in the same subtasks."""
+    groups: dict[tuple[str, str], list[_Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(pair.stages, []).append(pair)
+    return groups.values()
+
+
+class _Side:
+    """One of the two snapshots, at one stage."""
+
+    def __init__(self, reader: SnapshotReader, group: list[_Pair], index: int) -> None:
+        manifest = reader.snapshot.manifest
+        self.reader = reader
+        self.index = index
+        self.stage = group[0].stages[index]
+        self.max_parallelism = manifest.max_parallelism
+        self.parallelism = manifest.stages.get(self.stage, 0)
+        self.versions = [manifest.versions.get((self.stage, i)) for i in range(self.parallelism)]
+        self._at = -1
+        self._state = SubtaskState()
+
+    def range_of(self, subtask: int) -> range:
+        """The key groups of a subtask."""
+        return key_group_range(subtask, self.parallelism, self.max_parallelism)
+
+    def state(self, subtask: int) -> SubtaskState:
+        """The state of a subtask; only the last one asked for is kept."""
+        if subtask != self._at:
+            self._state = SubtaskState()  # the one before may go before this one comes
+            self._state = self.reader.restore(self.stage, subtask)
+            self._at = subtask
+        return self._state
+
+    def entries(self, pair: _Pair, subtasks: Iterable[int]) -> Iterator[Entry]:
+        """The entries of a state in some subtasks."""
+        info = pair.side(self.index)
+        if info is None:
+            return
+        for subtask in subtasks:
+            yield from self.reader.entries(info, subtask, self.state(subtask))
+
+
+class _Part(NamedTuple):
+    """A piece of both snapshots that holds the same keys."""
+
+    a: _Side
+    a_subtasks: list[int]
+    b: _Side
+    b_subtasks: list[int]
+    groups: range | None
+    """The key groups to look at; None: all there are in these subtasks."""
+    first: bool
+
+
+def _parts(a: _Side, b: _Side) -> Iterator[_Part]:
+    """All of both, in pieces that are as small as can be."""
+    if a.parallelism == b.parallelism and a.max_parallelism == b.max_parallelism:
+        for subtask, versions in enumerate(zip(a.versions, b.versions, strict=True)):
+            if versions[0] is None or versions[0] != versions[1]:
+                yield _Part(a, [subtask], b, [subtask], None, subtask == 0)
+    elif not a.parallelism or not b.parallelism:
+        for subtask in range(a.parallelism or b.parallelism):
+            sides = ([subtask] if a.parallelism else [], [subtask] if b.parallelism else [])
+            yield _Part(a, sides[0], b, sides[1], None, subtask == 0)
+    elif a.max_parallelism == b.max_parallelism:
+        yield from _overlaps(a, b)
+    else:
+        yield _Part(a, [*range(a.parallelism)], b, [*range(b.parallelism)], None, True)
+
+
+def _overlaps(a: _Side, b: _Side) -> Iterator[_Part]:
+    i = j = 0
+    while i < a.parallelism and j < b.parallelism:
+        mine, theirs = a.range_of(i), b.range_of(j)
+        common = range(max(mine.start, theirs.start), min(mine.stop, theirs.stop))
+        if common:
+            yield _Part(a, [i], b, [j], common, i == j == 0)
+        i, j = i + (mine.stop <= theirs.stop), j + (theirs.stop <= mine.stop)
+
+
+def _compare(part: _Part, pair: _Pair, diff: StateDiff, samples: int) -> None:
+    shape = pair.any.shape
+    if not shape.is_keyed:
+        if part.first:
+            _compare_unkeyed(part.a, part.b, pair, diff, samples)
+        return
+    old = {_identity(e, shape): e for e in _in_part(part, part.a, part.a_subtasks, pair)}
+    for entry in _in_part(part, part.b, part.b_subtasks, pair):
+        before = old.pop(_identity(entry, shape), None)
+        _note(diff, before, entry, samples)
+    for entry in old.values():
+        _note(diff, entry, None, samples)
+
+
+def _in_part(part: _Part, side: _Side, subtasks: list[int], pair: _Pair) -> Iterator[Entry]:
+    entries = side.entries(pair, subtasks)
+    groups, most = part.groups, side.max_parallelism
+    if groups is None:
+        return entries
+    return (entry for entry in entries if key_group_of(entry.key, most) in groups)
+
+
+def _identity(entry: Entry, shape: StateShape) -> Any:
+    if shape.is_timers:
+        return entry
+    return (entry.key, entry.window) if shape.is_windowed else entry.key
+
+
+def _compare_unkeyed(a: _Side, b: _Side, pair: _Pair, diff: StateDiff, samples: int) -> None:
+    """State that follows no key is small: all of it at once."""
+    old, new = (_unkeyed(side, pair) for side in (a, b))
+    for key, entry in new.items():
+        _note(diff, old.pop(key, None), entry, samples)
+    for entry in old.values():
+        _note(diff, entry, None, samples)
+
+
+def _unkeyed(side: _Side, pair: _Pair) -> dict[Any, Entry]:
+    info = pair.side(side.index)
+    if info is None:
+        return {}
+    entries = side.reader.entries(info)
+    if info.shape not in _LISTS:
+        return {entry.key: entry for entry in entries}
+    # an element is known by what it is, and by being the first, second... that is so
+    counted: dict[bytes, int] = {}
+    found = {}
+    for entry in entries:
+        data = _bytes(entry.value)
+        counted[data] = counted.get(data, 0) + 1
+        found[data, counted[data]] = Entry(None, entry.value)
+    return found
+
+
+def _note(diff: StateDiff, old: Entry | None, new: Entry | None, samples: int) -> None:
+    entry = new or old
+    assert entry is not None
+    if old is not None and new is not None:
+        if _alike(old.value, new.value):
+            diff.same += 1
+            return
+        change = "changed"
+    else:
+        change = "added" if old is None else "removed"
+    values = (None if old is None else old.value, None if new is None else new.value)
+    diff.note(Sample(change, entry.key, entry.window, *values), samples)
+
+
+def _alike(old: Any, new: Any) -> bool:
+    """Whether two values are the same data; of types whose ``==`` says something else, too."""
+    try:
+        if type(old) is type(new) and (old == new) is True:
+            return True
+    except Exception:
+        pass  # it is the user's __eq__
+    return _bytes(old) == _bytes(new)
+
+
+def _bytes(value: Any) -> bytes:
+    try:
+        return dump_pickle(value)
+    except SerializationError:
+        return repr(value).encode()

@@ -1,0 +1,65 @@
+"""``millrace savepoint show``: everything about one savepoint or checkpoint."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+ID, PARENT = "1" * 12, "2" * 12
+
+
+def test_everything_for_people(place: Any, millrace: Any) -> None:
+    path = place.savepoint("aab", id=ID, parent=PARENT, parallelism=2)
+    shown = millrace("savepoint", "show", path)
+    assert (shown.code, shown.err) == (0, "")
+    lines = shown.out.splitlines()
+    assert lines[0] == f"savepoint {path}"
+    assert "  job          count (count-6c35493a)" in lines
+    assert f"  id           {ID}" in lines
+    assert f"  parent       {PARENT}" in lines
+    assert any(line.startswith("  size         ") and "in 2 files" in line for line in lines)
+    assert "  parallelism  2, at most 128" in lines
+    assert "  letters (uid letters) x 1" in lines
+    assert "  count (uid count) x 2" in lines
+    assert "    no split is being read" in lines
+    assert any(line.startswith("    count (value") and line.endswith(": 2 entries")
+               for line in lines)  # fmt: skip
+    assert "@" not in shown.out
+
+
+def test_everything_for_machines(place: Any, millrace: Any) -> None:
+    path = place.savepoint("aab", id=ID, parallelism=2)
+    told = json.loads(millrace("savepoint", "show", "--json", "--all", path).out)
+    assert (told["kind"], told["id"], told["parent"]) == ("savepoint", ID, None)
+    assert told["size"] == sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
+    [count] = [operator for operator in told["operators"] if operator["uid"] == "count"]
+    states = {state["name"]: state["entries"] for state in count["states"]}
+    assert states == {"count": 2, "@event-timers": 0, "@processing-timers": 0}
+
+
+def test_states_need_not_be_read(place: Any, millrace: Any) -> None:
+    told = json.loads(millrace("savepoint", "show", "--json", "--no-count", place.savepoint()).out)
+    states = [state for operator in told["operators"] for state in operator["states"]]
+    assert [state["entries"] for state in states if state["name"] == "count"] == [None]
+
+
+def test_a_checkpoint_or_the_newest_of_a_job(place: Any, millrace: Any) -> None:
+    job_dir = place.run("ab")
+    for path in (job_dir, job_dir / "chk-1"):
+        shown = millrace("savepoint", "show", path)
+        assert shown.out.startswith(f"checkpoint {job_dir / 'chk-1'}\n")
+
+
+def test_the_beginning_of_an_id_is_enough(place: Any, millrace: Any) -> None:
+    path = place.savepoint(id="abcdef012345")
+    place.savepoint(id="abcd00000000")
+    assert millrace("savepoint", "show", "abcdef").out.startswith(f"savepoint {path}\n")
+    ambiguous = millrace("savepoint", "show", "abcd")
+    assert ambiguous.code == 1
+    assert "abcd could be " in ambiguous.err
+
+
+def test_nothing_there(place: Any, millrace: Any) -> None:
+    told = millrace("savepoint", "show", place.directory / "none")
+    assert told.code == 1
+    assert told.err.startswith("millrace: there is no complete savepoint or checkpoint at")

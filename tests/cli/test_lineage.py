@@ -1,0 +1,58 @@
+"""Histories with branches, drawn."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millrace.cli.lineage import Node, draw
+
+
+def drawn(*edges: str) -> list[str]:
+    """Each edge is "child<parent" or "child"; later ones are newer."""
+    nodes = []
+    for time, edge in enumerate(edges):
+        id, _, parent = edge.partition("<")
+        nodes.append(Node(id, parent, time, id))
+    return list(draw(nodes, lambda id: f"{id}?"))
+
+
+def test_one_line() -> None:
+    assert drawn("a", "b<a", "c<b") == ["* c", "* b", "* a"]
+
+
+def test_branches_meet_where_they_began() -> None:
+    assert drawn("a", "b<a", "c<b", "d<b", "e<a", "f<d") == [
+        "* f",
+        "| * e",
+        "* | d",
+        "| | * c",
+        "| |/",
+        "|/|",
+        "* | b",
+        "|/",
+        "* a",
+    ]
+
+
+def test_histories_that_have_nothing_to_do_with_each_other_keep_apart() -> None:
+    assert drawn("a", "b", "c<b") == ["* c", "* b", "", "* a"]
+
+
+def test_a_parent_that_is_not_here_is_shown_as_such() -> None:
+    assert drawn("b<a", "c<a") == ["* c", "| * b", "|/", "o a?"]
+
+
+def test_children_come_before_their_parents_whatever_the_clocks_say() -> None:
+    assert drawn("b<a", "a") == ["* b", "* a"]
+
+
+@given(st.lists(st.integers(0, 12), max_size=12))
+@settings(max_examples=50, deadline=None)
+def test_every_point_is_drawn_once_and_below_its_children(parents: list[int]) -> None:
+    edges = [f"n{i}<n{p}" if p < i else f"n{i}" for i, p in enumerate(parents)]
+    order = [line.split()[-1] for line in drawn(*edges) if "*" in line]
+    assert sorted(order) == sorted(f"n{i}" for i in range(len(parents)))
+    for i, p in enumerate(parents):
+        if p < i:
+            assert order.index(f"n{i}") < order.index(f"n{p}")
