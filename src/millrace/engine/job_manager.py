@@ -424,6 +424,7 @@ class JobManager:
         self._writer.wait()
         if request.done.exception() is not None:
             return
+        self._checkpoint()  # who resumes the job here must know of the savepoint
         if request.after is After.CANCEL:
             raise JobCancelledError("the job was cancelled after a savepoint")
         self._left = True

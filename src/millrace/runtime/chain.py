@@ -52,6 +52,9 @@ class OperatorChain:
             for route in node.routes:
                 if route.node is not None:
                     self.operators[route.node].watermark = operator.watermark
+                elif route.edge is not None:
+                    # who takes the edge's records may have forgotten it: they say it again
+                    self.exchanges[route.edge].restored_watermark = operator.watermark
 
     def idle_exchanges(self, idle: bool) -> dict[int, bool]:
         """Per edge, whether it is idle, given whether the subtask's input is."""

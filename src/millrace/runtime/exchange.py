@@ -36,6 +36,8 @@ class ExchangeOutput:
         self._values: list[list[Any]] = [[] for _ in range(targets)]
         self._timestamps: list[list[int]] = [[] for _ in range(targets)]
         self.watermark = MIN_WATERMARK
+        self.restored_watermark = MIN_WATERMARK
+        """What the operator had reached when its state was restored."""
         self.full: list[Buffer] = []
         """Buffers ready to be sent; the subtask takes them from here."""
         self.records = 0
@@ -51,7 +53,7 @@ class ExchangeOutput:
         self._attempt = attempt
         self._timed = False
         # receivers know what they were told in accepted epochs; an aborted one must not leak in
-        self.watermark = MIN_WATERMARK
+        self.watermark = self.restored_watermark
         self._sent = [0] * self._targets
         for waiting in (*self._values, *self._timestamps):
             waiting.clear()

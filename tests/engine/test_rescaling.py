@@ -1,0 +1,99 @@
+"""Another parallelism between two epochs of a running job."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.common.errors import JobCancelledError, JobDefinitionError
+from millrace.common.serialization import Encoder
+from millrace.connectors.file_sink import FileSink
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.testing import run_local
+
+NUMBERS = 60
+WHOLE = Counter(sum(range(n % 7, n + 1, 7)) for n in range(NUMBERS))
+
+
+def run(
+    changes: dict[int, int], directory: Path, *, fixed: int | None = None, seed: int = 1,
+    stop_at: int | None = None, resume: bool = False,
+) -> tuple[list[Any], list[Any], list[Any]]:  # fmt: skip
+    """What a job gave that is rescaled after some epochs, the answers, and its progress."""
+    answers = []
+    with run_local(
+        workers=2, seed=seed, epoch_records=1, checkpoint_dir=str(directory / "ckpt"), resume=resume
+    ) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(2)
+        numbers = env.from_collection(range(NUMBERS)).uid("numbers")
+        spread = numbers.rebalance().map(lambda n: n).uid("spread")
+        if fixed is not None:
+            spread.set_parallelism(fixed)
+        sums = spread.key_by(lambda n: n % 7).sum().uid("sums")
+        encoder = Encoder.simple_string_encoder()
+        sink = FileSink.for_row_format(str(directory / "out"), encoder).build()
+        sums.sink_to(sink).uid("files")
+        results = sums.execute_and_collect("rescaled")
+        client = results._client
+
+        def act(progress: Any) -> None:
+            if progress.epochs in changes:
+                answers.append(client.rescale(changes[progress.epochs]))
+            if progress.epochs == stop_at:
+                client.stop()
+
+        cluster.listeners.append(act)
+        got = []
+        try:
+            got.extend(results)
+        except JobCancelledError:
+            assert stop_at is not None
+        return got, answers, cluster.progress
+
+
+def lines(directory: Path) -> Counter[int]:
+    parts = (directory / "out").rglob("part-*")
+    return Counter(int(v) for p in parts for v in p.read_text().split())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_is_lost_or_doubled(seed: int, tmp_path: Path) -> None:
+    """Up and down, at any time, sinks included; and nothing is read again."""
+    chance = random.Random(seed)
+    changes = {at: chance.randint(1, 6) for at in chance.sample(range(1, 50), 3)}
+    got, answers, progress = run(changes, tmp_path, seed=seed)
+    assert Counter(got) == WHOLE
+    assert lines(tmp_path) == WHOLE
+    assert [answer.result(0) for answer in answers] == [None] * len(changes)
+    assert progress[-1].records == NUMBERS
+    assert progress[-1].restarts == 0
+
+
+def test_what_the_program_fixed_stays(tmp_path: Path) -> None:
+    """Only the default is changed."""
+    got, _, progress = run({5: 4}, tmp_path, fixed=3)
+    assert Counter(got) == WHOLE
+    assert progress[-1].cached["restored"] > 0
+
+
+def test_a_wrong_one_is_refused_and_the_job_goes_on(tmp_path: Path) -> None:
+    got, answers, _ = run({3: 0, 6: 1_000}, tmp_path)
+    assert Counter(got) == WHOLE
+    for answer, message in zip(answers, ("at least 1", "max parallelism 128"), strict=True):
+        with pytest.raises(JobDefinitionError, match=message):
+            answer.result(0)
+
+
+def test_it_can_be_resumed_with_what_the_program_says(tmp_path: Path) -> None:
+    """Also when it was stopped before the first epoch of its new parallelism."""
+    for number, stop_at in enumerate((6, 7, 12)):
+        directory = tmp_path / str(number)
+        first, _, _ = run({6: 5}, directory, stop_at=stop_at)
+        second, _, _ = run({}, directory, resume=True)
+        assert Counter(first) + Counter(second) == WHOLE
+        assert lines(directory) == WHOLE

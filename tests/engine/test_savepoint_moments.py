@@ -1,0 +1,150 @@
+"""A savepoint at any moment, gone on from with any parallelism, changes nothing in the end."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.common.typeinfo import Types
+from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.connectors.number_sequence import NumberSequenceSource
+from millrace.datastream import AsyncDataStream, StreamExecutionEnvironment
+from millrace.datastream.functions import (
+    AsyncFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedProcessFunction,
+)
+from millrace.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ValueStateDescriptor,
+)
+from millrace.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from millrace.testing import run_local
+
+NUMBERS = 240
+RULES = MapStateDescriptor("rules", Types.INT(), Types.INT())
+MOMENTS = 50
+
+
+def timestamp(number: int, _: int) -> int:
+    return number * 100
+
+
+class Remember(KeyedProcessFunction):
+    """Value, list and map state, and timers that read them."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        self.seen = runtime_context.get_list_state(ListStateDescriptor("seen", Types.LONG()))
+        self.last = runtime_context.get_map_state(
+            MapStateDescriptor("last", Types.LONG(), Types.STRING())
+        )
+
+    def process_element(self, value: int, ctx: Any) -> None:
+        self.count.update((self.count.value() or 0) + 1)
+        self.seen.add(value)
+        self.last.put(value % 3, str(value))
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 1_500)
+
+    def on_timer(self, at: int, ctx: Any) -> Iterator[Any]:
+        # what has come by then depends on how the epochs fell; what has passed does not
+        passed = sorted(n for n in self.seen.get() if n * 100 <= at - 1_500)
+        yield "timer", ctx.get_current_key(), at, len(passed), passed[-1], len(self.last.keys())
+
+
+class Judge(KeyedBroadcastProcessFunction):
+    """Says at the end which rules there are, and what came."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
+
+    def process_element(self, value: int, ctx: Any) -> None:
+        self.total.update((self.total.value() or 0) + value)
+        ctx.timer_service().register_event_time_timer(10**9)
+
+    def process_broadcast_element(self, value: int, ctx: Any) -> None:
+        ctx.get_broadcast_state(RULES).put(value, value * value)
+
+    def on_timer(self, at: int, ctx: Any) -> Iterator[Any]:
+        rules = sorted(ctx.get_broadcast_state(RULES).items())
+        yield "rules", ctx.get_current_key(), self.total.value(), len(rules), rules[-1]
+
+
+class Twice(AsyncFunction):
+    async def async_invoke(self, value: int) -> list[Any]:
+        return [("twice", value, 2 * value)]
+
+
+def pipeline(env: StreamExecutionEnvironment) -> Any:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(timestamp)
+    numbers = env.from_source(NumberSequenceSource(0, NUMBERS - 1), strategy, "numbers")
+    keyed = numbers.uid("numbers").key_by(lambda n: n % 7)
+    rules = env.from_collection(range(12)).uid("rules").broadcast(RULES)
+    parts = [
+        keyed.window(TumblingEventTimeWindows.of(2_000)).reduce(max).uid("tumbling"),
+        keyed.window(SlidingEventTimeWindows.of(3_000, 1_000)).reduce(max).uid("sliding"),
+        keyed.window(EventTimeSessionWindows.with_gap(900)).reduce(max).uid("sessions"),
+        keyed.process(Remember()).uid("remember"),
+        keyed.connect(rules).process(Judge()).uid("judge"),
+        AsyncDataStream.unordered_wait(numbers, Twice(), 10_000).uid("twice"),
+    ]
+    tagged = [part.map(lambda v, i=i: (i, v)).uid(f"tag-{i}") for i, part in enumerate(parts)]
+    return tagged[0].union(*tagged[1:])
+
+
+def run(
+    directory: Path, parallelism: int, seed: int, *, stop_at: int | None = None,
+    start_from: str | None = None, drain: bool = False,
+) -> tuple[list[Any], str | None, int]:  # fmt: skip
+    """What a run gave, the savepoint it ended with, and how many epochs it had."""
+    configuration = Configuration()
+    configuration.set(options.SAVEPOINT_DIR, str(directory / "savepoints"))
+    if start_from is not None:
+        configuration.set(options.START_FROM, start_from)
+    with run_local(workers=2, seed=seed, epoch_records=1) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(parallelism)
+        results = pipeline(env).execute_and_collect("moments")
+        client = results._client
+        asked: list[Any] = []
+
+        def watch(progress: Any) -> None:
+            if progress.epochs == stop_at:
+                asked.append(client.stop_with_savepoint(drain))
+
+        cluster.listeners.append(watch)
+        got = list(results)
+        path = asked[0].result(10) if asked else None
+        return got, path, cluster.progress[-1].epochs
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Counter[Any]:
+    """What the uninterrupted job gives."""
+    got, _, epochs = run(tmp_path_factory.mktemp("whole"), 2, 0)
+    assert epochs > 20
+    return Counter(got)
+
+
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_nothing_changes(moment: int, tmp_path: Path, whole: Counter[Any]) -> None:
+    """Windows, timers, broadcast state and requests under way, all of them dealt out anew."""
+    chance = random.Random(moment)
+    before, after = chance.sample([1, 2, 3, 4], 2)
+    stop_at = chance.randint(1, 20)
+    first, path, _ = run(tmp_path, before, moment, stop_at=stop_at)
+    assert path is not None
+    second, _, _ = run(tmp_path, after, moment + 1, start_from=path)
+    assert Counter(first) + Counter(second) == whole

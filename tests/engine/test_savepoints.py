@@ -1,0 +1,327 @@
+"""Savepoints: made while a job runs or as it ends, and what can be gone on from."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.common.errors import CheckpointError, JobCancelledError, JobExecutionError
+from millrace.common.job import JobStatus
+from millrace.common.serialization import Encoder
+from millrace.connectors.file_sink import FileSink
+from millrace.connectors.rolling_policy import RollingPolicy
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.job_client import JobClient
+from millrace.state.checkpoint.savepoint import dispose_savepoint
+from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot
+from millrace.testing import run_local
+
+Build = Callable[[StreamExecutionEnvironment], Any]
+Act = Callable[[JobClient], Any]
+
+
+def running(env: StreamExecutionEnvironment) -> Any:
+    numbers = env.from_collection(range(40)).uid("numbers")
+    return numbers.key_by(lambda n: n % 5).sum().uid("sums")
+
+
+WHOLE = Counter(sum(range(n % 5, n + 1, 5)) for n in range(40))
+
+
+@dataclass
+class Job:
+    """Runs of jobs below one directory."""
+
+    directory: Path
+    clients: list[JobClient] = field(default_factory=list)
+
+    def run(
+        self, build: Build = running, act: Act | None = None, *, at: int = 3, parallelism: int = 2,
+        start_from: str | None = None, checkpoints: str | None = None, resume: bool = False,
+        **settings: Any,
+    ) -> list[Any]:  # fmt: skip
+        """What a run gave; ``act`` is done after its epoch number ``at``."""
+        configuration = Configuration()
+        configuration.set(options.SAVEPOINT_DIR, str(self.directory / "savepoints"))
+        if start_from is not None:
+            configuration.set(options.START_FROM, start_from)
+        for key, value in settings.items():
+            configuration.set(getattr(options, key), value)
+        directory = None if checkpoints is None else str(self.directory / checkpoints)
+        with run_local(
+            workers=2, seed=1, epoch_records=2, checkpoint_dir=directory, resume=resume
+        ) as cluster:
+            env = StreamExecutionEnvironment.get_execution_environment(configuration)
+            env.set_parallelism(parallelism).enable_checkpointing(0)
+            results = build(env).execute_and_collect("job")
+            client = results._client
+            self.clients.append(client)
+            if act is not None:
+                cluster.listeners.append(lambda p: act(client) if p.epochs == at else None)
+            return list(results)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path)
+
+
+def paths(job: Job) -> list[str]:
+    return sorted(map(str, (job.directory / "savepoints").glob("savepoint-*")))
+
+
+def test_the_job_goes_on(job: Job) -> None:
+    """And the savepoint is of the moment in which it was asked for."""
+    futures: list[Any] = []
+    first = job.run(act=lambda client: futures.append(client.trigger_savepoint()))
+    assert Counter(first) == WHOLE
+    path = futures[0].result(0)
+    assert paths(job) == [path]
+    manifest = open_snapshot(path).manifest
+    assert (manifest.kind, manifest.pending, manifest.ancestor) == ("savepoint", {}, "")
+    second = job.run(start_from=path)
+    before = len(first) - len(second)
+    assert 8 <= before <= 12
+    assert Counter(first[:before]) + Counter(second) == WHOLE
+
+
+def test_stop_and_go_on_elsewhere(job: Job) -> None:
+    """The directory is moved, the job that made it is gone."""
+    futures: list[Any] = []
+    first = job.run(act=lambda c: futures.append(c.stop_with_savepoint()), checkpoints="one")
+    assert job.clients[0].get_job_status().result() is JobStatus.FINISHED
+    shutil.move(futures[0].result(0), job.directory / "elsewhere")
+    shutil.rmtree(job.directory / "one")
+    second = job.run(start_from=str(job.directory / "elsewhere"), parallelism=3)
+    assert 0 < len(second) < 40
+    assert Counter(first) + Counter(second) == WHOLE
+
+
+def test_drain_ends_the_input(job: Job) -> None:
+    """Whatever waits for the end of time comes out."""
+
+    def windows(env: StreamExecutionEnvironment) -> Any:
+        numbers = env.from_collection(range(40)).uid("numbers")
+        return numbers.key_by(lambda n: n % 5).count_window(100).reduce(max).uid("never")
+
+    def timers(env: StreamExecutionEnvironment) -> Any:
+        from millrace.common.watermark_strategy import WatermarkStrategy
+        from millrace.datastream.window import TumblingEventTimeWindows
+
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+            lambda n, _: n
+        )
+        numbers = env.from_collection(range(40)).uid("numbers")
+        timed = numbers.assign_timestamps_and_watermarks(strategy).uid("times")
+        keyed = timed.key_by(lambda n: 0)
+        return keyed.window(TumblingEventTimeWindows.of(1_000)).reduce(max).uid("window")
+
+    def drain(client: JobClient) -> None:
+        client.stop_with_savepoint(advance_to_end_of_event_time=True)
+
+    assert job.run(windows, drain) == []
+    [last] = job.run(timers, drain)
+    assert 3 < last < 12
+    assert [open_snapshot(path).manifest.finished for path in paths(job)] == [True, True]
+
+
+def test_cancel_with_savepoint(job: Job) -> None:
+    futures: list[Any] = []
+    with pytest.raises(JobCancelledError, match="after a savepoint"):
+        job.run(act=lambda c: futures.append(c.cancel_with_savepoint()))
+    assert paths(job) == [futures[0].result(0)]
+
+
+def test_the_directory_comes_from_somewhere(job: Job, tmp_path: Path) -> None:
+    """The call's goes first; without any the job goes on and the future says what to do."""
+    futures: list[Any] = []
+
+    configuration = Configuration()
+    with run_local(epoch_records=2) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        results = running(env).execute_and_collect("job")
+        directories = {3: None, 5: str(tmp_path / "mine")}
+
+        def ask(progress: Any) -> None:
+            if progress.epochs in directories:
+                directory = directories[progress.epochs]
+                futures.append(results._client.trigger_savepoint(directory))
+
+        cluster.listeners.append(ask)
+        assert Counter(results) == WHOLE
+    with pytest.raises(CheckpointError, match=r"set execution.checkpointing.savepoint-dir"):
+        futures[0].result(0)
+    assert Path(futures[1].result(0)).parent == tmp_path / "mine"
+    late = results._client.trigger_savepoint()
+    with pytest.raises(JobExecutionError, match="has ended"):
+        late.result(0)
+
+
+def test_a_failed_savepoint_leaves_the_job_running(job: Job) -> None:
+    """Even one that was to be its end."""
+    (job.directory / "savepoints").write_text("a file is in the way")
+    futures: list[Any] = []
+    assert Counter(job.run(act=lambda c: futures.append(c.stop_with_savepoint()))) == WHOLE
+    with pytest.raises(CheckpointError, match="cannot write the savepoint"):
+        futures[0].result(0)
+
+
+def test_lineage(job: Job) -> None:
+    """Every savepoint knows the one before it in its history, across runs and resumes."""
+
+    def save(**settings: Any) -> Snapshot:
+        before = set(paths(job))
+        job.run(act=lambda c: c.stop_with_savepoint(), **settings)
+        return open_snapshot((set(paths(job)) - before).pop())
+
+    first = save(checkpoints="one", at=2)
+    assert first.manifest.snapshot_id == first.path.name
+    second = save(checkpoints="one", resume=True, at=2)
+    assert second.manifest.ancestor == first.manifest.snapshot_id
+    third = save(start_from=str(second.path), at=2)
+    assert third.manifest.ancestor == second.manifest.snapshot_id
+    fork = save(start_from=str(first.path), at=2)
+    assert fork.manifest.ancestor == first.manifest.snapshot_id
+
+
+# -- another program -------------------------------------------------------------------
+
+
+def stopped(job: Job, build: Build = running) -> str:
+    job.run(build, lambda c: c.stop_with_savepoint())
+    return paths(job)[-1]
+
+
+def test_operators_may_move_between_stages(job: Job) -> None:
+    """State follows the uid, whatever it is chained with now."""
+
+    def rebuilt(env: StreamExecutionEnvironment) -> Any:
+        numbers = env.from_collection(range(40)).uid("numbers").filter(lambda n: True)
+        sums = numbers.key_by(lambda n: n % 5).map(lambda n: n).key_by(lambda n: n % 5).sum()
+        return sums.uid("sums").map(lambda v: v)
+
+    path = stopped(job)
+    second = job.run(rebuilt, start_from=path)
+    assert set(second) <= set(WHOLE)
+    assert max(second) == max(WHOLE)
+
+
+def test_what_disappeared_is_refused_unless_allowed(job: Job) -> None:
+    """Operators and sources alike; stateless ones are nobody's loss."""
+
+    def with_more(env: StreamExecutionEnvironment) -> Any:
+        other = env.from_collection(range(100, 120)).uid("hundreds").map(lambda n: n).uid("plain")
+        counts = other.key_by(lambda n: n % 2).sum().uid("more")
+        return running(env).union(counts)
+
+    path = stopped(job, with_more)
+    with pytest.raises(CheckpointError, match=r"'Collection' \(uid hundreds\), 'Sum' \(uid more\)"):
+        job.run(start_from=path)
+    second = job.run(start_from=path, ALLOW_NON_RESTORED=True)
+    assert set(second) <= set(WHOLE)
+    assert len(second) < 40
+
+
+def test_new_operators_start_empty(job: Job) -> None:
+    """New sources as well."""
+
+    def with_more(env: StreamExecutionEnvironment) -> Any:
+        other = env.from_collection([7, 8]).uid("new").map(lambda n: -n)
+        return running(env).union(other)
+
+    path = stopped(job)
+    second = job.run(with_more, start_from=path)
+    assert {-7, -8} <= set(second)
+    assert {v for v in second if v > 0} <= set(WHOLE)
+
+
+# -- whose it is -----------------------------------------------------------------------
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("*.layers")} | {
+        str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("_metadata")
+    }
+
+
+def test_a_fork_leaves_its_parent_alone(job: Job) -> None:
+    """Whether it begins at a savepoint or at a checkpoint that its parent retains."""
+    job.run(act=lambda c: c.stop_with_savepoint(), checkpoints="one")
+    [parent] = (job.directory / "one").iterdir()
+    before = files(job.directory)
+    for start in (*paths(job), str(parent)):
+        assert 0 < len(job.run(start_from=start, checkpoints="fork")) < 40
+        shutil.rmtree(job.directory / "fork")
+    assert files(job.directory) == before
+
+
+@pytest.mark.parametrize("kind", ["savepoint", "checkpoint"])
+def test_what_is_claimed_goes_when_it_is_not_needed(job: Job, kind: str) -> None:
+    job.run(act=lambda c: c.stop_with_savepoint(), checkpoints="one")
+    [parent] = (job.directory / "one").iterdir()
+    start = paths(job)[0] if kind == "savepoint" else str(open_snapshot(parent).path)
+    second = job.run(start_from=start, checkpoints="two", CLAIM_MODE="CLAIM")
+    assert 0 < len(second) < 40
+    assert not Path(start).exists()
+    if kind == "checkpoint":
+        earlier = open_snapshot(parent)
+        assert earlier.path != Path(start)
+
+
+def lines(directory: Path) -> list[int]:
+    return sorted(int(v) for p in directory.rglob("part-*") for v in p.read_text().split())
+
+
+def to_files(directory: Path) -> Build:
+    def build(env: StreamExecutionEnvironment) -> Any:
+        encoder = Encoder.simple_string_encoder()
+        policy = RollingPolicy.default_rolling_policy(rollover_interval=10**9)
+        sink = FileSink.for_row_format(str(directory), encoder).with_rolling_policy(policy).build()
+        sums = running(env)
+        sums.sink_to(sink).uid("files")
+        return sums
+
+    return build
+
+
+def test_parts_are_handed_over_before_a_savepoint(job: Job) -> None:
+    """So that what came before it is its parent's, once and for all."""
+    build = to_files(job.directory / "out")
+    job.run(build, lambda c: c.stop_with_savepoint(), checkpoints="one")
+    before = lines(job.directory / "out")
+    assert 8 <= len(before) <= 12
+    first = {p: p.read_bytes() for p in (job.directory / "out").rglob("part-*")}
+    job.run(to_files(job.directory / "a"), start_from=paths(job)[0], parallelism=1)
+    job.run(build, start_from=paths(job)[0], checkpoints="one", parallelism=3)
+    assert Counter(lines(job.directory / "out")) == WHOLE
+    assert Counter(before + lines(job.directory / "a")) == WHOLE
+    assert all(path.read_bytes() == data for path, data in first.items())
+
+
+def test_open_parts_follow_a_smaller_parallelism(job: Job) -> None:
+    """A checkpoint may have open parts; the subtasks that are left go on with them."""
+    build = to_files(job.directory / "out")
+    with pytest.raises(JobCancelledError):
+        job.run(build, lambda c: c.stop(), checkpoints="one", parallelism=4)
+    assert lines(job.directory / "out") == []
+    job.run(build, checkpoints="one", resume=True, parallelism=1)
+    assert Counter(lines(job.directory / "out")) == WHOLE
+
+
+def test_dispose_takes_the_savepoint_only(job: Job) -> None:
+    stopped(job)
+    [path] = paths(job)
+    (Path(path) / "notes.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match=r"also has files that are not of it"):
+        dispose_savepoint(path)
+    assert [p.name for p in Path(path).iterdir()] == ["notes.txt"]
+    with pytest.raises(CheckpointError, match="no complete savepoint"):
+        dispose_savepoint(path)
