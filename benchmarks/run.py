@@ -22,6 +22,7 @@ import epoch_overhead
 import latency
 import memory
 import startup
+import state_bytes
 import state_growth
 import vectorised
 from bar import Bar
@@ -41,6 +42,7 @@ BARS: dict[str, Bar] = {
             startup,
             memory,
             state_growth,
+            state_bytes,
             affinity,
             vectorised,
             async_lookups,

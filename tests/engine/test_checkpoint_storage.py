@@ -18,6 +18,7 @@ from millrace.engine.lease import Lease
 from millrace.state.checkpoint import packing
 from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
 from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.checkpoint.retention import SWEEP_EVERY
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import Layer
 
@@ -148,6 +149,33 @@ def test_the_moved_layers_are_handed_back(job: Job, monkeypatch: pytest.MonkeyPa
         b"state of %d" % epoch for epoch in range(1, 20)
     ]
     assert len(job.shared()) < 15
+
+
+def test_packed_segments_are_deleted(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the files that named them, when no checkpoint needs them any more."""
+    monkeypatch.setattr(packing, "FILES_PER_TIER", 2)
+    for epoch in range(1, 9):
+        manifest = job.publish(job.layer(epoch, big=True), epoch=epoch)
+        job.storage._packer.wait()
+    job.publish()
+    manifest = job.publish()
+    assert job.state(manifest) == {("s", 0): [b"state of %d" % epoch for epoch in range(1, 9)]}
+    assert not job.shared() & {f"r1-{epoch}-0" for epoch in range(1, 5)}
+
+
+def test_the_file_that_is_being_packed_is_no_orphan(
+    job_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it takes."""
+    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    monkeypatch.setattr(packing, "FILES_PER_TIER", 40)
+    job = Job(job_dir, orphan_age=0.0, clock=lambda: 1e12)
+    for epoch in range(1, 2 * SWEEP_EVERY):
+        job.publish(job.layer(epoch), epoch=epoch)
+        job.storage._packer.wait()
+        if job.storage._packer.working_files():
+            assert job.storage._packer.working_files() & {f"shared/{n}" for n in job.shared()}
+    assert len(job.shared()) < SWEEP_EVERY
 
 
 def test_dead_layers_are_not_written(job: Job) -> None:

@@ -238,6 +238,13 @@ WINDOWED = {
         "@slices",
         [("a", (0, 5_000), ("a", 4)), ("b", (0, 5_000), ("b", 2))],
     ),
+    "sliding, elements": (
+        lambda keyed: keyed.window(
+            SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5))
+        ).process(Spread()),
+        "@slice-elements",
+        [("a", (0, 5_000), [("a", 1), ("a", 3)]), ("b", (0, 5_000), [("b", 2)])],
+    ),
     "sessions": (
         lambda keyed: keyed.window(EventTimeSessionWindows.with_gap(Time.seconds(3))).reduce(add),
         "@sessions",

@@ -6,7 +6,6 @@ them in this process; ``millrace run`` adds its settings and its progress line.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ from typing import Any, ClassVar
 
 from millrace.common import options
 from millrace.common.configuration import Configuration
-from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult, JobID
-from millrace.common.payload import dump_code
+from millrace.common.main_classes import main_classes
 from millrace.common.restart_strategy import (
     FallbackRestartStrategy,
     RestartStrategies,
@@ -94,7 +93,7 @@ class JobLauncher:
             inline_limit=configuration.get(options.STATE_INLINE_LIMIT).get_bytes(),
             memory_cap=cap.get_bytes() if cap else None,
             poll_interval=poll.to_millis(),
-            main_classes=_main_classes(),
+            main_classes=main_classes(),
         )
 
     def client(
@@ -218,25 +217,6 @@ def _bounded(transformation: Transformation) -> bool:
         assert transformation.source is not None
         return transformation.source.boundedness is Boundedness.BOUNDED
     return all(_bounded(source.transformation) for source in transformation.inputs)
-
-
-def _main_classes() -> dict[str, type]:
-    """The classes that the job file itself defines: records of them travel by name."""
-    main = sys.modules.get("__main__")
-    return {
-        name: value
-        for name, value in vars(main).items()
-        if isinstance(value, type) and value.__module__ == "__main__" and _can_travel(value)
-    }
-
-
-def _can_travel(kind: type) -> bool:
-    """A class that cannot be pickled is left out; if the program needs it, its operator says so."""
-    try:
-        dump_code(kind, lambda: kind.__name__)
-    except SerializationError:
-        return False
-    return True
 
 
 def _dispatcher(

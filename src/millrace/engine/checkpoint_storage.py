@@ -41,7 +41,7 @@ from millrace.state.checkpoint.packing import Packed
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.retention import ORPHAN_AGE, Held, Retention
 from millrace.state.checkpoint.segment_ledger import SegmentLedger
-from millrace.state.layer import Layer
+from millrace.state.layer import FileRef, Layer
 
 __all__ = ["CheckpointStorage"]
 
@@ -56,12 +56,19 @@ class _Draft:
     arrived: list[LayerEntry]
     """The new layers as they were handed over, dead ones included."""
     new: LayerFile | None
-    packed: Packed | None
+    packed: list[Packed]
 
     def moved(self) -> list[LayerEntry]:
         """The layers whose bytes are elsewhere than before."""
-        files = [self.packed.file if self.packed else None, self.new]
-        return [entry for file in files if file is not None for entry in file.entries]
+        files = [packed.file for packed in self.packed] + ([self.new] if self.new else [])
+        return [entry for file in files for entry in file.entries]
+
+    def added(self) -> int:
+        """Bytes that came with this checkpoint: the new file, and what it refers to elsewhere."""
+        if self.new is None:
+            return 0
+        segments = sum(e[2].size() for e in self.arrived if isinstance(e[2].data, FileRef))
+        return self.new.ref.length + segments
 
 
 class CheckpointStorage:
@@ -202,9 +209,9 @@ class CheckpointStorage:
 
     def _write_layers(self, name: str, stages: dict[str, int], new: list[LayerEntry]) -> _Draft:
         layers = self._layers.for_stages(stages)
-        packed = self._packer.result()
-        if packed is not None:
-            layers = packed.applied_to(layers)
+        packed = self._packer.ready()
+        for one in packed:
+            layers = one.applied_to(layers)
         new = [entry for entry in new if not layers.has(entry)]
         floors = raised(layers.floors, new)
         live = [entry for entry in new if entry[2].epoch >= floors[entry[:2]]]
@@ -225,7 +232,7 @@ class CheckpointStorage:
             self._write_metadata(manifest, draft.new)
             self._accept(manifest, draft)
             self._clean_up(manifest.checkpoint)
-        self._packer.offer(self._layers)
+        self._packer.offer(self._layers, draft.added())
 
     def _write_metadata(self, manifest: Manifest, layers: LayerFile | None) -> None:
         if not self._surveyed:
@@ -251,11 +258,12 @@ class CheckpointStorage:
     def _accept(self, manifest: Manifest, draft: _Draft) -> None:
         """From here on the checkpoint is the one that the next builds on."""
         gone = [path for path in self._layers.files if path not in draft.layers.files]
-        if draft.packed is not None:
-            self._packer.taken()
-            if draft.packed.file.ref.path not in draft.layers.files:
-                gone.append(draft.packed.file.ref.path)
+        self._packer.taken(draft.packed)
         self._segments.add(draft.arrived)
+        for packed in draft.packed:
+            if packed.file.ref.path not in draft.layers.files:
+                gone.append(packed.file.ref.path)
+            gone += self._segments.remove(packed.segments)
         gone += self._segments.expire(draft.layers.floors)
         self._retention.condemn(gone, manifest.checkpoint)
         self._base, self._layers = manifest, draft.layers
@@ -272,7 +280,7 @@ class CheckpointStorage:
             delete_quietly(self._job_dir / SHARED / new)
 
     def _in_use(self) -> set[str]:
-        return {*self._layers.files, *self._segments}
+        return {*self._layers.files, *self._segments, *self._packer.working_files()}
 
     def _survey(self) -> None:
         """Find out what the checkpoints of earlier runs refer to, so that it can go with them."""
@@ -348,7 +356,7 @@ class CheckpointStorage:
         """
         if self._base is None:
             raise CheckpointError(f"there is no checkpoint in {self._job_dir} yet")
-        held = Held(self._base.checkpoint, self._in_use())
+        held = Held(self._base.checkpoint, {*self._layers.files, *self._segments})
         self._retention.hold(held)
         return Pin(self._base, self._layers.by_subtask(), lambda: self._retention.let_go(held))
 

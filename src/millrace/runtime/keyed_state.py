@@ -350,6 +350,10 @@ class KeyedStates(KeyedStateStore):
             return self.get_aggregating_state(descriptor)
         raise StateError(f"{descriptor!r} describes no keyed state")
 
+    def names(self) -> frozenset[str]:
+        """The names of the states that were asked for."""
+        return frozenset(self._known)
+
     def keys(self, descriptor: StateDescriptor) -> list[Any]:
         """The keys that have something in the state of a descriptor."""
         self.get_any(descriptor)

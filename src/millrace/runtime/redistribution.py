@@ -14,7 +14,9 @@ from typing import Any
 from millrace.runtime.epoch import Inheritance, Portion
 from millrace.runtime.watermark_valve import ValveSnapshot
 from millrace.state.key_groups import KeyMemo, key_group_range
-from millrace.state.store import EMPTY, VALVE, Loader, SubtaskState
+from millrace.state.layer_payload import Loader
+from millrace.state.store import EMPTY, SubtaskState
+from millrace.state.table_kinds import VALVE
 
 Entries = dict[str, Any]
 """The operators' own values of one subtask."""

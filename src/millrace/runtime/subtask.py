@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain as chain_of
 from itertools import groupby
 from typing import Any
 
@@ -28,11 +29,14 @@ from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.redistribution import Heir, Redistribution
 from millrace.runtime.watermark_valve import Channel, WatermarkValve
-from millrace.state.layer import Layer
-from millrace.state.store import EMPTY, VALVE, Loader, StateMissError, SubtaskState
+from millrace.state.layer import FileRef
+from millrace.state.layer_payload import Loader
+from millrace.state.store import EMPTY, StateMissError, SubtaskState
+from millrace.state.table_kinds import VALVE
 
-SegmentWriter = Callable[[str, Layer], Layer]
-"""Moves a big layer's bytes to a file of their own, under a name that no other attempt uses."""
+SegmentWriter = Callable[[str, Iterable[bytes]], FileRef]
+"""Writes the pieces of a big layer to a file of their own, under a name that no other attempt
+uses."""
 
 
 Clock = Callable[[], int]
@@ -285,15 +289,16 @@ class Subtask:
         self, epoch: EpochPlan, version: str, ack: Ack, write_segment: SegmentWriter | None
     ) -> None:
         self._keep_valve()
-        layer = self.state.snapshot(epoch.epoch, version)
+        name = f"{version}-{self.stage.id}-{self.index}"
+
+        def place(pieces: Iterator[bytes]) -> bytes | FileRef:
+            return self._placed(pieces, name, write_segment)
+
+        layer = self.state.snapshot(epoch.epoch, version, place)
         self._last_version = ack.version = self.state.version if layer is None else version
         stateful = self._stateful()
         if stateful != self._told:
             self._told = ack.stateful = stateful
-        if layer is None:
-            return
-        if write_segment is not None and layer.size() > self.program.inline_limit:
-            layer = write_segment(f"{version}-{self.stage.id}-{self.index}", layer)
         ack.layer = layer
 
     def _stateful(self) -> tuple[str, ...]:
@@ -301,6 +306,19 @@ class Subtask:
         names = [*self.state.tables, *self.state.operator_table().data]
         uids = (node.uid for node in self.stage.nodes)
         return tuple(uid for uid in uids if any(n.startswith(f"{uid}/") for n in names))
+
+    def _placed(
+        self, pieces: Iterator[bytes], name: str, write_segment: SegmentWriter | None
+    ) -> bytes | FileRef:
+        """A small payload goes into the acknowledgement, a big one into a file."""
+        held: list[bytes] = []
+        size = 0
+        for piece in pieces:
+            held.append(piece)
+            size += len(piece)
+            if write_segment is not None and size > self.program.inline_limit:
+                return write_segment(name, chain_of(held, pieces))
+        return b"".join(held)
 
     def _keep_valve(self) -> None:
         table = self.state.operator_table()
@@ -346,7 +364,7 @@ class Subtask:
         """Close the operators and give the memory of the state back (frozen objects in reference
         cycles are never collected); the subtask is not used again."""
         self._discard_operators()
-        self.state.reset()
+        self.state.close()
 
 
 def _records_of(buffer: Buffer) -> tuple[Any, list[int] | None]:

@@ -6,24 +6,25 @@ import base64
 import gc
 import pickle
 import struct
-import sys
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
 
 from millrace.common.crash import crash_point
+from millrace.common.main_classes import install_main_classes
 from millrace.common.payload import dump_pickle
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program
+from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Worker
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import Layer
+from millrace.state.layer import FileRef
 
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
@@ -105,9 +106,7 @@ def load_program(data: bytes) -> Program:
     """The program, with the job file's own classes known under their names."""
     program = pickle.loads(data)
     assert isinstance(program, Program)
-    main = sys.modules["__main__"]
-    for name, kind in program.main_classes.items():
-        setattr(main, name, kind)
+    install_main_classes(program.main_classes)
     return program
 
 
@@ -121,20 +120,19 @@ def _tidy() -> None:
     gc.freeze()
 
 
-def _loader(plan: EpochPlan) -> Callable[[Layer], bytes]:
+def _loader(plan: EpochPlan) -> LayerLoader:
     assert plan.job_dir is not None
     return LayerLoader(plan.job_dir)
 
 
-def _segment_writer(plan: EpochPlan) -> Callable[[str, Layer], Layer]:
+def _segment_writer(plan: EpochPlan) -> SegmentWriter:
     job_dir, durable = plan.job_dir, plan.durable
     assert job_dir is not None
 
-    def write(name: str, layer: Layer) -> Layer:
-        assert isinstance(layer.data, bytes)
-        reference = write_segment(job_dir, name, layer.data, durable)
+    def write(name: str, pieces: Iterable[bytes]) -> FileRef:
+        reference = write_segment(job_dir, name, pieces, durable)
         crash_point("after-segment")
-        return Layer(layer.epoch, layer.version, layer.floor, reference)
+        return reference
 
     return write
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
-from millrace.state.table import Delta, KeyFilter, Table, differs, restore
+from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
 
 
-class FlatTable(Table):
+class FlatTable(MemoryTable):
     """One value per key: value, reducing and aggregating state."""
 
     def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
@@ -45,10 +46,17 @@ class FlatTable(Table):
         return len(self.undo)
 
     def changes(self) -> Delta | None:
-        if not self.undo:
-            return None
+        return self._changes(self.undo.items()) if self.undo else None
+
+    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
+        for part in in_parts(self.undo.items(), budget):
+            delta = self._changes(part)
+            if delta is not None:
+                yield delta, len(part)
+
+    def _changes(self, touched: Iterable[tuple[Any, Any]]) -> Delta | None:
         data = self.data
-        dirty = [key for key, old in self.undo.items() if differs(old, data.get(key, MISSING))]
+        dirty = [key for key, old in touched if differs(old, data.get(key, MISSING))]
         put = {key: data[key] for key in dirty if key in data}
         removed = [key for key in dirty if key not in data] if len(put) < len(dirty) else []
         return {"put": put, "del": removed} if dirty else None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from millrace.common.payload import dump_pickle
+from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, is_immutable
-from millrace.state.table import Delta, KeyFilter, Table
+from millrace.state.table import Delta, KeyFilter, MemoryTable
 
 
-class ListTable(Table):
+class ListTable(MemoryTable):
     """A list per key; a key that was only appended to gives a delta of the new elements."""
 
     def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
@@ -64,10 +65,19 @@ class ListTable(Table):
         return len(self.undo)
 
     def changes(self) -> Delta | None:
+        return self._changes(self.undo.items())
+
+    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
+        for part in in_parts(self.undo.items(), budget):
+            delta = self._changes(part)
+            if delta is not None:
+                yield delta, len(part)
+
+    def _changes(self, touched: Iterable[tuple[Any, Any]]) -> Delta | None:
         put: dict[Any, Any] = {}
         appended: dict[Any, Any] = {}
         removed = []
-        for key, old in self.undo.items():
+        for key, old in touched:
             now = self.data.get(key, MISSING)
             if type(old) is int:
                 appended[key] = self.data[key][old:]

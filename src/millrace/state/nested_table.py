@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from millrace.common.payload import dump_pickle
+from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
-from millrace.state.table import Delta, KeyFilter, Table, differs, restore
+from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
 
 SPLIT_BELOW = 10_000
 """With fewer outer keys than this, big inner dicts are dumped in chunks."""
@@ -21,7 +22,7 @@ class Chunk(NamedTuple):
     inners: list[Any]
 
 
-class NestedTable(Table):
+class NestedTable(MemoryTable):
     """A dict per outer key: map state (key, then map key), window panes (window, then key) and
     timers (timestamp, then key). A whole inner dict can be dropped at the cost of one entry.
     """
@@ -36,11 +37,11 @@ class NestedTable(Table):
 
     def touch(self, outer: Any, inner: Any) -> None:
         """Note what the entry is before it changes."""
+        entries = self.data.get(outer)
         undo = self.undo.get(outer)
         if undo is None:
             undo = self.undo[outer] = {}
         if inner not in undo:
-            entries = self.data.get(outer)
             undo[inner] = MISSING if entries is None else freeze(entries.get(inner, MISSING))
 
     def pane(self, outer: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
@@ -86,9 +87,39 @@ class NestedTable(Table):
         return len(self.dropped) + sum(map(len, self.undo.values()))
 
     def changes(self) -> Delta | None:
+        return self._changes(self.undo.items(), list(self.dropped))
+
+    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
+        if self.dropped:
+            yield {"drop": list(self.dropped), "put": {}, "del": {}}, len(self.dropped)
+        for part, count in self._parts(budget):
+            delta = self._changes(part, [])
+            if delta is not None:
+                yield delta, count
+
+    def _parts(self, budget: Budget) -> Iterator[tuple[list[tuple[Any, dict[Any, Any]]], int]]:
+        """The undo log in parts, with how many entries each has."""
+        gathered: list[tuple[Any, dict[Any, Any]]] = []
+        count = 0
+        for outer, undo in self.undo.items():
+            if len(undo) > budget.entries:
+                for part in in_parts(undo.items(), budget):
+                    yield [(outer, dict(part))], len(part)
+                continue
+            gathered.append((outer, undo))
+            count += len(undo)
+            if count >= budget.entries:
+                yield gathered, count
+                gathered, count = [], 0
+        if gathered:
+            yield gathered, count
+
+    def _changes(
+        self, touched: Iterable[tuple[Any, dict[Any, Any]]], dropped: list[Any]
+    ) -> Delta | None:
         put: dict[Any, dict[Any, Any]] = {}
         removed: dict[Any, list[Any]] = {}
-        for outer, undo in self.undo.items():
+        for outer, undo in touched:
             entries = self.data.get(outer, {})
             dirty = [i for i, old in undo.items() if differs(old, entries.get(i, MISSING))]
             there = {inner: entries[inner] for inner in dirty if inner in entries}
@@ -96,9 +127,9 @@ class NestedTable(Table):
                 put[outer] = there
             if len(there) < len(dirty):
                 removed[outer] = [inner for inner in dirty if inner not in entries]
-        if not (put or removed or self.dropped):
+        if not (put or removed or dropped):
             return None
-        return {"drop": list(self.dropped), "put": put, "del": removed}
+        return {"drop": dropped, "put": put, "del": removed}
 
     def seal(self) -> None:
         self.undo.clear()

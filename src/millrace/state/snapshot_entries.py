@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ from millrace.state.internal_tables import (
     SLICE_ELEMENTS,
     TIMED_ELEMENTS,
 )
-from millrace.state.store import OPERATOR_TABLE, SubtaskState
+from millrace.state.store import SubtaskState
+from millrace.state.table_kinds import OPERATOR_TABLE
 
 __all__ = ["Entry", "StateShape", "entries_of", "shape_of"]
 
@@ -128,11 +130,11 @@ def entries_of(state: SubtaskState, table: str, name: str) -> Iterator[Entry]:
     kind = state.kind(table)
     shape = shape_of(name, kind)
     found = state.tables[table]
-    put = found.dump(found.dump_units())[0]["put"]
+    put = found.scan(None, sys.maxsize).delta["put"]
     if shape.is_timers:
         return _timers(put)
     if name in (PANE_ELEMENTS, SLICE_ELEMENTS):
-        return _pane_elements(put)
+        return _pane_elements(put, numbered=name == SLICE_ELEMENTS)
     if name == SESSIONS:
         return _sessions(put)
     if kind == "panes":
@@ -155,13 +157,14 @@ def _timers(put: dict[int, Any]) -> Iterator[Entry]:
             yield Entry(key, timestamp, None if namespace is None else window_of(namespace))
 
 
-def _pane_elements(put: dict[Any, Any]) -> Iterator[Entry]:
-    """Elements are kept per key and epoch."""
+def _pane_elements(put: dict[Any, Any], numbered: bool) -> Iterator[Entry]:
+    """Elements are kept per key and epoch; ``numbered``: each with its place in the epoch."""
     for pane, entries in put.items():
         window = window_of(pane)
         elements: dict[Any, list[Any]] = {}
         for key, epoch in sorted(entries, key=lambda place: int(place[1])):
-            elements.setdefault(key, []).extend(entries[key, epoch])
+            found = entries[key, epoch]
+            elements.setdefault(key, []).extend([v for _, v in found] if numbered else found)
         for key, values in elements.items():
             yield Entry(key, values, window)
 
@@ -192,7 +195,7 @@ def _merged_windows(state: SubtaskState, table: str, name: str) -> dict[Any, Any
     merging = state.tables.get(table.removesuffix(name) + MERGING)
     if merging is None:
         return {}
-    put = merging.dump(merging.dump_units())[0]["put"]
+    put = merging.scan(None, sys.maxsize).delta["put"]
     return {(key, kept): window for key, windows in put.items() for window, kept in windows.items()}
 
 

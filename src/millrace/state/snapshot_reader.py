@@ -13,8 +13,10 @@ from millrace.common.errors import StateError
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.snapshot import Snapshot
 from millrace.state.layer import Layer, live
+from millrace.state.layer_payload import contents, entries_in
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
-from millrace.state.store import OPERATOR_TABLE, SubtaskState, tables_in
+from millrace.state.store import SubtaskState
+from millrace.state.table_kinds import OPERATOR_TABLE
 
 __all__ = ["SnapshotReader", "StateInfo"]
 
@@ -145,7 +147,8 @@ class SnapshotReader:
         for stage, subtask in self.subtasks():
             kinds: dict[str, str] = {}
             for layer in self.layers(stage, subtask):
-                kinds.update(tables_in(self._load(layer)))
+                for content in contents(layer, self._load):
+                    kinds.update((table, kind) for table, kind, _ in entries_in(content))
             for table, kind in kinds.items():
                 found.setdefault((stage, table), (kind, []))[1].append(subtask)
         infos = [

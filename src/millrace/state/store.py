@@ -7,65 +7,37 @@ a few layers, or give up and ask for a full restore (`StateMissError`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
-from millrace.common.errors import SerializationError, StateError
-from millrace.common.payload import decode, encode
+from millrace.common.errors import StateError
+from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
+from millrace.state.budget import Budget
 from millrace.state.flat_table import FlatTable
 from millrace.state.layer import Layer, live
-from millrace.state.list_table import ListTable
-from millrace.state.nested_table import NestedTable
+from millrace.state.layer_payload import (
+    Content,
+    Entry,
+    Loader,
+    Place,
+    contents,
+    decoded,
+    entries_in,
+    joined,
+    pieces_of,
+)
+from millrace.state.operator_table import OperatorTable
 from millrace.state.rolling_pass import RollingPass
 from millrace.state.table import Delta, KeyFilter, Table
+from millrace.state.table_kinds import OPERATOR_TABLE, VALVE
 
 EMPTY = ""
 """The version of a store without any state."""
 
 
-class OperatorTable(FlatTable):
-    """State of a subtask rather than of keys: every subtask takes over all of it."""
-
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        super().apply(delta)
-
-    def deal_out(self, subtask: int, parallelism: int) -> None:
-        """Keep the share of one subtask; entries have places of (subtask, number)."""
-        mine = sorted(self.data)[subtask::parallelism]
-        dealt = {(subtask, number): self.data[place] for number, place in enumerate(mine)}
-        self.data.clear()
-        self.data.update(dealt)
-
-
-TABLE_KINDS: dict[str, Callable[[], Table]] = {
-    "flat": FlatTable,
-    "list": ListTable,
-    "map": lambda: NestedTable(lambda outer, inner: outer),
-    "panes": lambda: NestedTable(lambda outer, inner: inner),
-    "timers": lambda: NestedTable(lambda outer, inner: inner[0]),
-    "ttl-flat": FlatTable,
-    "ttl-list": ListTable,
-    "ttl-map": lambda: NestedTable(lambda outer, inner: outer),
-    "broadcast": OperatorTable,
-    "split-list": OperatorTable,
-    "union-list": OperatorTable,
-    "window-flat": lambda: FlatTable(_last),
-    "window-list": lambda: ListTable(_last),
-    "window-map": lambda: NestedTable(lambda outer, inner: outer[-1]),
-}
-
-
-def _last(key: Any) -> Any:
-    """The key of an entry of per-window state, whose own key is (window, key)."""
-    return key[-1]
-
-
-OPERATOR_TABLE = "@operator"
-"""The table of state that belongs to no key; it is never filtered by key group."""
-VALVE = "@valve"
-"""The entry of that table which is the subtask's own and no operator's: its watermarks."""
-
-Loader = Callable[[Layer], bytes]
+AT_ONCE = 64 << 20
+"""Layers of so many bytes together are fetched before the first of them is applied."""
 
 
 class StateMissError(StateError):
@@ -85,17 +57,23 @@ class Watcher(Protocol):
 class SubtaskState:
     """The tables of one subtask and their version.
 
-    ``watcher`` makes it a copy of some of the tables, which is only read.
+    Args:
+        watcher: makes it a copy of some of the tables, which is only read.
+        backend: what keeps the tables; None: dicts in memory.
     """
 
-    def __init__(self, watcher: Watcher | None = None) -> None:
+    def __init__(
+        self, watcher: Watcher | None = None, backend: KeyedStateBackend | None = None
+    ) -> None:
         self._watcher = watcher
+        self._backend = backend or HeapKeyedStateBackend()
         self.tables: dict[str, Table] = {}
         self.version = EMPTY
         self.replays = 0
         self._kinds: dict[str, str] = {}
         self._pending: str | None = None
         self._pass = RollingPass(self.tables)
+        self._budget = Budget()
         self._dump_all = False
         self._total = 0
         self._drift = 0
@@ -106,7 +84,7 @@ class SubtaskState:
         """The table called ``name``, made if missing; refuses another kind than before."""
         known = self._kinds.get(name)
         if known is None:
-            self.tables[name] = TABLE_KINDS[kind]()
+            self.tables[name] = self._backend.create_table(name, kind)
             self._kinds[name] = kind
         elif known != kind:
             raise StateError(
@@ -146,31 +124,53 @@ class SubtaskState:
         missing = _after(self.version, recent)
         if missing is None or missing[-1].version != wanted:
             raise StateMissError(f"cannot reach version {wanted} from {self.version or 'nothing'}")
-        # all or nothing: a file that cannot be read must not leave half of them applied
-        for payload in [load(layer) for layer in missing]:
-            self._apply(decode(payload))
+        if sum(layer.size() for layer in missing) < AT_ONCE:
+            # all or nothing: a file that cannot be read must not leave half of them applied
+            fetched = [content for layer in missing for content in contents(layer, load)]
+            self._replay(fetched, wanted)
+        else:
+            self._replay((c for layer in missing for c in contents(layer, load)), wanted)
         self.replays += 1
-        self.generation += 1
-        self.version = wanted
         return False
 
     def restore(self, wanted: str, layers: Sequence[Layer], load: Loader) -> None:
         """Replace everything by the sum of ``layers`` (in epoch order)."""
         self.reset()
-        for layer in live(list(layers)):
-            self._apply(decode(load(layer)))
+        missing = live(list(layers))
+        found = self._backend.recover([layer.version for layer in missing])
+        if found is not None:
+            missing = _after(found, missing) or []
+        self._replay((c for layer in missing for c in contents(layer, load)), wanted)
         self._recount()
+
+    def _replay(self, found: Iterable[Content], wanted: str) -> None:
+        """Apply what layers hold, and so come to version ``wanted``."""
+        with self._replaying(wanted):
+            for content in found:
+                self._apply(content)
+
+    @contextmanager
+    def _replaying(self, wanted: str) -> Iterator[None]:
+        self.generation += 1
+        self._backend.replaying()
+        try:
+            yield
+        except BaseException:
+            self.reset()  # half of it is in
+            raise
         self.version = wanted
+        self._backend.sealed(wanted)
 
     def merge(
         self, other: SubtaskState, keep: KeyFilter, names: Container[str] | None = None
     ) -> None:
         """Take over the entries of another subtask's tables that ``keep`` admits, where they are
         of keys; only of the tables called ``names``, if these are given."""
+        self._backend.replaying()
         for name, table in other.tables.items():
             if name != OPERATOR_TABLE and (names is None or name in names):
-                delta, _ = table.dump(table.dump_units())
-                self.table(name, other._kinds[name]).apply(delta, keep)
+                for step in table.everything(self._budget):
+                    self.table(name, other._kinds[name]).apply(step.delta, keep)
         self._dump_all = True
         self.generation += 1
 
@@ -186,6 +186,7 @@ class SubtaskState:
         """What was merged is the state at ``version``; the next layer will hold all of it."""
         self.version = version
         self._dump_all = True
+        self._backend.sealed(version)
 
     def reset(self) -> None:
         """Forget everything. The tables are emptied in place: operators hold on to them."""
@@ -196,6 +197,11 @@ class SubtaskState:
         self.generation += 1
         self.version = EMPTY
 
+    def close(self) -> None:
+        """Give back the memory and the files; the store is not used again."""
+        self.reset()
+        self._backend.close()
+
     def roll_back(self) -> None:
         """Take the open epoch back."""
         if any(table.change_count() for table in self.tables.values()):
@@ -205,10 +211,11 @@ class SubtaskState:
         self._pass.roll_back()
         self._pending = None
 
-    def snapshot(self, epoch: int, version: str) -> Layer | None:
+    def snapshot(self, epoch: int, version: str, place: Place = joined) -> Layer | None:
         """The layer of the open epoch, which stays open until a plan names ``version``.
 
-        None when the epoch changed nothing: the version stays what it is.
+        None when the epoch changed nothing: the version stays what it is. ``place`` is given the
+        pieces of the payload, made one by one, and tells where it put them.
         """
         dirty = sum(table.change_count() for table in self.tables.values())
         if dirty == 0 and not self._dump_all:
@@ -216,10 +223,24 @@ class SubtaskState:
         self._pending = version
         if self._dump_all or 2 * dirty >= self._entries(dirty):
             self._pass.restart()
-            return Layer(epoch, version, epoch, encode({"all": self._everything()}))
-        piece, floor = self._pass.advance(epoch, dirty)
-        content = {"delta": self._changes(), "pass": self._packed(piece)}
-        return Layer(epoch, version, floor, encode(content))
+            return Layer(
+                epoch, version, epoch, place(pieces_of(self._everything(), self._budget, True))
+            )
+        data = place(pieces_of(self._increment(epoch, dirty), self._budget, False))
+        return Layer(epoch, version, self._pass.floor, data)
+
+    def _everything(self) -> Iterator[Entry]:
+        for name, table in self.tables.items():
+            for step in table.everything(self._budget):
+                yield Entry("pass", name, self._kinds[name], step.delta, step.size)
+
+    def _increment(self, epoch: int, dirty: int) -> Iterator[Entry]:
+        """The epoch's changes, then a piece of the rolling copy."""
+        for name, table in self.tables.items():
+            for delta, count in table.changes_by(self._budget):
+                yield Entry("delta", name, self._kinds[name], delta, count)
+        for name, step in self._pass.advance(epoch, dirty, self._budget):
+            yield Entry("pass", name, self._kinds[name], step.delta, step.size)
 
     def _entries(self, dirty: int) -> int:
         """About how many entries there are; counting all each time would cost too much."""
@@ -232,16 +253,6 @@ class SubtaskState:
         self._total = sum(table.entry_count() for table in self.tables.values())
         self._drift = 0
 
-    def _changes(self) -> dict[str, tuple[str, bytes]]:
-        changes = {name: table.changes() for name, table in self.tables.items()}
-        return self._packed({name: delta for name, delta in changes.items() if delta})
-
-    def _everything(self) -> dict[str, tuple[str, bytes]]:
-        return self._packed({n: t.dump(t.dump_units())[0] for n, t in self.tables.items()})
-
-    def _packed(self, deltas: dict[str, Delta]) -> dict[str, tuple[str, bytes]]:
-        return {n: (self._kinds[n], _encoded(n, delta)) for n, delta in deltas.items()}
-
     def _settle(self, wanted: str, known: Iterable[str]) -> None:
         """Decide about the open epoch: accepted if the plan leads on from it, else taken back."""
         if self._pending is None:
@@ -252,29 +263,23 @@ class SubtaskState:
                 table.seal()
             self._pass.seal()
             self._dump_all = False
+            self._backend.sealed(self.version)
         else:
             self.roll_back()
 
-    def _apply(self, content: dict[str, Any]) -> None:
+    def _apply(self, content: Content) -> None:
         if "all" in content:
             for table in self.tables.values():
                 table.clear()
-        for part in ("all", "delta", "pass"):
-            for name, (kind, delta) in content.get(part, {}).items():
-                if self._watcher is None or self._watcher.wants(name):
-                    self._replay(name, kind, decode(delta))
+        for name, kind, encoded in entries_in(content):
+            if self._watcher is None or self._watcher.wants(name):
+                self._apply_to(name, kind, decoded(encoded))
 
-    def _replay(self, name: str, kind: str, delta: Delta) -> None:
+    def _apply_to(self, name: str, kind: str, delta: Delta) -> None:
         table = self.table(name, kind)
         if self._watcher is not None:
             self._watcher.replaying(table, name, delta)
         table.apply(delta)
-
-
-def tables_in(payload: bytes) -> dict[str, str]:
-    """The tables that a layer has something of, and their kinds; nothing in them is decoded."""
-    content: dict[str, dict[str, tuple[str, bytes]]] = decode(payload)
-    return {name: kind for part in content.values() for name, (kind, _) in part.items()}
 
 
 def _after(version: str, recent: Sequence[Layer]) -> list[Layer] | None:
@@ -283,14 +288,3 @@ def _after(version: str, recent: Sequence[Layer]) -> list[Layer] | None:
         if layer.version == version:
             return list(recent[position + 1 :])
     return None
-
-
-def _encoded(table: str, delta: Delta) -> bytes:
-    try:
-        return encode(delta)
-    except SerializationError as error:
-        name = table.rpartition("/")[2]
-        raise SerializationError(
-            f"state '{name}' holds a value that cannot be pickled ({error.__cause__}); keep plain "
-            "data in state"
-        ) from error

@@ -1,4 +1,4 @@
-"""Keyed state in memory: tables that know what the open epoch changed.
+"""Keyed state: tables that know what the open epoch changed.
 
 A table is a dict plus an undo log. While an epoch is open, the first touch of an entry notes what
 it was; `changes` makes the epoch's delta from that, `seal` forgets the log once the epoch has been
@@ -11,25 +11,42 @@ and follow the one rule that a touch is noted in ``undo`` first.
 
 from __future__ import annotations
 
+import gc
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
+from millrace.state.budget import Budget
 from millrace.state.frozen import MISSING, Frozen, thaw
 
 KeyFilter = Callable[[Any], bool]
 Delta = dict[str, Any]
 
 
+MANY_UNITS = 100_000
+"""So many keys are worth hiding from the garbage collector."""
+
+
+class Scan(NamedTuple):
+    """What one step of going through a table found."""
+
+    delta: Delta
+    size: int
+    """How many entries the delta holds, or how many were looked at if that is more."""
+    cursor: Any
+    """Where to go on; None: this was all."""
+
+
 class Table(ABC):
     """One named state of one operator in one subtask."""
-
-    entries_per_unit = 1
-    """About how many entries one of the last `dump_units` stands for."""
 
     @abstractmethod
     def changes(self) -> Delta | None:
         """What the open epoch changed, or None; the epoch stays open."""
+
+    @abstractmethod
+    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
+        """The same in several deltas, each of about ``budget`` entries, with their sizes."""
 
     @abstractmethod
     def change_count(self) -> int:
@@ -49,11 +66,45 @@ class Table(ABC):
 
     @abstractmethod
     def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        """Replay a delta made by `changes` or `dump`, only for the keys that ``keep`` admits."""
+        """Replay a delta made by `changes` or `scan`, only for the keys that ``keep`` admits."""
 
     @abstractmethod
     def entry_count(self) -> int:
-        """Entries held, as `dump` counts them."""
+        """Entries held; of a table that is not in memory about how many, but 0 only if none."""
+
+    @abstractmethod
+    def scan(self, cursor: Any, budget: int) -> Scan:
+        """About ``budget`` of the present entries as a delta, and where to go on.
+
+        ``cursor`` is None to begin with. Epochs may go by between two steps. What was in the table
+        at the first one is found then, unless a later epoch changed it.
+        """
+
+    def everything(self, budget: Budget) -> Iterator[Scan]:
+        """All present entries, step by step."""
+        step = self.scan(None, budget.entries)
+        yield step
+        while step.cursor is not None:
+            step = self.scan(step.cursor, budget.entries)
+            yield step
+
+    def prefetch(self, keys: Iterable[Any]) -> None:
+        """These keys (of a nested table: outer keys) are about to be used; fetch them at once."""
+
+
+class _Listed(NamedTuple):
+    """How far a list of units has been dumped."""
+
+    units: list[Any]
+    entries_per_unit: int
+    position: int
+
+
+class MemoryTable(Table):
+    """A table all of whose entries are in memory."""
+
+    entries_per_unit = 1
+    """About how many entries one of the last `dump_units` stands for."""
 
     @abstractmethod
     def dump_units(self) -> list[Any]:
@@ -62,6 +113,23 @@ class Table(ABC):
     @abstractmethod
     def dump(self, units: Iterable[Any]) -> tuple[Delta, int]:
         """The present entries of ``units`` as a delta, and how many they are."""
+
+    def scan(self, cursor: Any, budget: int) -> Scan:
+        listed = self._list() if cursor is None else cursor
+        start = listed.position
+        end = start + max(1, budget // listed.entries_per_unit)
+        delta, count = self.dump(listed.units[start:end])
+        through = end >= len(listed.units)
+        return Scan(
+            delta, max(count, end - start), None if through else listed._replace(position=end)
+        )
+
+    def _list(self) -> _Listed:
+        units = self.dump_units()
+        if len(units) >= MANY_UNITS:
+            # at the epoch's end the collector would look at each key, and take longer than it
+            gc.freeze()
+        return _Listed(units, self.entries_per_unit, 0)
 
 
 def differs(old: Any, now: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 
@@ -16,7 +16,7 @@ from millrace.runtime.program import Program
 from millrace.runtime.worker import Worker
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import Layer
+from millrace.state.layer import FileRef
 
 FAULTS = (
     "lost before",
@@ -179,10 +179,9 @@ def segment_writer(plan: EpochPlan):
     job_dir = plan.job_dir
     assert job_dir is not None
 
-    def write(name: str, layer: Layer) -> Layer:
-        assert isinstance(layer.data, bytes)
-        reference = write_segment(job_dir, name, layer.data, plan.durable)
+    def write(name: str, pieces: Iterable[bytes]) -> FileRef:
+        reference = write_segment(job_dir, name, pieces, plan.durable)
         crash_point("after-segment")
-        return Layer(layer.epoch, layer.version, layer.floor, reference)
+        return reference
 
     return write

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
-from millrace.state.checkpoint.files import make_directory, read_range, write_file
+from millrace.state.checkpoint.files import Draft, make_directory, read_range, write_file
 
 
 def test_write_and_replace(tmp_path: Path) -> None:
@@ -68,6 +68,50 @@ def test_durable_flushes_file_and_directory(
     assert flushed == []
     write_file(tmp_path / "f", [b"x"])
     assert len(flushed) == 2
+
+
+def test_a_draft_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there, whole and flushed, once it is complete."""
+    flushed = []
+    monkeypatch.setattr(os, "fsync", flushed.append)
+    draft = Draft(tmp_path / "f", run_id="run-7")
+    for piece in (b"ab", b"c"):
+        draft.write(piece)
+        draft.rest()
+    (name,) = os.listdir(tmp_path)
+    assert draft.temporary.endswith(name)
+    assert "run-7" in name
+    assert (tmp_path / name).read_bytes() == b"abc"
+    assert flushed == []
+    assert draft.complete() == 3
+    assert len(flushed) == 2
+    draft.discard()
+    assert (tmp_path / "f").read_bytes() == b"abc"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_much_is_flushed_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lest the flush at the end takes long; not for what does not outlive the process."""
+    flushed = []
+    monkeypatch.setattr(os, "fdatasync", flushed.append)
+    for durable in (False, True):
+        draft = Draft(tmp_path / "f", durable=durable)
+        for _ in range(3):
+            draft.write(bytes(5 << 20))
+            draft.rest()
+        draft.discard()
+    assert len(flushed) == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_draft_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named, with the reason, at whatever step."""
+    with pytest.raises(CheckpointError, match=r"missing/f: No such file or directory"):
+        Draft(tmp_path / "missing" / "f")
+    draft = Draft(tmp_path / "f")
+    os.unlink(draft.temporary)
+    with pytest.raises(CheckpointError, match=r"cannot write .*/f: No such file"):
+        draft.complete()
 
 
 def test_read_range(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Packing in tiers, and the thread that does it."""
+"""Packing in tiers, a little per checkpoint, and the thread that does it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from millrace.state.checkpoint import packing
-from millrace.state.checkpoint.layer_file import LayerLoader, write_layer_file
+from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader, write_layer_file
 from millrace.state.checkpoint.layer_set import LayerSet
 from millrace.state.checkpoint.packer import PAUSE_AFTER_ERROR, Packer
-from millrace.state.checkpoint.packing import FILES_PER_TIER, choose
-from millrace.state.layer import Layer
+from millrace.state.checkpoint.packing import FILES_PER_TIER, Packed, Packing, choose
+from millrace.state.checkpoint.segment import write_segment
+from millrace.state.layer import FileRef, Layer
 
 
 @pytest.fixture
@@ -38,17 +39,33 @@ def packer(job_dir: Path) -> Packer:
     return Packer(job_dir, "run", durable=False)
 
 
+def work(worker: Packer, layers: LayerSet, added: int = 0) -> list[Packed]:
+    """Copy a piece and see what is ready."""
+    worker.offer(layers, added)
+    worker.wait()
+    return worker.ready()
+
+
+def shared(job_dir: Path) -> list[str]:
+    return sorted(path.name for path in (job_dir / "shared").iterdir())
+
+
+def pack_whole(job_dir: Path, layers: LayerSet) -> LayerSet:
+    """With all pieces of one group copied."""
+    (group,) = choose(layers)
+    one = Packing(group, layers, job_dir, "p")
+    while one.packed is None:
+        one.step(layers, 1, lambda: None)
+    return one.packed.applied_to(layers)
+
+
 def test_a_full_tier_is_packed(job_dir: Path) -> None:
     """Not before, and the state stays the same."""
     layers = grown(job_dir, LayerSet(), FILES_PER_TIER - 1)
-    assert choose(layers) is None
+    assert choose(layers) == []
     layers = grown(job_dir, layers, 1, start=FILES_PER_TIER)
     before = contents(job_dir, layers)
-    worker = packer(job_dir)
-    worker.offer(layers)
-    worker.wait()
-    packed = worker.result()
-    assert packed is not None
+    (packed,) = work(packer(job_dir), layers)
     after = packed.applied_to(layers)
     assert [file.ref.tier for file in after.files.values()] == [1]
     for path in layers.files:
@@ -56,34 +73,88 @@ def test_a_full_tier_is_packed(job_dir: Path) -> None:
     assert contents(job_dir, after) == before
 
 
-def test_dead_layers_are_left_out(job_dir: Path) -> None:
-    """Only what a restore needs is copied."""
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
-    floor = ("s", 0, Layer(9, "v9", 2, b"9"))
-    layers = layers.with_file(write_layer_file(job_dir, "9.layers", [floor]))
-    layers = grown(job_dir, layers, 1, start=10)
+def test_a_piece_per_checkpoint(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In proportion to what the checkpoint adds, and ready before the tier is full again."""
+    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    size = 1000
+    layers = grown(job_dir, LayerSet(), FILES_PER_TIER, size=size)
     worker = packer(job_dir)
-    worker.offer(layers)
-    worker.wait()
-    packed = worker.result()
-    assert packed is not None
-    assert [layer.epoch for _, _, layer in packed.file.entries] == list(range(2, 11))
+    grew, length = [], 0
+    for epoch in range(FILES_PER_TIER + 1, 2 * FILES_PER_TIER):
+        if work(worker, layers, added=3 * size):
+            break
+        (draft,) = [job_dir / path for path in worker.working_files() if path.endswith(".tmp")]
+        grew.append(draft.stat().st_size - length)
+        length += grew[-1]
+        layers = grown(job_dir, layers, 1, start=epoch, size=size)
+    else:
+        pytest.fail("not ready before the tier was full again")
+    assert max(grew) < 3 * size * packing.PACE + 3 * size
+    assert len(grew) > FILES_PER_TIER // 2
+
+
+def test_a_tier_that_fills_up_is_packed_faster(
+    job_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small checkpoints after big ones must not let the files pile up."""
+    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    layers = grown(job_dir, LayerSet(), FILES_PER_TIER, size=1000)
+    worker = packer(job_dir)
+    for epoch in range(FILES_PER_TIER + 1, 3 * FILES_PER_TIER):
+        if work(worker, layers, added=1):
+            break
+        layers = grown(job_dir, layers, 1, start=epoch)
+    assert len(layers.files) <= 2 * FILES_PER_TIER
+
+
+def test_dead_layers_are_left_out(job_dir: Path) -> None:
+    """Only what a restore needs is copied, even of layers that die while others are copied."""
+    layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
+    (group,) = choose(layers)
+    one = Packing(group, layers, job_dir, "p")
+    one.step(layers, 5, lambda: None)
+    later = FILES_PER_TIER + 1
+    floor = ("s", 0, Layer(later, f"v{later}", later - 3, b"later"))
+    layers = layers.with_file(write_layer_file(job_dir, "later.layers", [floor]))
+    while one.packed is None:
+        one.step(layers, 5, lambda: None)
+    assert one.packed.file.ref.layers < 10
+    assert contents(job_dir, one.packed.applied_to(layers)) == contents(job_dir, layers)
+
+
+def test_a_group_that_dies_altogether(job_dir: Path) -> None:
+    """Nothing of it is left in the set."""
+    layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
+    (group,) = choose(layers)
+    one = Packing(group, layers, job_dir, "p")
+    one.step(layers, 5, lambda: None)
+    later = FILES_PER_TIER + 1
+    floor = ("s", 0, Layer(later, f"v{later}", later, b"later"))
+    layers = layers.with_file(write_layer_file(job_dir, "later.layers", [floor]))
+    for path in group.sources:
+        (job_dir / path.ref.path).unlink()
+    one.step(layers, 1, lambda: None)
+    assert one.packed is not None
+    assert list(one.packed.applied_to(layers).files) == ["shared/later.layers"]
 
 
 def test_tiers_of_tiers(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of files stays small over many checkpoints."""
-    monkeypatch.setattr(packing, "FILES_PER_TIER", 2)
+    """The number of files stays small over many checkpoints, several tiers at work at a time."""
+    monkeypatch.setattr(packing, "FILES_PER_TIER", 4)
+    monkeypatch.setattr(packing, "LEAST_PACE", 0)
     layers, worker = LayerSet(), packer(job_dir)
-    for epoch in range(1, 65):
+    most = at_once = 0
+    for epoch in range(1, 401):
         layers = grown(job_dir, layers, 1, start=epoch)
-        worker.offer(layers)
-        worker.wait()
-        packed = worker.result()
-        if packed is not None:
-            layers = packed.applied_to(layers)
-            worker.taken()
-    assert contents(job_dir, layers) == [b"%d" % epoch for epoch in range(1, 65)]
-    assert len(layers.files) < 12
+        packed = work(worker, layers, added=3)
+        for one in packed:
+            layers = one.applied_to(layers)
+        worker.taken(packed)
+        most = max(most, len(layers.files))
+        at_once = max(at_once, len(worker.working_files()))
+    assert contents(job_dir, layers) == [b"%d" % epoch for epoch in range(1, 401)]
+    assert most < 32
+    assert at_once > 2
 
 
 def test_a_big_file_that_is_mostly_dead(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,14 +163,50 @@ def test_a_big_file_that_is_mostly_dead(job_dir: Path, monkeypatch: pytest.Monke
     idle, busy = ("s", 1, Layer(1, "i", 0, b"idle")), ("s", 0, Layer(1, "b", 0, b"x" * 1000))
     file = write_layer_file(job_dir, "a.layers", [idle, busy])
     layers = LayerSet().with_file(file)
-    assert choose(layers) is None
+    assert choose(layers) == []
     again = ("s", 0, Layer(2, "c", 2, b"y"))
     layers = layers.with_file(write_layer_file(job_dir, "b.layers", [again]))
-    chosen = choose(layers)
-    assert chosen is not None
-    packed = chosen.run(job_dir, "p", "run", False, lambda: None)
-    assert [layer.version for _, _, layer in packed.file.entries] == ["i"]
-    assert choose(packed.applied_to(layers)) is None
+    assert choose(layers, busy=[0]) == []
+    layers = pack_whole(job_dir, layers)
+    assert [f.ref.layers for f in layers.files.values()] == [1, 1]
+    assert sum(f.ref.length for f in layers.files.values()) < 500
+    assert choose(layers) == []
+
+
+def segments(job_dir: Path, count: int, size: int = 10) -> LayerSet:
+    """A set of as many files as a tier takes, some of which refer to a segment."""
+    layers = LayerSet()
+    for epoch in range(1, FILES_PER_TIER + 1):
+        data: FileRef | bytes = b"x" * size
+        if epoch <= count:
+            data = write_segment(job_dir, f"segment-{epoch}", b"x" * size, durable=False)
+        entry: LayerEntry = ("s", 0, Layer(epoch, f"v{epoch}", 0, data))
+        layers = layers.with_file(write_layer_file(job_dir, f"{epoch}.layers", [entry]))
+    return layers
+
+
+@pytest.mark.parametrize(("count", "absorbed"), [(3, 0), (FILES_PER_TIER, FILES_PER_TIER)])
+def test_many_small_segments_are_absorbed(job_dir: Path, count: int, absorbed: int) -> None:
+    """A few may stay files of their own."""
+    layers = segments(job_dir, count)
+    before = contents(job_dir, layers)
+    (packed,) = work(packer(job_dir), layers)
+    assert len(packed.segments) == absorbed
+    for path in (*packed.sources, *packed.segments):
+        (job_dir / path).unlink()
+    assert contents(job_dir, packed.applied_to(layers)) == before
+
+
+def test_big_segments_stay(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are copied by nobody, and do not count as something to be copied."""
+    monkeypatch.setattr(packing, "BIG_SEGMENT", 10)
+    layers = segments(job_dir, FILES_PER_TIER)
+    (group,) = choose(layers)
+    one = Packing(group, layers, job_dir, "p")
+    assert one.remaining == 0
+    one.step(layers, 1, lambda: None)
+    assert one.packed is not None
+    assert not one.packed.segments
 
 
 def test_errors_are_logged_and_tried_again(job_dir: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -109,29 +216,41 @@ def test_errors_are_logged_and_tried_again(job_dir: Path, caplog: pytest.LogCapt
     content = hidden.read_bytes()
     hidden.unlink()
     worker = packer(job_dir)
-    worker.offer(layers)
-    worker.wait()
+    assert work(worker, layers) == []
     with caplog.at_level(logging.WARNING):
-        assert worker.result() is None
+        assert work(worker, layers) == []
     assert "1.layers is corrupt: the file is missing" in caplog.text
+    assert len(shared(job_dir)) == FILES_PER_TIER - 1
     hidden.write_bytes(content)
-    for _ in range(PAUSE_AFTER_ERROR + 1):
-        assert worker.result() is None
-        worker.offer(layers)
-        worker.wait()
-    assert worker.result() is not None
+    for _ in range(PAUSE_AFTER_ERROR - 1):
+        assert work(worker, layers) == []
+    assert work(worker, layers)
 
 
-def test_discarding_deletes_what_was_made(job_dir: Path) -> None:
-    """Nobody refers to it."""
+def test_only_what_was_taken_goes(job_dir: Path) -> None:
+    """A file that got ready meanwhile waits for the next checkpoint."""
+    worker = packer(job_dir)
+    packed = work(worker, grown(job_dir, LayerSet(), FILES_PER_TIER))
+    worker.taken([])
+    assert worker.ready() == packed
+    worker.taken(packed)
+    assert worker.ready() == []
+
+
+def test_discarding_deletes_what_was_made(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody refers to it, whether it is ready or half done."""
     layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
     worker = packer(job_dir)
-    worker.offer(layers)
-    worker.wait()
-    assert worker.result() is not None
+    assert work(worker, layers)
     worker.discard()
-    assert worker.result() is None
-    assert len(list((job_dir / "shared").iterdir())) == FILES_PER_TIER
+    assert worker.ready() == []
+    assert len(shared(job_dir)) == FILES_PER_TIER
+    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    assert not work(worker, layers, added=3)
+    assert len(worker.working_files() & {f"shared/{name}" for name in shared(job_dir)}) == 1
+    worker.discard()
+    assert worker.working_files() == set()
+    assert len(shared(job_dir)) == FILES_PER_TIER
 
 
 def test_discarding_stops_the_copying(job_dir: Path) -> None:
@@ -139,11 +258,7 @@ def test_discarding_stops_the_copying(job_dir: Path) -> None:
     layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
     worker = packer(job_dir)
     worker._cancelled.set()
-    worker.offer(layers)
-    worker.wait()
-    assert worker.result() is None
+    assert work(worker, layers) == []
     worker.discard()
-    assert len(list((job_dir / "shared").iterdir())) == FILES_PER_TIER
-    worker.offer(layers)
-    worker.wait()
-    assert worker.result() is not None
+    assert len(shared(job_dir)) == FILES_PER_TIER
+    assert work(worker, layers)

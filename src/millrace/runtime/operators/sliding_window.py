@@ -29,7 +29,7 @@ from millrace.runtime.window_state import (
     refuse_other_windows,
 )
 from millrace.state.frozen import MISSING
-from millrace.state.store import OperatorTable
+from millrace.state.operator_table import OperatorTable
 
 
 class SlidingWindowOperator(PaneWindowOperator):

@@ -9,10 +9,12 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from millrace.common.crash import crash_point
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 
 __all__ = [
     "TEMP_SUFFIX",
+    "Draft",
     "StrPath",
     "delete_quietly",
     "make_directory",
@@ -26,6 +28,8 @@ StrPath = str | os.PathLike[str]
 
 TEMP_SUFFIX = ".tmp"
 _BUFFER = 1 << 20
+_MUCH = 8 << 20
+"""Bytes that a flush should not exceed by far."""
 
 
 def write_file(
@@ -54,8 +58,7 @@ def write_file(
     Raises:
         CheckpointError: the file system refused; no temporary file is left behind.
     """
-    directory, name = os.path.split(os.fspath(path))
-    temporary = os.path.join(directory, f".{name}.{run_id}.{uuid.uuid4().hex}{TEMP_SUFFIX}")
+    temporary = _temporary_path(path, run_id)
     try:
         length = _write_new(temporary, chunks)
         if durable:
@@ -64,7 +67,7 @@ def write_file(
             before_replace()
         os.replace(temporary, path)
         if durable:
-            sync(directory)
+            sync(os.path.dirname(path))
     except OSError as error:
         delete_quietly(temporary)
         raise CheckpointError(f"cannot write {os.fspath(path)}: {reason_of(error)}") from error
@@ -72,6 +75,69 @@ def write_file(
         delete_quietly(temporary)
         raise
     return length
+
+
+def _temporary_path(path: StrPath, run_id: str) -> str:
+    directory, name = os.path.split(os.fspath(path))
+    return os.path.join(directory, f".{name}.{run_id}.{uuid.uuid4().hex}{TEMP_SUFFIX}")
+
+
+class Draft:
+    """A file that grows over some time under a temporary name, until it is complete.
+
+    All methods raise CheckpointError when the file system refuses.
+    """
+
+    def __init__(self, path: StrPath, run_id: str = "", durable: bool = True) -> None:
+        self._path = path
+        self._durable = durable
+        self._unflushed = 0
+        self.temporary = _temporary_path(path, run_id)
+        with _writing(path):
+            self._file = open(self.temporary, "xb", buffering=_BUFFER)  # noqa: SIM115 (stays open)
+
+    def write(self, data: bytes) -> None:
+        """Append."""
+        with _writing(self._path):
+            self._file.write(data)
+        self._unflushed += len(data)
+
+    def rest(self) -> None:
+        """Nothing is appended for a while. What has come together goes to the disk a little at a
+        time, lest the flush at the end keeps it busy when a checkpoint wants it."""
+        with _writing(self._path):
+            self._file.flush()
+            if self._durable and self._unflushed >= _MUCH:
+                os.fdatasync(self._file.fileno())
+                self._unflushed = 0
+
+    def complete(self) -> int:
+        """Flush the file to the disk and give it its name; returns its length in bytes."""
+        with _writing(self._path):
+            length = self._file.tell()
+            self._file.close()
+            if self._durable:
+                sync(self.temporary)
+            crash_point("draft-complete")
+            os.replace(self.temporary, self._path)
+            if self._durable:
+                sync(os.path.dirname(self._path))
+        return length
+
+    def discard(self) -> None:
+        """Delete the file unless it is complete."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+        delete_quietly(self.temporary)
+
+
+@contextlib.contextmanager
+def _writing(path: StrPath) -> Iterator[None]:
+    """Turns what the file system says while ``path`` is written into our errors."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(f"cannot write {os.fspath(path)}: {reason_of(error)}") from error
 
 
 def _write_new(path: str, chunks: Iterable[bytes]) -> int:

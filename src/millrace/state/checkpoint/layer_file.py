@@ -24,12 +24,14 @@ from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.envelope import dump_plain, load_plain
 from millrace.state.checkpoint.files import StrPath, check, read_range, reading, write_file
 from millrace.state.layer import FileRef, Layer
+from millrace.state.layer_payload import pieces_in, split
 
 __all__ = [
     "SUFFIX",
     "LayerEntry",
     "LayerFile",
     "LayerFileRef",
+    "LayerFileWriter",
     "LayerLoader",
     "SubtaskKey",
     "read_index",
@@ -43,6 +45,8 @@ _MAGIC = b"MRLAYERS"
 _HEADER = struct.Struct(">8sH")
 _FOOTER = struct.Struct(">8sQQI")
 _HERE = ""
+WHOLE_BYTES = 4 << 20
+"""Payloads up to this size are read at once."""
 
 SubtaskKey = tuple[str, int]
 """(stage uid, subtask)."""
@@ -104,6 +108,18 @@ class LayerLoader:
         path = os.path.join(self._job_dir, data.path)
         return read_range(path, data.offset, data.length, data.crc)
 
+    def pieces(self, layer: Layer) -> Iterator[bytes | memoryview]:
+        """The pieces of the payload, one after the other; raises CheckpointCorruptError when their
+        file is damaged."""
+        data = layer.data
+        if isinstance(data, bytes):
+            yield from split(data)
+        elif data.length <= WHOLE_BYTES:
+            yield from split(self(layer))
+        else:
+            path = os.path.join(self._job_dir, data.path)
+            yield from pieces_in(path, data.offset, data.length)
+
 
 def write_layer_file(
     job_dir: StrPath,
@@ -125,47 +141,71 @@ def write_layer_file(
         CheckpointError: the file system refused; nothing is left behind.
         CheckpointCorruptError: a file to absorb is damaged.
     """
-    path = f"{SHARED}/{name}"
-    writer = _Writer(path, frozenset(absorb), LayerLoader(job_dir))
-    length = write_file(
-        os.path.join(job_dir, path), writer.chunks(entries), run_id=run_id, durable=durable
-    )
-    ref = LayerFileRef(
-        path, length, writer.index_offset, writer.index_crc, len(writer.placed), tier
-    )
-    return LayerFile(ref, tuple(writer.placed))
+    writer = LayerFileWriter(job_dir, name, tier, absorb)
+
+    def chunks() -> Iterator[bytes]:
+        yield writer.head()
+        yield from map(writer.add, entries)
+        yield writer.tail()
+
+    path = os.path.join(job_dir, writer.path)
+    length = write_file(path, chunks(), run_id=run_id, durable=durable)
+    return writer.file(length)
 
 
-class _Writer:
-    """Makes the pieces of a file and notes where each layer went."""
+class LayerFileWriter:
+    """Makes the pieces of a file, to be written one after the other.
 
-    def __init__(self, path: str, absorb: frozenset[str], load: LayerLoader) -> None:
-        self._path = path
-        self._absorb = absorb
-        self._load = load
-        self.placed: list[LayerEntry] = []
-        self.index_offset = _HEADER.size
-        self.index_crc = 0
+    Args:
+        absorb: paths of files whose bytes are copied into this one instead of referred to.
+    """
 
-    def chunks(self, entries: Iterable[LayerEntry]) -> Iterator[bytes]:
-        yield _HEADER.pack(_MAGIC, FORMAT_VERSION)
-        for stage, subtask, layer in entries:
-            if self._is_inline(layer):
-                data = self._load(layer)
-                layer = self._place(layer, data)
-                yield data
-            self.placed.append((stage, subtask, layer))
-        index = dump_plain([_row(entry, self._path) for entry in self.placed])
-        self.index_crc = zlib.crc32(index)
-        yield index
-        yield _FOOTER.pack(_MAGIC, self.index_offset, len(index), self.index_crc)
+    def __init__(
+        self, job_dir: StrPath, name: str, tier: int = 0, absorb: Collection[str] = ()
+    ) -> None:
+        self.path = f"{SHARED}/{name}"
+        self._tier = tier
+        self._absorb = frozenset(absorb)
+        self._load = LayerLoader(job_dir)
+        self._placed: list[LayerEntry] = []
+        self._offset = _HEADER.size
+        self._index_crc = 0
 
-    def _is_inline(self, layer: Layer) -> bool:
-        return not isinstance(layer.data, FileRef) or layer.data.path in self._absorb
+    def head(self) -> bytes:
+        """The first piece."""
+        return _HEADER.pack(_MAGIC, FORMAT_VERSION)
+
+    def add(self, entry: LayerEntry) -> bytes:
+        """The piece of one layer, empty if it stays elsewhere.
+
+        Raises:
+            CheckpointCorruptError: its file is damaged.
+        """
+        stage, subtask, layer = entry
+        data = b""
+        if not isinstance(layer.data, FileRef) or layer.data.path in self._absorb:
+            data = self._load(layer)
+            layer = self._place(layer, data)
+        self._placed.append((stage, subtask, layer))
+        return data
+
+    def tail(self) -> bytes:
+        """The last piece."""
+        index = dump_plain([_row(entry, self.path) for entry in self._placed])
+        self._index_crc = zlib.crc32(index)
+        return index + _FOOTER.pack(_MAGIC, self._offset, len(index), self._index_crc)
+
+    def file(self, length: int) -> LayerFile:
+        """The file, once it is written."""
+        placed = tuple(self._placed)
+        ref = LayerFileRef(
+            self.path, length, self._offset, self._index_crc, len(placed), self._tier
+        )
+        return LayerFile(ref, placed)
 
     def _place(self, layer: Layer, data: bytes) -> Layer:
-        reference = FileRef(self._path, self.index_offset, len(data), zlib.crc32(data))
-        self.index_offset += len(data)
+        reference = FileRef(self.path, self._offset, len(data), zlib.crc32(data))
+        self._offset += len(data)
         return Layer(layer.epoch, layer.version, layer.floor, reference)
 
 

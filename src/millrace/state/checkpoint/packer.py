@@ -6,7 +6,8 @@ import logging
 import os
 import threading
 
-from millrace.state.checkpoint.files import StrPath, delete_quietly
+from millrace.state.checkpoint.directory import SHARED
+from millrace.state.checkpoint.files import StrPath
 from millrace.state.checkpoint.layer_set import LayerSet
 from millrace.state.checkpoint.packing import Packed, Packing, choose
 
@@ -14,6 +15,8 @@ __all__ = ["Packer"]
 
 log = logging.getLogger(__name__)
 
+CATCH_UP = 1.25
+"""How many times the bytes of one checkpoint count at most for the next piece."""
 PAUSE_AFTER_ERROR = 8
 """Offers that are declined after a failure, lest a lasting one fills the log."""
 
@@ -23,10 +26,10 @@ class _CancelledError(Exception):
 
 
 class Packer:
-    """Packs one group of files at a time. All methods are for one thread, the engine's.
+    """Packs one group of files per tier, a piece of each after every checkpoint.
 
-    What it reads never changes, and what it writes counts only once a checkpoint refers to it, so
-    nothing waits for it and its failure costs nothing but more files.
+    All methods are for one thread, the engine's. Nothing waits for the packing, and its failure
+    costs nothing but more files.
     """
 
     def __init__(self, job_dir: StrPath, run_id: str, durable: bool) -> None:
@@ -35,42 +38,57 @@ class Packer:
         self._durable = durable
         self._count = 0
         self._pause = 0
+        self._owed = 0
+        self._packings: dict[int, Packing] = {}
+        """By the tier of what they read, ready ones included."""
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
-        self._result: Packed | None = None
         self._error: Exception | None = None
 
-    def offer(self, layers: LayerSet) -> None:
-        """Start packing if there is something to pack and nothing else under way."""
-        if self._thread is not None:
+    def offer(self, layers: LayerSet, added: int) -> None:
+        """A checkpoint has added so many bytes: copy a piece, unless one is being copied."""
+        self._owed += added
+        if self._is_running() or self._must_pause():
             return
-        if self._pause > 0:
-            self._pause -= 1
-            return
-        packing = choose(layers)
-        if packing is not None:
+        for group in choose(layers, self._packings):
             self._count += 1
+            name = f"{self._run_id}-p{self._count}"
+            self._packings[group.tier] = Packing(
+                group, layers, self._job_dir, name, self._run_id, self._durable
+            )
+        # a late piece must not make the next one twice as big
+        paid = min(self._owed, int(CATCH_UP * added))
+        pieces = [
+            (packing, packing.group.allowance(layers, paid, packing.remaining))
+            for packing in self._packings.values()
+            if packing.packed is None
+        ]
+        self._owed = self._owed - paid if pieces else 0
+        if pieces:
             self._thread = threading.Thread(
-                target=self._run, args=(packing, self._count), name="packer", daemon=True
+                target=self._run, args=(pieces, layers), name="packer", daemon=True
             )
             self._thread.start()
 
-    def result(self) -> Packed | None:
-        """What is ready, if anything; it stays until `taken`."""
-        if self._thread is None or self._thread.is_alive():
-            return None
-        if self._error is not None:
-            log.warning("packing layer files failed, to be tried again: %s", self._error)
-            self._pause = PAUSE_AFTER_ERROR
-            self._reset()
-        return self._result
+    def ready(self) -> list[Packed]:
+        """The files that are ready, if any; they stay so until `taken`."""
+        if self._is_running():
+            return []
+        return [p.packed for p in self._packings.values() if p.packed is not None]
 
-    def taken(self) -> None:
-        """The result is part of a checkpoint; go on with the next."""
-        self._reset()
+    def taken(self, packed: list[Packed]) -> None:
+        """These are part of a checkpoint now; go on with the next."""
+        for tier, packing in list(self._packings.items()):
+            if packing.packed in packed:
+                del self._packings[tier]
+
+    def working_files(self) -> set[str]:
+        """The paths of what no checkpoint refers to yet, relative to the job's directory."""
+        paths = [path for packing in self._packings.values() for path in packing.paths()]
+        return {f"{SHARED}/{os.path.basename(path)}" for path in paths}
 
     def wait(self) -> None:
-        """Wait until nothing is under way."""
+        """Wait until nothing is being copied."""
         if self._thread is not None:
             self._thread.join()
 
@@ -79,23 +97,37 @@ class Packer:
         self._cancelled.set()
         self.wait()
         self._cancelled.clear()
-        if self._result is not None:
-            delete_quietly(os.path.join(self._job_dir, self._result.file.ref.path))
-        self._reset()
+        self._drop_all()
+        self._thread = self._error = None
 
-    def _reset(self) -> None:
-        self._thread = self._result = self._error = None
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
-    def _run(self, packing: Packing, number: int) -> None:
-        name = f"{self._run_id}-p{number}"
-        try:
-            self._result = packing.run(
-                self._job_dir, name, self._run_id, self._durable, self._proceed
-            )
-        except _CancelledError:
-            pass
-        except Exception as error:
-            self._error = error
+    def _must_pause(self) -> bool:
+        if self._error is not None:
+            log.warning("packing layer files failed, to be tried again: %s", self._error)
+            self._error = None
+            self._pause = PAUSE_AFTER_ERROR
+        if self._pause > 0:
+            self._pause -= 1
+            return True
+        return False
+
+    def _drop_all(self) -> None:
+        for packing in self._packings.values():
+            packing.discard()
+        self._packings.clear()
+
+    def _run(self, pieces: list[tuple[Packing, float]], layers: LayerSet) -> None:
+        for packing, allowance in pieces:
+            try:
+                packing.step(layers, allowance, self._proceed)
+            except _CancelledError:
+                return
+            except Exception as error:
+                self._error = error
+                packing.discard()
+                del self._packings[packing.group.tier]
 
     def _proceed(self) -> None:
         if self._cancelled.is_set():

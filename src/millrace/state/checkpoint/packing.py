@@ -1,64 +1,65 @@
-"""Packing: many small layer files become one bigger one, in tiers.
+"""Packing: many small layer files become one bigger one, in tiers, a little per checkpoint.
 
-Every checkpoint adds a file. As soon as there are eight of one tier, their live layers are copied
+Every checkpoint adds a file. As soon as there are enough of one tier, their live layers are copied
 into one file of the next tier, so that the number of files grows with the logarithm of the number
-of checkpoints, and a layer is copied once per tier.
+of checkpoints, and a layer is copied once per tier. What is copied between two checkpoints is in
+proportion to what a checkpoint adds, so that no epoch has to bear a big tier at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from millrace.state.checkpoint.files import StrPath
-from millrace.state.checkpoint.layer_file import SUFFIX, LayerEntry, LayerFile, write_layer_file
+from millrace.common.crash import crash_point
+from millrace.state.checkpoint.files import Draft, StrPath, delete_quietly
+from millrace.state.checkpoint.layer_file import (
+    SUFFIX,
+    LayerEntry,
+    LayerFile,
+    LayerFileWriter,
+)
 from millrace.state.checkpoint.layer_set import LayerSet
 from millrace.state.layer import FileRef
 
-__all__ = ["FILES_PER_TIER", "Packed", "Packing", "choose"]
+__all__ = ["FILES_PER_TIER", "Group", "Packed", "Packing", "choose"]
 
-FILES_PER_TIER = 8
+FILES_PER_TIER = 64
+PACE = 1.125
+"""Bytes that may be copied per tier for each byte that checkpoints add. With more than one, a group
+is copied before its tier is full again."""
+LEAST_PACE = 4 << 10
+"""Bytes per checkpoint that are not worth spreading out."""
 MOSTLY_DEAD = 4
 """A file is copied again when less than one in so many of its bytes is alive..."""
 WORTH_COPYING = 4 << 20
 """...and it has at least so many bytes."""
+BIG_SEGMENT = 16 << 20
+"""Segments from this size on stay files of their own; smaller ones, too, while they are few."""
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
+class Group:
     """Which files are to become one."""
 
     sources: tuple[LayerFile, ...]
-    layers: LayerSet
-    """Tells which of their layers are alive."""
     tier: int
+    """Of the sources."""
+    target_tier: int
 
-    def run(
-        self, job_dir: StrPath, name: str, run_id: str, durable: bool, proceed: Callable[[], None]
-    ) -> Packed:
-        """Write the file; ``proceed`` is called before each layer and may raise to stop it.
+    def live(self, layers: LayerSet) -> list[LayerEntry]:
+        """Their layers that are alive."""
+        return [entry for file in self.sources for entry in filter(layers.is_live, file.entries)]
 
-        Raises:
-            CheckpointError: the file system refused, or (CheckpointCorruptError) a source is
-                damaged.
+    def allowance(self, layers: LayerSet, added: int, remaining: int) -> float:
+        """Bytes to copy now that checkpoints have added some more.
+
+        In proportion to these, or more if the tier would grow too full until all is copied.
         """
-        paths = tuple(file.ref.path for file in self.sources)
-        file = write_layer_file(
-            job_dir,
-            f"{name}-t{self.tier}{SUFFIX}",
-            self._entries(proceed),
-            run_id=run_id,
-            tier=self.tier,
-            durable=durable,
-            absorb=paths,
-        )
-        return Packed(paths, file)
-
-    def _entries(self, proceed: Callable[[], None]) -> Iterator[LayerEntry]:
-        for file in self.sources:
-            for entry in filter(self.layers.is_live, file.entries):
-                proceed()
-                yield entry
+        files = sum(file.ref.tier == self.tier for file in layers.files.values())
+        until_full = (2 * FILES_PER_TIER - files) * float(FILES_PER_TIER) ** self.tier
+        return max(LEAST_PACE, PACE * added, remaining / max(1.0, until_full))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class Packed:
     """A file, and the paths of those it stands for."""
 
     sources: tuple[str, ...]
+    segments: frozenset[str]
+    """Segments that it holds, too."""
     file: LayerFile
 
     def applied_to(self, layers: LayerSet) -> LayerSet:
@@ -73,21 +76,123 @@ class Packed:
         return layers.with_packed(self.sources, self.file)
 
 
-def choose(layers: LayerSet) -> Packing | None:
-    """What to pack next, if anything: a full tier, else a big file that is mostly dead."""
+class Packing:
+    """A group on its way into one file.
+
+    What it reads never changes, and what it writes counts only once a checkpoint refers to it.
+
+    Args:
+        layers: tells which layers are alive.
+    """
+
+    def __init__(
+        self,
+        group: Group,
+        layers: LayerSet,
+        job_dir: StrPath,
+        name: str,
+        run_id: str = "",
+        durable: bool = True,
+    ) -> None:
+        self.group = group
+        self._todo = list(reversed(group.live(layers)))
+        self._sources = tuple(file.ref.path for file in group.sources)
+        self._segments = _segments_to_absorb(self._todo)
+        self._absorb = {*self._sources, *self._segments}
+        self.remaining = sum(map(self._cost, self._todo))
+        name = f"{name}-t{group.target_tier}{SUFFIX}"
+        self._writer = LayerFileWriter(job_dir, name, group.target_tier, self._absorb)
+        self.path = os.path.join(job_dir, self._writer.path)
+        self._run_id = run_id
+        self._durable = durable
+        self._draft: Draft | None = None
+        self._credit = 0.0
+        self.packed: Packed | None = None
+        """The result, once all is copied."""
+
+    def paths(self) -> list[str]:
+        """The names of its file, before and after it is complete."""
+        return [self.path] if self._draft is None else [self.path, self._draft.temporary]
+
+    def step(self, layers: LayerSet, allowance: float, proceed: Callable[[], None]) -> None:
+        """Copy some more; layers that have died meanwhile are left out.
+
+        Args:
+            allowance: about how many bytes to copy.
+            proceed: called before each layer; may raise to stop it.
+
+        Raises:
+            CheckpointError: the file system refused, or (CheckpointCorruptError) a source is
+                damaged.
+        """
+        self._credit += allowance
+        draft = self._begun()
+        while self._todo and self._credit > 0:
+            proceed()
+            entry = self._todo.pop()
+            self.remaining -= self._cost(entry)
+            if layers.is_live(entry):
+                data = self._writer.add(entry)
+                draft.write(data)
+                self._credit -= len(data)
+        crash_point("during-packing")
+        if self._todo:
+            draft.rest()
+        else:
+            draft.write(self._writer.tail())
+            file = self._writer.file(draft.complete())
+            self.packed = Packed(self._sources, self._segments, file)
+
+    def discard(self) -> None:
+        """Delete what was written."""
+        if self._draft is not None:
+            self._draft.discard()
+        if self.packed is not None:
+            delete_quietly(self.path)
+
+    def _cost(self, entry: LayerEntry) -> int:
+        """Bytes to copy for a layer."""
+        data = entry[2].data
+        absorbed = isinstance(data, FileRef) and data.path in self._absorb
+        return entry[2].size() if absorbed else 0
+
+    def _begun(self) -> Draft:
+        if self._draft is None:
+            self._draft = Draft(self.path, self._run_id, self._durable)
+            self._draft.write(self._writer.head())
+        return self._draft
+
+
+def _segments_to_absorb(entries: Collection[LayerEntry]) -> frozenset[str]:
+    references = [layer.data for _, _, layer in entries if isinstance(layer.data, FileRef)]
+    found = frozenset(
+        ref.path for ref in references if not ref.path.endswith(SUFFIX) and ref.length < BIG_SEGMENT
+    )
+    return found if len(found) >= FILES_PER_TIER else frozenset()
+
+
+def choose(layers: LayerSet, busy: Collection[int] = ()) -> list[Group]:
+    """What to pack next, at most one group per tier, none of those that are ``busy``: a full
+    tier, else its big files that are mostly dead."""
     tiers: dict[int, list[LayerFile]] = {}
     for file in layers.files.values():
         tiers.setdefault(file.ref.tier, []).append(file)
-    for tier, files in sorted(tiers.items()):
-        if len(files) >= FILES_PER_TIER:
-            return Packing(tuple(files), layers, tier + 1)
-    for file in layers.files.values():
-        if file.ref.length >= WORTH_COPYING and _is_mostly_dead(file, layers):
-            return Packing((file,), layers, file.ref.tier)
-    return None
+    groups = [
+        _group(tier, files, layers) for tier, files in sorted(tiers.items()) if tier not in busy
+    ]
+    return [group for group in groups if group is not None]
+
+
+def _group(tier: int, files: list[LayerFile], layers: LayerSet) -> Group | None:
+    if len(files) >= FILES_PER_TIER:
+        return Group(tuple(files), tier, tier + 1)
+    dead = [file for file in files if _is_mostly_dead(file, layers)]
+    return Group(tuple(dead), tier, tier) if dead else None
 
 
 def _is_mostly_dead(file: LayerFile, layers: LayerSet) -> bool:
+    if file.ref.length < WORTH_COPYING:
+        return False
     alive = 0
     for entry in filter(layers.is_live, file.entries):
         data = entry[2].data

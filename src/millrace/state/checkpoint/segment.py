@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterable, Iterator
 
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.files import StrPath, write_file
@@ -12,8 +13,11 @@ from millrace.state.layer import FileRef
 __all__ = ["write_segment"]
 
 
-def write_segment(job_dir: StrPath, name: str, data: bytes, durable: bool = True) -> FileRef:
-    """Write the bytes of one layer to the job's directory of shared files.
+def write_segment(
+    job_dir: StrPath, name: str, data: bytes | Iterable[bytes], durable: bool = True
+) -> FileRef:
+    """Write the payload of one layer, or its pieces one by one, to the job's directory of shared
+    files.
 
     Args:
         name: must be unique over all runs, epochs, tries and attempts: a task that lives on
@@ -23,5 +27,19 @@ def write_segment(job_dir: StrPath, name: str, data: bytes, durable: bool = True
         CheckpointError: the file system refused.
     """
     path = f"{SHARED}/{name}"
-    write_file(os.path.join(job_dir, path), (data,), durable=durable)
-    return FileRef(path, 0, len(data), zlib.crc32(data))
+    summed = _Summed((data,) if isinstance(data, bytes) else data)
+    length = write_file(os.path.join(job_dir, path), summed, durable=durable)
+    return FileRef(path, 0, length, summed.crc)
+
+
+class _Summed:
+    """Adds up the checksum of the pieces that go by."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = pieces
+        self.crc = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self.crc = zlib.crc32(piece, self.crc)
+            yield piece

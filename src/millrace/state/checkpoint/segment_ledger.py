@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from millrace.state.checkpoint.layer_file import SUFFIX, LayerEntry, SubtaskKey
 from millrace.state.layer import FileRef
@@ -35,6 +35,14 @@ class SegmentLedger:
             if not segments:
                 del self._segments[key]
         return dead
+
+    def remove(self, paths: Collection[str]) -> list[str]:
+        """Forget these, which live layers do not refer to any more; returns those that were in."""
+        found: list[str] = []
+        for key, segments in list(self._segments.items()) if paths else []:
+            found += [path for _, path in segments if path in paths]
+            self._segments[key] = deque(s for s in segments if s[1] not in paths)
+        return found
 
     def __iter__(self) -> Iterator[str]:
         """The paths of all that are in use."""

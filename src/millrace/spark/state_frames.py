@@ -1,0 +1,172 @@
+"""State as DataFrames: one Spark task per subtask, rows through Arrow; and the way back.
+
+Only DataFrames are used, no RDDs and no JVM objects, so this works with Spark Connect as well.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+from millrace.common.errors import MillraceError, StateError
+
+__all__ = ["collect_from_tasks", "exchange_rows", "frame_from_tasks", "require_dataframe"]
+
+Batch = Any
+"""A `pyarrow.RecordBatch`."""
+
+
+def frame_from_tasks(
+    spark: SparkSession, tasks: int, make: Callable[[int], Iterable[Batch]], ddl: str
+) -> DataFrame:
+    """A DataFrame of what ``make(0)``, ``make(1)``, ... give, each in a task of its own.
+
+    Args:
+        ddl: names and types of the columns.
+    """
+
+    def run(batches: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                yield from make(index)
+
+    return _mapped(spark.range(0, tasks, 1, max(tasks, 1)), run, ddl)
+
+
+def _mapped(dataframe: DataFrame, function: Callable[..., Any], ddl: str) -> DataFrame:
+    """``mapInArrow``, for which PySpark asks for pandas, though it is not used.
+
+    Raises:
+        StateError: a package is missing.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+            return dataframe.mapInArrow(function, ddl)
+    except ImportError as error:
+        raise StateError(
+            f"state as DataFrames needs pyarrow and pandas: pip install 'millrace[state]' ({error})"
+        ) from error
+
+
+def collect_from_tasks(
+    spark: SparkSession, tasks: int, make: Callable[[int], bytes]
+) -> list[bytes]:
+    """What ``make(0)``, ``make(1)``, ... give, each made in a task of its own, in no order.
+
+    Raises:
+        StateError: one of them failed; the message is that of its error.
+    """
+
+    def batches(index: int) -> Iterator[Batch]:
+        yield _one_column([make(index)])
+
+    return _collected(frame_from_tasks(spark, tasks, batches, "answer binary"))
+
+
+def exchange_rows(
+    dataframe: DataFrame,
+    targets: int,
+    route: Callable[[Iterator[Batch]], Iterator[tuple[int, bytes]]],
+    take: Callable[[int, Iterator[bytes]], bytes],
+) -> list[bytes]:
+    """Send rows to tasks and collect an answer from each that got any.
+
+    Args:
+        route: makes packets of the rows of a partition: (target, bytes).
+        take: in the task of a target: makes its answer from its packets.
+
+    Raises:
+        StateError: a task failed; the message is that of its error.
+    """
+
+    def send(batches: Iterator[Batch]) -> Iterator[Batch]:
+        for target, packet in route(batches):
+            yield _packet(target, packet)
+
+    def receive(batches: Iterator[Batch]) -> Iterator[Batch]:
+        packets = _Packets(batches)
+        if packets.target is not None:
+            yield _one_column([take(packets.target, iter(packets))])
+
+    sent = _mapped(dataframe, send, "target int, packet binary")
+    by_target = sent.repartitionById(targets, col("target"))
+    return _collected(_mapped(by_target, receive, "answer binary"))
+
+
+class _Packets:
+    """The packets of one target."""
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        self._batches = batches
+        self._first = next((batch for batch in batches if batch.num_rows), None)
+        self.target: int | None = None
+        if self._first is not None:
+            self.target = self._first.column(0)[0].as_py()
+
+    def __iter__(self) -> Iterator[bytes]:
+        assert self._first is not None
+        yield from self._of(self._first)
+        for batch in self._batches:
+            yield from self._of(batch)
+
+    def _of(self, batch: Batch) -> Iterator[bytes]:
+        targets = batch.column(0).to_pylist()
+        if any(target != self.target for target in targets):
+            raise StateError("Spark brought the rows of several subtasks into one task")
+        for packet in batch.column(1):
+            yield packet.as_py()
+
+
+def _packet(target: int, packet: bytes) -> Batch:
+    import pyarrow as pa
+
+    columns = [pa.array([target], pa.int32()), pa.array([packet], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, ["target", "packet"])
+
+
+def _one_column(values: list[bytes]) -> Batch:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array(values, pa.binary())], ["answer"])
+
+
+def _collected(dataframe: DataFrame) -> list[bytes]:
+    try:
+        return [bytes(row[0]) for row in dataframe.collect()]
+    except PySparkException as error:
+        raise StateError(_cause(str(error))) from error
+
+
+def _cause(text: str) -> str:
+    """The message of our own error in what Spark tells of a failed task, if there is one."""
+    names = [kind.__name__ for kind in _all_errors(MillraceError)]
+    for line in text.splitlines():
+        place, _, message = line.strip().partition("Error: ")
+        if f"{place.rpartition('.')[2]}Error" in names:
+            return message
+    return f"reading or writing state in Spark failed: {text}"
+
+
+def _all_errors(kind: type[MillraceError]) -> Iterator[type[MillraceError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _all_errors(below)
+
+
+def require_dataframe(value: Any) -> DataFrame:
+    """The value, which must be a bounded DataFrame.
+
+    Raises:
+        StateError: it is none.
+    """
+    if not isinstance(value, DataFrame) and not hasattr(value, "mapInArrow"):
+        raise StateError(f"bootstrap_with() takes a Spark DataFrame, got {value!r}")
+    if value.isStreaming:
+        raise StateError("bootstrap_with() takes a bounded DataFrame, got a streaming one")
+    return value  # type: ignore[no-any-return]

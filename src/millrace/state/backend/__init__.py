@@ -1,0 +1,1 @@
+"""State backends: where tables keep their entries while a job runs."""

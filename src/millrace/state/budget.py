@@ -1,0 +1,35 @@
+"""How much of a table to take at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PIECE_BYTES = 2 << 20
+"""About how big an encoded piece gets."""
+
+
+class Budget:
+    """How many entries make a piece, learnt from how big they were so far."""
+
+    def __init__(self) -> None:
+        self.entries = 1024
+
+    def learn(self, entries: int, size: int) -> None:
+        """``entries`` took ``size`` bytes."""
+        if entries:
+            fitting = PIECE_BYTES * entries // max(1, size)
+            self.entries = max(16, min(fitting, 2 * self.entries, 1 << 16))
+
+
+def in_parts(items: Collection[T], budget: Budget) -> Iterator[Collection[T]]:
+    """``items`` in collections of as many as the budget allows at the time."""
+    if len(items) <= budget.entries:
+        yield items
+        return
+    rest = iter(items)
+    while part := list(islice(rest, budget.entries)):
+        yield part

@@ -1,0 +1,192 @@
+"""The payload of a layer: pieces of a few megabytes, so that nobody needs all of a big one at once.
+
+Layout of a piece: length and CRC-32 of what follows (big-endian), then a dict from part to tables
+to (kind, encoded delta). The parts are applied in this order:
+
+========= =======================================================================================
+part      meaning
+========= =======================================================================================
+``all``   forget what there is: the layer stands for everything. Only in the first piece.
+``delta`` what the epoch changed
+``pass``  entries as they are at the end of the epoch
+========= =======================================================================================
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
+
+from millrace.common.errors import CheckpointCorruptError, SerializationError
+from millrace.common.payload import decode, encode
+from millrace.state.budget import PIECE_BYTES, Budget
+from millrace.state.checkpoint.files import StrPath, reading
+from millrace.state.layer import FileRef, Layer
+from millrace.state.table import Delta
+
+PARTS = "all", "delta", "pass"
+Content = dict[str, dict[str, tuple[str, bytes]]]
+"""Part -> table -> (kind, encoded delta)."""
+Place = Callable[[Iterator[bytes]], bytes | FileRef]
+"""Puts the pieces of a payload where they belong."""
+
+_HEAD = struct.Struct(">II")
+HEAD_BYTES = _HEAD.size
+
+
+class Entry(NamedTuple):
+    """What goes into a payload, not encoded yet."""
+
+    part: str
+    table: str
+    kind: str
+    delta: Delta
+    size: int
+    """How many entries the delta has."""
+
+
+@runtime_checkable
+class PieceLoader(Protocol):
+    """A loader that can fetch a payload piece by piece."""
+
+    def __call__(self, layer: Layer) -> bytes:
+        """The whole payload."""
+
+    def pieces(self, layer: Layer) -> Iterator[bytes | memoryview]:
+        """The pieces without their frames; raises when one is damaged."""
+
+
+Loader = Callable[[Layer], bytes] | PieceLoader
+"""Fetches the payload of a layer."""
+
+
+def joined(pieces: Iterator[bytes]) -> bytes:
+    """Keep the pieces in memory."""
+    return b"".join(pieces)
+
+
+def pieces_of(entries: Iterable[Entry], budget: Budget, replace: bool) -> Iterator[bytes]:
+    """The framed pieces of a payload. ``replace``: it stands for everything there is."""
+    content: Content = {"all": {}} if replace else {}
+    size, empty = 0, not replace
+    for part, table, kind, delta, count in entries:
+        encoded = _encoded(table, delta)
+        budget.learn(count, len(encoded))
+        tables = content.setdefault(part, {})
+        if table in tables or size + len(encoded) > PIECE_BYTES:
+            yield framed(encode(content))
+            content, size = {}, 0
+            tables = content.setdefault(part, {})
+        tables[table] = (kind, encoded)
+        size, empty = size + len(encoded), False
+    if content or empty:
+        yield framed(encode(content))
+
+
+def framed(piece: bytes) -> bytes:
+    """A piece with its length and checksum."""
+    return _HEAD.pack(len(piece), zlib.crc32(piece)) + piece
+
+
+def frame_length(head: bytes | memoryview) -> int:
+    """The length of the piece that follows the first `HEAD_BYTES` of its frame."""
+    if len(head) < HEAD_BYTES:
+        raise SerializationError("the payload of a layer ends within a frame")
+    length: int = _HEAD.unpack_from(head)[0]
+    return length
+
+
+def unframed(head: bytes | memoryview, piece: bytes | memoryview) -> bytes | memoryview:
+    """``piece`` if it is what ``head`` says."""
+    length, crc = _HEAD.unpack_from(head)
+    if len(piece) != length or zlib.crc32(piece) != crc:
+        raise SerializationError("a piece of a layer is damaged: its checksum or length differs")
+    return piece
+
+
+def split(payload: bytes) -> Iterator[bytes | memoryview]:
+    """The pieces of a whole payload.
+
+    Raises:
+        SerializationError: it is damaged.
+    """
+    view, position = memoryview(payload), 0
+    while position < len(view):
+        head = view[position : position + HEAD_BYTES]
+        start = position + HEAD_BYTES
+        position = start + frame_length(head)
+        yield unframed(head, view[start:position])
+
+
+def pieces_in(path: StrPath, offset: int, length: int) -> Iterator[bytes]:
+    """The pieces of a payload in a file, read one by one.
+
+    Raises:
+        CheckpointCorruptError: the file is missing, too short, or damaged.
+        CheckpointError: it cannot be read.
+    """
+    with reading(path), open(path, "rb") as file:
+        file.seek(offset)
+        left = length
+        while left > 0:
+            head = file.read(HEAD_BYTES)
+            piece = _read_piece(file, head, left, path)
+            left -= HEAD_BYTES + len(piece)
+            yield piece
+
+
+def _read_piece(file: IO[bytes], head: bytes, left: int, path: StrPath) -> bytes:
+    try:
+        length = frame_length(head)
+        if length > left - HEAD_BYTES:
+            raise SerializationError("a piece is longer than its layer")
+        piece = file.read(length)
+        unframed(head, piece)
+    except SerializationError as error:
+        raise CheckpointCorruptError(path, str(error)) from None
+    return piece
+
+
+def contents(layer: Layer, load: Loader) -> Iterator[Content]:
+    """What the pieces of a layer hold; deltas are not decoded yet."""
+    if isinstance(layer.data, FileRef) and isinstance(load, PieceLoader):
+        found: Iterable[bytes | memoryview] = load.pieces(layer)
+    else:
+        found = split(load(layer))
+    for piece in found:
+        yield decode(piece)
+
+
+def entries_in(content: Content) -> Iterator[tuple[str, str, bytes]]:
+    """Table, kind and encoded delta in the order in which they are to be applied."""
+    for part in PARTS:
+        for table, (kind, encoded) in content.get(part, {}).items():
+            yield table, kind, encoded
+
+
+def tables_in(payload: bytes) -> dict[str, str]:
+    """The tables that a layer has something of, and their kinds; nothing in them is decoded."""
+    found: dict[str, str] = {}
+    for piece in split(payload):
+        content: Content = decode(piece)
+        found.update((table, kind) for table, kind, _ in entries_in(content))
+    return found
+
+
+def decoded(encoded: bytes) -> Delta:
+    """The delta of an entry."""
+    delta: dict[str, Any] = decode(encoded)
+    return delta
+
+
+def _encoded(table: str, delta: Delta) -> bytes:
+    try:
+        return encode(delta)
+    except SerializationError as error:
+        name = table.rpartition("/")[2]
+        raise SerializationError(
+            f"state '{name}' holds a value that cannot be pickled ({error.__cause__}); keep plain "
+            "data in state"
+        ) from error

@@ -1,0 +1,30 @@
+"""State as tables: read any checkpoint or savepoint as Spark DataFrames, write new ones from them
+(Flink docs, "State Processor API").
+
+Example:
+    >>> from millrace.state_processor import SavepointReader
+    >>> def keys_without_a_name(spark, path):
+    ...     return SavepointReader.read(spark, path).read_keyed_state("users", "name")
+"""
+
+from __future__ import annotations
+
+from millrace.state_processor.functions import (
+    BroadcastStateBootstrapFunction,
+    KeyedStateBootstrapFunction,
+    KeyedStateReaderFunction,
+    StateBootstrapFunction,
+    WindowReaderFunction,
+)
+from millrace.state_processor.savepoint_reader import SavepointReader
+from millrace.state_processor.window_savepoint_reader import WindowSavepointReader
+
+__all__ = [
+    "BroadcastStateBootstrapFunction",
+    "KeyedStateBootstrapFunction",
+    "KeyedStateReaderFunction",
+    "SavepointReader",
+    "StateBootstrapFunction",
+    "WindowReaderFunction",
+    "WindowSavepointReader",
+]

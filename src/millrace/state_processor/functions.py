@@ -1,0 +1,163 @@
+"""Functions that read state key by key or window by window, and that write it row by row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from millrace.common.broadcast_state import BroadcastState
+from millrace.common.functions import Function
+from millrace.common.operator_state import CheckpointedFunction
+from millrace.common.runtime_context import KeyedStateStore
+from millrace.common.state import MapStateDescriptor
+from millrace.common.timer_service import TimerService
+
+__all__ = [
+    "BroadcastStateBootstrapFunction",
+    "KeyedStateBootstrapFunction",
+    "KeyedStateReaderFunction",
+    "StateBootstrapFunction",
+    "WindowReaderFunction",
+]
+
+
+class KeyedStateReaderFunction(Function):
+    """Reads the state of each key. Flink: class ``KeyedStateReaderFunction``.
+
+    Get states in `open`, from the descriptors that the operator has; they are read only.
+
+    Example:
+        >>> from millrace.common.state import ValueStateDescriptor
+        >>> class Totals(KeyedStateReaderFunction):
+        ...     def open(self, runtime_context):
+        ...         self.total = runtime_context.get_state(ValueStateDescriptor("total"))
+        ...     def read_key(self, key, ctx):
+        ...         yield {"user": key, "total": self.total.value()}
+    """
+
+    class Context(ABC):
+        """What is known of a key beside its state."""
+
+        @abstractmethod
+        def registered_event_time_timers(self) -> list[int]:
+            """Its timers of event time, ms since the epoch, earliest first."""
+
+        @abstractmethod
+        def registered_processing_time_timers(self) -> list[int]:
+            """Its timers of processing time, ms since the epoch, earliest first."""
+
+    @abstractmethod
+    def read_key(self, key: Any, ctx: KeyedStateReaderFunction.Context) -> Iterable[Any]:
+        """What to say of a key: values, or records with fields, which become columns."""
+
+
+class WindowReaderFunction(Function):
+    """Reads each window of each key. Flink: class ``WindowReaderFunction``.
+
+    Example:
+        >>> class Sizes(WindowReaderFunction):
+        ...     def read_window(self, key, context, elements):
+        ...         yield key, context.window().start, len(elements)
+    """
+
+    class Context(ABC):
+        """What is known of a window beside its elements."""
+
+        @abstractmethod
+        def window(self) -> Any:
+            """The window."""
+
+        @abstractmethod
+        def window_state(self) -> KeyedStateStore:
+            """The window function's state of this key and window."""
+
+        @abstractmethod
+        def global_state(self) -> KeyedStateStore:
+            """The window function's state of this key."""
+
+        @abstractmethod
+        def registered_event_time_timers(self) -> list[int]:
+            """The timers of event time of this key and window, ms since the epoch."""
+
+        @abstractmethod
+        def registered_processing_time_timers(self) -> list[int]:
+            """The timers of processing time of this key and window, ms since the epoch."""
+
+    @abstractmethod
+    def read_window(
+        self, key: Any, context: WindowReaderFunction.Context, elements: list[Any]
+    ) -> Iterable[Any]:
+        """What to say of a window; ``elements`` are all its elements, or the one result."""
+
+
+class KeyedStateBootstrapFunction(Function):
+    """Writes state and timers of the key of each row.
+    Flink: class ``KeyedStateBootstrapFunction``.
+
+    Example:
+        >>> from millrace.common.state import ValueStateDescriptor
+        >>> class Balances(KeyedStateBootstrapFunction):
+        ...     def open(self, runtime_context):
+        ...         self.total = runtime_context.get_state(ValueStateDescriptor("total"))
+        ...     def process_element(self, value, ctx):
+        ...         self.total.update(value["amount"])
+    """
+
+    class Context(ABC):
+        """What is known of a row."""
+
+        @abstractmethod
+        def get_current_key(self) -> Any:
+            """Its key."""
+
+        @abstractmethod
+        def timer_service(self) -> TimerService:
+            """Sets timers of this key: the job that starts with the state fires them."""
+
+        @abstractmethod
+        def timestamp(self) -> int | None:
+            """Its event time, ms since the epoch, if there were timestamps assigned."""
+
+    @abstractmethod
+    def process_element(self, value: Any, ctx: KeyedStateBootstrapFunction.Context) -> None:
+        """Write the state of a row: a `Row` with the DataFrame's column names."""
+
+
+class StateBootstrapFunction(CheckpointedFunction, Function):
+    """Writes operator state. Flink: class ``StateBootstrapFunction``.
+
+    Get lists in ``initialize_state``; fill them in `process_element` or ``snapshot_state``.
+    """
+
+    @abstractmethod
+    def process_element(self, value: Any) -> None:
+        """Take a row: a `Row` with the DataFrame's column names."""
+
+
+class BroadcastStateBootstrapFunction(Function):
+    """Writes broadcast state. Flink: class ``BroadcastStateBootstrapFunction``.
+
+    Example:
+        >>> RULES = MapStateDescriptor("rules")
+        >>> class Rules(BroadcastStateBootstrapFunction):
+        ...     def process_element(self, value, ctx):
+        ...         ctx.get_broadcast_state(RULES).put(value["name"], value["limit"])
+    """
+
+    class Context(ABC):
+        """Hands out the state."""
+
+        @abstractmethod
+        def get_broadcast_state(
+            self, state_descriptor: MapStateDescriptor[Any, Any]
+        ) -> BroadcastState[Any, Any]:
+            """The broadcast state of a descriptor."""
+
+        @abstractmethod
+        def current_processing_time(self) -> int:
+            """The time of writing, ms since the epoch."""
+
+    @abstractmethod
+    def process_element(self, value: Any, ctx: BroadcastStateBootstrapFunction.Context) -> None:
+        """Take a row: a `Row` with the DataFrame's column names."""

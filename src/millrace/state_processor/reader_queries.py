@@ -1,0 +1,227 @@
+"""What tasks do to run reader functions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.common.functions import Function
+from millrace.common.runtime_context import KeyedStateStore
+from millrace.runtime.current_key import CurrentKey
+from millrace.runtime.keyed_state import KeyedStates
+from millrace.runtime.operator import OperatorContext
+from millrace.runtime.runtime_context import StreamRuntimeContext
+from millrace.runtime.window_logic import namespace_of
+from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.snapshot_entries import entries_of
+from millrace.state.store import SubtaskState
+from millrace.state_processor.functions import KeyedStateReaderFunction, WindowReaderFunction
+from millrace.state_processor.state_rows import window_columns
+from millrace.state_processor.state_source import StateSource
+from millrace.state_processor.window_entries import WindowContents
+
+__all__ = ["KeyedReaderQuery", "OperatorPlace", "WindowQuery", "WindowReaderQuery"]
+
+Timers = dict[Any, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPlace:
+    """An operator of a snapshot."""
+
+    uid: str
+    name: str
+    max_parallelism: int
+    states: frozenset[str]
+    """The names of its states, in whatever subtask."""
+
+    def states_of(
+        self, state: SubtaskState, current: CurrentKey, prefix: str = "", scope: str = ""
+    ) -> KeyedStates:
+        """Its keyed states at a current key."""
+        return KeyedStates(state, f"{self.uid}{prefix}", current, scope, _now)
+
+    def open(
+        self, function: Function, state: SubtaskState, states: KeyedStates, index: int, width: int
+    ) -> set[str]:
+        """Open a function; returns the tables of the states that it asked for.
+
+        Raises:
+            StateError: it asked for one that the operator does not have.
+        """
+        before = set(state.tables)
+        context = OperatorContext(
+            uid=self.uid,
+            name=self.name,
+            subtask_index=index,
+            parallelism=width,
+            max_parallelism=self.max_parallelism,
+            state=state,
+            clock=_now,
+        )
+        function.open(StreamRuntimeContext(context, states))
+        made = {table.removeprefix(f"{self.uid}/") for table in set(state.tables) - before}
+        unknown = sorted(made - self.states)
+        if unknown:
+            own = sorted(name for name in self.states if not name.startswith("@"))
+            raise StateError(
+                f"operator '{self.uid}' has no state '{unknown[0]}' "
+                f"(it has: {', '.join(own) or 'none'})"
+            )
+        return {f"{self.uid}/{name}" for name in states.names()}
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedReaderQuery:
+    """Runs a `KeyedStateReaderFunction` for every key."""
+
+    source: StateSource
+    place: OperatorPlace
+    function: KeyedStateReaderFunction
+
+    @property
+    def tasks(self) -> int:
+        """One per subtask."""
+        return len(self.source.subtasks)
+
+    def rows(self, task: int) -> Iterator[Sequence[Any]]:
+        """What the function says of the keys of a subtask."""
+        state = self.source.restore(task)
+        current, function, place = CurrentKey(), self.function, self.place
+        states = place.states_of(state, current)
+        index = self.source.subtasks[task]
+        asked = place.open(function, state, states, index, self.source.parallelism)
+        event = _timers(state, place.uid, EVENT_TIMERS)
+        processing = _timers(state, place.uid, PROCESSING_TIMERS)
+        try:
+            for key in _keys(state, place.uid, asked):
+                current.key = key
+                context = _KeyContext(event.get(key, []), processing.get(key, []))
+                for value in function.read_key(key, context) or ():
+                    yield (value,)
+        finally:
+            function.close()
+
+
+class _KeyContext(KeyedStateReaderFunction.Context):
+    def __init__(self, event: list[int], processing: list[int]) -> None:
+        self._event = event
+        self._processing = processing
+
+    def registered_event_time_timers(self) -> list[int]:
+        return self._event
+
+    def registered_processing_time_timers(self) -> list[int]:
+        return self._processing
+
+
+def _keys(state: SubtaskState, uid: str, asked: set[str]) -> list[Any]:
+    """The keys that have something in the states asked for (none: in any keyed state)."""
+    prefix = f"{uid}/"
+    own = [table for table in state.tables if table.startswith(prefix)]
+    wanted = [table for table in own if table in asked] or own
+    keys: dict[Any, None] = {}
+    for table in wanted:
+        if not state.kind(table).startswith(("flat", "list", "map", "ttl-")):
+            continue
+        name = table.removeprefix(prefix)
+        keys.update(dict.fromkeys(entry.key for entry in entries_of(state, table, name)))
+    return list(keys)
+
+
+def _timers(state: SubtaskState, uid: str, name: str, windowed: bool = False) -> Timers:
+    """When the timers of each key (and window) are due."""
+    found: Timers = {}
+    table = f"{uid}/{name}"
+    if table in state.tables:
+        for entry in entries_of(state, table, name):
+            place = (entry.key, namespace_of(entry.window)) if windowed else entry.key
+            found.setdefault(place, []).append(entry.value)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class WindowQuery:
+    """The windows of an operator."""
+
+    source: StateSource
+    uid: str
+    entries: WindowContents
+
+    @property
+    def tasks(self) -> int:
+        """One per subtask."""
+        return len(self.source.subtasks)
+
+    def rows(self, task: int) -> Iterator[Sequence[Any]]:
+        """The windows of a subtask."""
+        for entry in self.entries(self.source.restore(task), self.uid):
+            yield entry.key, *window_columns(entry.window), entry.value
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReaderQuery:
+    """Runs a `WindowReaderFunction` for every window of every key."""
+
+    source: StateSource
+    place: OperatorPlace
+    function: WindowReaderFunction
+    entries: WindowContents
+
+    @property
+    def tasks(self) -> int:
+        """One per subtask."""
+        return len(self.source.subtasks)
+
+    def rows(self, task: int) -> Iterator[Sequence[Any]]:
+        """What the function says of the windows of a subtask."""
+        state, place, function = self.source.restore(task), self.place, self.function
+        context = _WindowContext(state, place)
+        index = self.source.subtasks[task]
+        place.open(function, state, context.keyed, index, self.source.parallelism)
+        try:
+            for entry in self.entries(state, place.uid):
+                context.enter(entry.key, entry.window)
+                elements = entry.value if self.entries.has_elements else [entry.value]
+                for value in function.read_window(entry.key, context, elements) or ():
+                    yield (value,)
+        finally:
+            function.close()
+
+
+class _WindowContext(WindowReaderFunction.Context):
+    def __init__(self, state: SubtaskState, place: OperatorPlace) -> None:
+        self._current, self._windowed = CurrentKey(), CurrentKey()
+        self.keyed = place.states_of(state, self._current)
+        self._window_state = place.states_of(state, self._windowed, "/@window", "window-")
+        self._event = _timers(state, place.uid, EVENT_TIMERS, windowed=True)
+        self._processing = _timers(state, place.uid, PROCESSING_TIMERS, windowed=True)
+
+    def enter(self, key: Any, window: Any) -> None:
+        """Make these the current ones."""
+        self._window = window
+        self._place = (key, namespace_of(window))
+        self._current.key = key
+        self._windowed.key = (namespace_of(window), key)
+
+    def window(self) -> Any:
+        return self._window
+
+    def window_state(self) -> KeyedStateStore:
+        return self._window_state
+
+    def global_state(self) -> KeyedStateStore:
+        return self.keyed
+
+    def registered_event_time_timers(self) -> list[int]:
+        return self._event.get(self._place, [])
+
+    def registered_processing_time_timers(self) -> list[int]:
+        return self._processing.get(self._place, [])

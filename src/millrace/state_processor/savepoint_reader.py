@@ -1,0 +1,210 @@
+"""Reading checkpoints and savepoints as DataFrames (Flink docs, "State Processor API")."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.common.type_information import TypeInformation
+from millrace.common.window import WindowAssigner
+from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.snapshot_entries import StateShape
+from millrace.state.snapshot_reader import SnapshotReader, StateInfo
+from millrace.state_processor.column_type import ColumnType, declared
+from millrace.state_processor.functions import KeyedStateReaderFunction
+from millrace.state_processor.reader_queries import KeyedReaderQuery
+from millrace.state_processor.state_frame import SAMPLE, frame_of, frame_of_values
+from millrace.state_processor.state_queries import ConcatenatedQuery, EntriesQuery
+from millrace.state_processor.state_rows import FIXED, TIMERS, column_names
+from millrace.state_processor.state_source import StateSource
+from millrace.state_processor.window_savepoint_reader import WindowSavepointReader, place_of
+
+__all__ = ["SavepointReader"]
+
+_KEYED_SHAPES = (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
+
+
+class SavepointReader:
+    """Reads the state in a checkpoint or savepoint. Flink: class ``SavepointReader``.
+
+    One Spark task reads one subtask's state. Columns have the types that are declared, else those
+    of the first entries (``sample`` of them; None: of all, which takes a pass over them). What has
+    no type in Spark is text; a column with JSON in it says so in its comment. Times are in ms since
+    the epoch.
+
+    Example:
+        >>> def balances(spark, path):
+        ...     savepoint = SavepointReader.read(spark, path)
+        ...     return savepoint.read_keyed_state("accounts", "balance").where("value < 0")
+    """
+
+    def __init__(self, spark: Any, reader: SnapshotReader) -> None:
+        self._spark = spark
+        self._reader = reader
+
+    @staticmethod
+    def read(spark: Any, path: str | os.PathLike[str]) -> SavepointReader:
+        """A reader of the snapshot at a path: a savepoint, a ``chk-<n>`` directory, a ``_metadata``
+        file, or the directory of a job, of which the newest checkpoint is taken.
+
+        Raises:
+            CheckpointError: there is none, or it is of a later format.
+            CheckpointCorruptError: it is damaged.
+        """
+        return SavepointReader(spark, SnapshotReader(open_snapshot(path)))
+
+    def states(self) -> list[StateInfo]:
+        """All states: whose they are, and of what shape."""
+        return self._reader.states()
+
+    def read_keyed_state(
+        self,
+        uid: str,
+        function: KeyedStateReaderFunction | str,
+        key_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+        sample: int | None = SAMPLE,
+    ) -> Any:
+        """Keyed state of an operator.
+
+        Args:
+            uid: of the operator; its name will do if only one has it.
+            function: called for every key; the fields of what it yields become columns. Or the
+                name of a state: its entries are ``key, value`` (and, with a time to live,
+                ``written``). The value of list state is an array, that of map state a map, that of
+                aggregating state the accumulator.
+            key_type: type of the keys, for a state read by name.
+            output_type: type of what the function yields, or of the values.
+
+        Raises:
+            StateError: there is no such operator or state.
+        """
+        if isinstance(function, str):
+            return self._entries(uid, function, _KEYED_SHAPES, key_type, output_type, sample)
+        if not isinstance(function, KeyedStateReaderFunction):
+            raise StateError(
+                f"read_keyed_state() takes a KeyedStateReaderFunction or a name, got {function!r}"
+            )
+        infos = self._keyed_states(uid)
+        subtasks = sorted({subtask for info in infos for subtask in info.subtasks})
+        source = StateSource.of(self._reader, infos[0].stage, subtasks)
+        query = KeyedReaderQuery(source, place_of(self._reader, infos[0]), function)
+        return frame_of_values(self._spark, query, output_type, sample)
+
+    def read_value_state(
+        self,
+        uid: str,
+        name: str,
+        key_type: TypeInformation | None = None,
+        value_type: TypeInformation | None = None,
+        sample: int | None = SAMPLE,
+    ) -> Any:
+        """Value, reducing or aggregating state: ``key, value``."""
+        return self._entries(uid, name, (StateShape.VALUE,), key_type, value_type, sample)
+
+    def read_keyed_list_state(
+        self,
+        uid: str,
+        name: str,
+        key_type: TypeInformation | None = None,
+        value_type: TypeInformation | None = None,
+        sample: int | None = SAMPLE,
+    ) -> Any:
+        """List state of keys: ``key, value``, an array."""
+        return self._entries(uid, name, (StateShape.LIST,), key_type, value_type, sample)
+
+    def read_map_state(
+        self,
+        uid: str,
+        name: str,
+        key_type: TypeInformation | None = None,
+        value_type: TypeInformation | None = None,
+        sample: int | None = SAMPLE,
+    ) -> Any:
+        """Map state: ``key, value``, a map."""
+        return self._entries(uid, name, (StateShape.MAP,), key_type, value_type, sample)
+
+    def window(self, assigner: WindowAssigner[Any, Any] | None = None) -> WindowSavepointReader:
+        """Reads windows that have not fired. Sliding windows are kept as panes which they share:
+        with their assigner they are put together, else the panes are shown."""
+        return WindowSavepointReader(self._spark, self._reader, assigner)
+
+    def read_timers(self, uid: str, sample: int | None = SAMPLE) -> Any:
+        """Timers of keyed functions and of triggers: ``key, timestamp, time_domain, window_start,
+        window_end, window``; the time domain is ``EVENT_TIME`` or ``PROCESSING_TIME``."""
+        own = [info for info in self.states() if uid in (info.uid, info.operator)]
+        found = [info for info in own if info.name in (EVENT_TIMERS, PROCESSING_TIMERS)]
+        if not found:
+            raise StateError(f"operator '{uid}' has no timers in {self._reader.snapshot.path}")
+        query = ConcatenatedQuery(tuple(EntriesQuery.of(self._reader, info) for info in found))
+        return frame_of(self._spark, query, TIMERS, FIXED, sample)
+
+    def read_list_state(
+        self,
+        uid: str,
+        name: str,
+        value_type: TypeInformation | None = None,
+        sample: int | None = SAMPLE,
+    ) -> Any:
+        """The elements of an operator's list: ``value``."""
+        return self._entries(uid, name, (StateShape.OPERATOR_LIST,), None, value_type, sample)
+
+    def read_union_state(
+        self,
+        uid: str,
+        name: str,
+        value_type: TypeInformation | None = None,
+        sample: int | None = SAMPLE,
+    ) -> Any:
+        """The elements of an operator's union list: ``value``."""
+        return self._entries(uid, name, (StateShape.UNION_LIST,), None, value_type, sample)
+
+    def read_broadcast_state(
+        self,
+        uid: str,
+        name: str,
+        key_type: TypeInformation | None = None,
+        value_type: TypeInformation | None = None,
+        sample: int | None = SAMPLE,
+    ) -> Any:
+        """The entries of a broadcast map: ``key, value``."""
+        return self._entries(uid, name, (StateShape.BROADCAST,), key_type, value_type, sample)
+
+    def read_state(self, info: StateInfo, sample: int | None = SAMPLE) -> Any:
+        """Any of `states`, with the columns of its shape."""
+        query = EntriesQuery.of(self._reader, info)
+        return frame_of(self._spark, query, column_names(info), FIXED, sample)
+
+    def _entries(
+        self,
+        uid: str,
+        name: str,
+        shapes: tuple[StateShape, ...],
+        key_type: TypeInformation | None,
+        value_type: TypeInformation | None,
+        sample: int | None,
+    ) -> Any:
+        info = self._reader.state(uid, name)
+        if info.shape not in shapes:
+            wanted = " or ".join(shape.value for shape in shapes)
+            raise StateError(
+                f"state '{name}' of operator '{uid}' is {info.shape.value} state, not {wanted}"
+            )
+        query = EntriesQuery.of(self._reader, info)
+        known = {**FIXED, **_declared("key", key_type), **_declared("value", value_type)}
+        return frame_of(self._spark, query, column_names(info), known, sample)
+
+    def _keyed_states(self, uid: str) -> list[StateInfo]:
+        own = [info for info in self.states() if uid in (info.uid, info.operator)]
+        found = [info for info in own if info.shape in _KEYED_SHAPES]
+        if not found:
+            names = ", ".join(info.name for info in own) or "nothing"
+            raise StateError(f"operator '{uid}' has no keyed state in this snapshot (has: {names})")
+        return found
+
+
+def _declared(name: str, info: TypeInformation | None) -> dict[str, ColumnType]:
+    kind = None if info is None else declared(info)
+    return {} if kind is None else {name: kind}

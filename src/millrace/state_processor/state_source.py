@@ -1,0 +1,46 @@
+"""What a Spark task needs to restore its part of a snapshot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from millrace.common.main_classes import install_main_classes, main_classes
+from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.layer import Layer
+from millrace.state.snapshot_reader import SnapshotReader
+from millrace.state.store import SubtaskState
+
+__all__ = ["StateSource"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateSource:
+    """The layers of some subtasks of one stage. It travels to the tasks."""
+
+    directory: str
+    parallelism: int
+    subtasks: tuple[int, ...]
+    layers: tuple[tuple[Layer, ...], ...]
+    """Of each of the subtasks."""
+    classes: dict[str, type] = field(default_factory=dict)
+    """Of the main module: values in state may be of them."""
+
+    @staticmethod
+    def of(reader: SnapshotReader, stage: str, subtasks: Sequence[int]) -> StateSource:
+        """That of some subtasks of a stage."""
+        return StateSource(
+            os.path.abspath(reader.snapshot.directory),
+            reader.snapshot.manifest.stages[stage],
+            tuple(subtasks),
+            tuple(tuple(reader.layers(stage, subtask)) for subtask in subtasks),
+            main_classes(),
+        )
+
+    def restore(self, position: int) -> SubtaskState:
+        """All the state of the subtask at a position of `subtasks`."""
+        install_main_classes(self.classes)
+        state = SubtaskState()
+        state.restore("snapshot", self.layers[position], LayerLoader(self.directory))
+        return state

@@ -1,0 +1,112 @@
+"""The windows of an operator, from the tables that it keeps them in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.common.time_window import TimeWindow
+from millrace.common.window import SlidingEventTimeWindows
+from millrace.runtime.detached import detached
+from millrace.runtime.window_logic import WindowLogic
+from millrace.runtime.window_state import (
+    ELEMENTS,
+    PANE_ELEMENTS,
+    SLICE_ACCUMULATORS,
+    SLICE_ELEMENTS,
+    TABLES,
+    TIMED_ELEMENTS,
+)
+from millrace.state.snapshot_entries import Entry, entries_of
+from millrace.state.snapshot_reader import SnapshotReader, StateInfo
+from millrace.state.store import SubtaskState
+
+__all__ = ["WindowContents", "window_table"]
+
+SLICES = (SLICE_ACCUMULATORS, SLICE_ELEMENTS)
+ELEMENT_TABLES = (ELEMENTS, PANE_ELEMENTS, SLICE_ELEMENTS, TIMED_ELEMENTS)
+PASSED = "@passed"
+
+
+def window_table(reader: SnapshotReader, uid: str) -> StateInfo:
+    """The table that an operator's windows are in.
+
+    Raises:
+        StateError: it has none.
+    """
+    own = [info for info in reader.states() if uid in (info.uid, info.operator)]
+    found = [info for info in own if info.name in TABLES]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(sorted({info.name for info in own})) or "nothing"
+    raise StateError(f"operator '{uid}' has no windows in this snapshot (it has: {names})")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowContents:
+    """Gives each key and window with what the window's function would get."""
+
+    name: str
+    """Of the table."""
+    logic: WindowLogic
+    """How accumulators become results. Without any they are left as they are."""
+    assigner: SlidingEventTimeWindows | None = None
+    """Puts the panes that sliding windows share together to windows; without it each pane is
+    shown by itself."""
+
+    @property
+    def has_elements(self) -> bool:
+        """Whether a window has its elements rather than one value."""
+        return self.name in ELEMENT_TABLES
+
+    def __call__(self, state: SubtaskState, uid: str) -> Iterator[Entry]:
+        """The entries of a subtask."""
+        table = f"{uid}/{self.name}"
+        if table not in state.tables:
+            return iter(())
+        entries = entries_of(state, table, self.name)
+        if self.assigner is not None and self.name in SLICES:
+            entries = self._windows(entries, _passed(state, uid))
+        return map(self._finished, entries)
+
+    def _finished(self, entry: Entry) -> Entry:
+        if not self.logic.incremental:
+            return entry
+        return entry._replace(value=self.logic.result()(entry.value))
+
+    def _windows(self, panes: Iterator[Entry], passed: int) -> Iterator[Entry]:
+        """The windows that have not fired, each of the panes it spans."""
+        found: dict[tuple[Any, TimeWindow], Any] = {}
+        assigner = self.assigner
+        assert assigner is not None
+        merge = self._merge()
+        for pane in sorted(panes, key=lambda entry: int(entry.window.start)):
+            for window in assigner.assign_windows(None, pane.window.start):
+                place = (pane.key, window)
+                if window.max_timestamp() <= passed:
+                    continue
+                # merging may change an accumulator in place, and a pane is in several windows
+                value = detached(pane.value)
+                found[place] = merge(found[place], value) if place in found else value
+        for (key, window), value in found.items():
+            yield Entry(key, value, window)
+
+    def _merge(self) -> Callable[[Any, Any], Any]:
+        if self.name == SLICE_ELEMENTS:
+            return lambda earlier, later: [*earlier, *later]
+        if self.logic.incremental:
+            return self.logic.merging()
+        raise StateError(
+            "sliding windows share panes of accumulators; say how they are merged with "
+            "window(assigner).reduce(...) or .aggregate(...), or read the panes with window()"
+        )
+
+
+def _passed(state: SubtaskState, uid: str) -> int:
+    """The watermark up to which sliding windows have fired."""
+    table = f"{uid}/{PASSED}"
+    if table not in state.tables:
+        return -(2**63)
+    return max((entry.value for entry in entries_of(state, table, PASSED)), default=-(2**63))

@@ -1,0 +1,195 @@
+"""State as DataFrames and back, in Spark."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import pytest
+
+from millrace.common import Time, Types
+from millrace.common.errors import StateError
+from millrace.datastream import KeyedProcessFunction, MapFunction, ProcessWindowFunction
+from millrace.datastream.functions import CheckpointedFunction
+from millrace.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ValueStateDescriptor,
+)
+from millrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from millrace.state_processor import (
+    KeyedStateReaderFunction,
+    SavepointReader,
+    WindowReaderFunction,
+)
+from millrace.testing import MiniJob
+
+# workers cannot import a test module
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+pytestmark = pytest.mark.spark
+
+PAYMENTS = [("ann", 5), ("bob", 7), ("ann", 3), ("cid", 1), ("ann", 2)]
+
+
+class Account(KeyedProcessFunction):
+    """Balance, history, count per amount, and a timer for each payment."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.LONG()))
+        self.history = runtime_context.get_list_state(ListStateDescriptor("history"))
+        self.amounts = runtime_context.get_map_state(MapStateDescriptor("amounts"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        amount = value[1]
+        self.balance.update((self.balance.value() or 0) + amount)
+        self.history.add({"amount": amount})
+        self.amounts.put(amount, (self.amounts.get(amount) or 0) + 1)
+        ctx.timer_service().register_event_time_timer(1_000 * amount)
+        yield value[0], self.balance.value()
+
+
+class Seen(MapFunction, CheckpointedFunction):
+    """Remembers what went through, in both kinds of lists."""
+
+    def initialize_state(self, context: Any) -> None:
+        store = context.get_operator_state_store()
+        self.seen = store.get_list_state(ListStateDescriptor("seen"))
+        self.all = store.get_union_list_state(ListStateDescriptor("all"))
+
+    def snapshot_state(self, context: Any) -> None:
+        pass
+
+    def map(self, value: Any) -> Any:
+        self.seen.add(value)
+        self.all.add(value[0])
+        return value
+
+
+class Elements(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Iterator[Any]:
+        yield key, list(elements)
+
+
+def add(a: Any, b: Any) -> Any:
+    return a[0], a[1] + b[1]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A checkpoint of a job with two subtasks, made without Spark."""
+    directory = tmp_path_factory.mktemp("checkpoints")
+    with MiniJob(2, checkpoint_dir=str(directory)) as job:
+        payments = job.source("payments")
+        seen = payments.stream.map(Seen()).uid("seen")
+        keyed = seen.key_by(lambda payment: payment[0])
+        job.collect(keyed.process(Account()).uid("accounts").name("Accounts"))
+        size, slide = Time.seconds(10), Time.seconds(5)
+        job.collect(keyed.window(TumblingEventTimeWindows.of(size)).reduce(add).uid("tumbling"))
+        sliding = keyed.window(SlidingEventTimeWindows.of(size, slide))
+        job.collect(sliding.reduce(add).uid("sliding"))
+        elements = keyed.window(TumblingEventTimeWindows.of(size)).process(Elements())
+        job.collect(elements.uid("elements"))
+        for index, payment in enumerate(PAYMENTS):
+            payments.push(payment, timestamp=2_000 * index)
+            job.process()
+        (job_dir,) = directory.iterdir()
+        yield job_dir
+
+
+@pytest.fixture(scope="module")
+def savepoint(spark: Any, checkpoint: Path) -> SavepointReader:
+    return SavepointReader.read(spark, checkpoint)
+
+
+def rows(frame: Any) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in frame.collect())
+
+
+def test_keyed_states(savepoint: SavepointReader) -> None:
+    """By name, with the columns' types found or declared."""
+    balances = savepoint.read_value_state("accounts", "balance")
+    assert rows(balances) == [("ann", 10), ("bob", 7), ("cid", 1)]
+    assert balances.dtypes == [("key", "string"), ("value", "bigint")]
+    history = savepoint.read_keyed_list_state("accounts", "history", key_type=Types.STRING())
+    assert dict(rows(history))["ann"] == [{"amount": 5}, {"amount": 3}, {"amount": 2}]
+    amounts = savepoint.read_map_state("Accounts", "amounts", sample=None)
+    assert dict(rows(amounts))["ann"] == {5: 1, 3: 1, 2: 1}
+    assert rows(balances.where("value > 5").selectExpr("upper(key)")) == [("ANN",), ("BOB",)]
+
+
+def test_a_state_of_another_kind(savepoint: SavepointReader) -> None:
+    """Is refused at once, not in a task."""
+    with pytest.raises(StateError, match="'balance' of operator 'accounts' is value state"):
+        savepoint.read_map_state("accounts", "balance")
+
+
+class Report(KeyedStateReaderFunction):
+    """Says of a key what several of its states hold."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.LONG()))
+        self.history = runtime_context.get_list_state(ListStateDescriptor("history"))
+
+    def read_key(self, key: Any, ctx: Any) -> Iterator[Any]:
+        timers = ctx.registered_event_time_timers()
+        yield {
+            "user": key,
+            "balance": self.balance.value(),
+            "payments": len(list(self.history.get())),
+            "next": min(timers),
+        }
+
+
+class Lost(KeyedStateReaderFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.lost = runtime_context.get_state(ValueStateDescriptor("lost"))
+
+    def read_key(self, key: Any, ctx: Any) -> Iterator[Any]:
+        yield key
+
+
+def test_a_reader_function(savepoint: SavepointReader) -> None:
+    """Sees all the state of a key, and its timers."""
+    report = savepoint.read_keyed_state("accounts", Report())
+    assert report.columns == ["user", "balance", "payments", "next"]
+    assert rows(report) == [("ann", 10, 3, 2_000), ("bob", 7, 1, 7_000), ("cid", 1, 1, 1_000)]
+    with pytest.raises(StateError, match="operator 'accounts' has no state 'lost'"):
+        savepoint.read_keyed_state("accounts", Lost())
+
+
+def test_timers(savepoint: SavepointReader) -> None:
+    """Of all keys, with their time domain."""
+    timers = savepoint.read_timers("accounts").select("key", "timestamp", "time_domain")
+    assert rows(timers) == [
+        ("ann", 2_000, "EVENT_TIME"), ("ann", 3_000, "EVENT_TIME"), ("ann", 5_000, "EVENT_TIME"),
+        ("bob", 7_000, "EVENT_TIME"), ("cid", 1_000, "EVENT_TIME"),
+    ]  # fmt: skip
+
+
+class Sizes(WindowReaderFunction):
+    def read_window(self, key: Any, context: Any, elements: list[Any]) -> Iterator[Any]:
+        yield key, context.window().end, len(elements)
+
+
+def test_windows(savepoint: SavepointReader) -> None:
+    """Results, windows put together from shared panes, and elements."""
+    tumbling = savepoint.window().read("tumbling").select("key", "window_end", "value.f1")
+    assert rows(tumbling) == [("ann", 10_000, 10), ("bob", 10_000, 7), ("cid", 10_000, 1)]
+    assigner = SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5))
+    sliding = savepoint.window(assigner).reduce("sliding", add)
+    found = rows(sliding.where("key = 'ann'").select("window_start", "value.f1"))
+    assert found == [(-5_000, 8), (0, 10), (5_000, 2)]
+    sizes = savepoint.window().process("elements", Sizes())
+    assert rows(sizes) == [("ann", 10_000, 3), ("bob", 10_000, 1), ("cid", 10_000, 1)]
+
+
+def test_operator_state(savepoint: SavepointReader) -> None:
+    """Elements of all subtasks."""
+    assert rows(savepoint.read_list_state("seen", "seen")) == [
+        (payment,) for payment in sorted(PAYMENTS)
+    ]
+    union = savepoint.read_union_state("seen", "all", value_type=Types.STRING())
+    assert rows(union) == [("ann",), ("ann",), ("ann",), ("bob",), ("cid",)]

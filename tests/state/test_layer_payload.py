@@ -1,0 +1,109 @@
+"""Payloads in pieces: nobody needs all of a big one, and damage is found piece by piece."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millrace.common.errors import CheckpointCorruptError, SerializationError
+from millrace.state.budget import PIECE_BYTES
+from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.segment import write_segment
+from millrace.state.layer import FileRef, Layer
+from millrace.state.layer_payload import contents, split, tables_in
+from millrace.state.store import SubtaskState
+
+ENTRIES = 60_000
+
+
+def inline(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+def filled() -> SubtaskState:
+    state = SubtaskState()
+    values, lists = state.table("op/v", "flat"), state.table("op/l", "list")
+    panes = state.table("op/p", "panes")
+    for i in range(ENTRIES):
+        values.put(i, f"{i:0200}")
+        lists.append(i % 5000, i)
+        panes.put(i % 3, i, i)
+    return state
+
+
+def assert_same(one: SubtaskState, other: SubtaskState) -> None:
+    assert {n: t.data for n, t in one.tables.items()} == {
+        n: t.data for n, t in other.tables.items()
+    }
+
+
+def test_a_big_layer_is_made_and_read_piece_by_piece(tmp_path: Path) -> None:
+    """From tables to a file and back, never more than a piece at a time."""
+    (tmp_path / "shared").mkdir()
+    state, sizes = filled(), []
+
+    def place(pieces):
+        def watched():
+            for piece in pieces:
+                sizes.append(len(piece))
+                yield piece
+
+        return write_segment(tmp_path, "s", watched(), durable=False)
+
+    layer = state.snapshot(1, "v1", place)
+    assert isinstance(layer.data, FileRef)
+    assert layer.size() > 3 * PIECE_BYTES
+    assert max(sizes) < 2.5 * PIECE_BYTES
+    assert len(sizes) > 5
+    replica = SubtaskState()
+    replica.restore("v1", [layer], LayerLoader(tmp_path))
+    assert_same(replica, state)
+    assert set(tables_in(LayerLoader(tmp_path)(layer))) >= {"op/v", "op/l", "op/p"}
+
+
+def test_a_big_delta_comes_in_pieces(tmp_path: Path) -> None:
+    """What an epoch changed is not gathered in memory, either."""
+    state = filled()
+    first = state.snapshot(1, "v1")
+    state.align("v1", [first], inline)
+    values, lists, panes = (state.tables[f"op/{name}"] for name in "vlp")
+    for i in range(25_000):
+        values.put(i, f"{-i:0200}")
+        panes.put(i % 3, i, -i)
+        lists.append(i % 1000, -i)
+    panes.remove(0, 30_000)
+    panes.drop(1)
+    values.remove(7)
+    second = state.snapshot(2, "v2")
+    assert sum("delta" in content for content in contents(second, inline)) >= 3
+    replica = SubtaskState()
+    replica.restore("v2", [first, second], inline)
+    assert_same(replica, state)
+
+
+@pytest.mark.parametrize("position", [0, 5, 100, -1])
+def test_damage_is_found(tmp_path: Path, position: int) -> None:
+    """In whichever piece; and nothing of the layer is kept."""
+    (tmp_path / "shared").mkdir()
+    layer = filled().snapshot(1, "v1", lambda pieces: write_segment(tmp_path, "s", pieces))
+    path = tmp_path / "shared" / "s"
+    data = bytearray(path.read_bytes())
+    data[position] ^= 0xFF
+    path.write_bytes(data)
+    state = SubtaskState()
+    with pytest.raises(CheckpointCorruptError, match="shared/s"):
+        state.restore("v1", [layer], LayerLoader(tmp_path))
+    assert state.version == ""
+    assert not any(table.entry_count() for table in state.tables.values())
+
+
+def test_a_truncated_payload_in_memory() -> None:
+    """Is refused, wherever it ends."""
+    state = SubtaskState()
+    state.table("op/v", "flat").put(1, 1)
+    payload = inline(state.snapshot(1, "v1"))
+    for end in range(1, len(payload)):
+        with pytest.raises(SerializationError):
+            list(split(payload[:end]))
