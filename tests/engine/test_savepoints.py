@@ -20,7 +20,6 @@ from millrace.connectors.file_sink import FileSink
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_client import JobClient
-from millrace.state.checkpoint.savepoint import dispose_savepoint
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot
 from millrace.testing import run_local
 
@@ -314,14 +313,3 @@ def test_open_parts_follow_a_smaller_parallelism(job: Job) -> None:
     assert lines(job.directory / "out") == []
     job.run(build, checkpoints="one", resume=True, parallelism=1)
     assert Counter(lines(job.directory / "out")) == WHOLE
-
-
-def test_dispose_takes_the_savepoint_only(job: Job) -> None:
-    stopped(job)
-    [path] = paths(job)
-    (Path(path) / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match=r"also has files that are not of it"):
-        dispose_savepoint(path)
-    assert [p.name for p in Path(path).iterdir()] == ["notes.txt"]
-    with pytest.raises(CheckpointError, match="no complete savepoint"):
-        dispose_savepoint(path)

@@ -47,6 +47,8 @@ class Restored:
     pending: Pending
     finished: bool
     feedback: bytes
+    allow_non_restored: bool
+    """Whether what belongs to operators that the job does not have is left behind."""
 
 
 class CheckpointCoordinator:
@@ -151,6 +153,7 @@ class CheckpointCoordinator:
             pending={} if done else manifest.pending,
             finished=manifest.finished,
             feedback=manifest.feedback,
+            allow_non_restored=origin.allow_non_restored,
         )
 
     def due(self, now: int) -> bool:

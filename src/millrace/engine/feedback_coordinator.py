@@ -70,19 +70,22 @@ class FeedbackCoordinator:
         pending = {(uid_of[loop], index): b for (loop, index), b in self._pending.items()}
         return encode((pending, sorted(uid_of[loop] for loop in self._drained)))
 
-    def restore(self, snapshot: bytes) -> None:
-        """Take over what `snapshot` gave.
+    def restore(self, snapshot: bytes, allow_non_restored: bool = False) -> None:
+        """Take over what `snapshot` gave; what goes round in a loop that the job does not have is
+        left behind if ``allow_non_restored``.
 
         Raises CheckpointError when something goes round in a loop that the job does not have.
         """
         pending, drained = decode(snapshot)
         loop_of = {node.uid: loop for loop, node in self._nodes.items()}
+        if allow_non_restored:
+            pending = {key: batches for key, batches in pending.items() if key[0] in loop_of}
         for uid, _ in pending:
             if uid not in loop_of:
                 raise CheckpointError(
                     f"the checkpoint has records in an iteration with uid {uid}, which the job "
-                    "does not have; it was made by another version of the job. Start without "
-                    "--resume, or give operators fixed uids"
+                    "does not have; it was made by another version of the job. Give operators "
+                    "fixed uids, or leave the records behind with --allow-non-restored-state"
                 )
         self._pending = {}
         for (uid, index), batches in sorted(pending.items()):

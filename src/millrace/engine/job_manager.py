@@ -22,8 +22,9 @@ from millrace.common.errors import (
     UserFunctionError,
 )
 from millrace.common.payload import decode
-from millrace.engine.checkpoint_coordinator import CheckpointCoordinator, Restored
+from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock
+from millrace.engine.deployment import Deployment
 from millrace.engine.epoch_check import (
     EpochRefusedError,
     check,
@@ -32,7 +33,6 @@ from millrace.engine.epoch_check import (
     user_failure,
 )
 from millrace.engine.executor import Executor, ExecutorError
-from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_requests import (
@@ -41,17 +41,15 @@ from millrace.engine.job_requests import (
     Request,
     RescaleRequest,
     SavepointRequest,
+    answer,
+    refuse,
 )
 from millrace.engine.pacing import Pacer
 from millrace.engine.progress import Listener, Progress
 from millrace.engine.restart import create_decider
 from millrace.engine.savepoint_writer import SavepointWriter
-from millrace.engine.sink_coordinator import SinkCoordinator
-from millrace.engine.source_coordinator import SourceCoordinator
-from millrace.engine.state_assignment import SubtaskId
-from millrace.engine.state_registry import StateRegistry
 from millrace.plan.job_graph import JobGraph
-from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
+from millrace.runtime.epoch import Ack, EpochPlan
 
 log = logging.getLogger(__name__)
 
@@ -96,10 +94,10 @@ class JobManager:
         self._serving: Request | None = None
         """The request that the running epoch prepares for."""
         self._next_graph = graph
+        self._deployment = Deployment(graph)
         self._writer: SavepointWriter | None = None
         self._left = False
         checkpoints.savepoint_ended = self._interrupted.set
-        self._install(graph)
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
         self._decider = create_decider(config.restart_strategy)
         self._epoch = 0
@@ -109,22 +107,11 @@ class JobManager:
         self._wakeup: int | None = 0
         self._ended = False
         self._undelivered: list[Ack] = []
-        self.progress = Progress(job_name=self._program.job_name)
+        self.progress = Progress(job_name=graph.program.job_name)
 
     def observe(self, observer: JobObserver) -> None:
         """Let ``observer`` look on; before the job runs."""
         self._observers.append(observer)
-
-    def _install(self, graph: JobGraph) -> None:
-        """Run by this graph from now on."""
-        self._graph = graph
-        self._program = graph.program
-        self._sources = [SourceCoordinator(node) for node in graph.sources]
-        self._source_stages = {node.stage for node in graph.sources}
-        self._sinks = SinkCoordinator(graph.sinks)
-        self._loops = FeedbackCoordinator(graph.loops)
-        self._states = StateRegistry()
-        self._restore: set[SubtaskId] = set()
 
     # -- control, from any thread ------------------------------------------------------
 
@@ -157,7 +144,7 @@ class JobManager:
             for observer in self._observers:
                 observer.started(self._checkpoints.job_dir)
             if not self._ended:
-                self._executor.deploy(self._program)
+                self._executor.deploy(self._deployment.program)
                 self._loop()
             return self.progress
         finally:
@@ -179,7 +166,7 @@ class JobManager:
         if self._cancelled:
             raise JobCancelledError("the job was cancelled")
         if self._stopping:
-            if not self._states.inherits:
+            if not self._deployment.states.inherits:
                 self._checkpoint()
             raise JobCancelledError("the job was stopped after a checkpoint")
 
@@ -190,19 +177,16 @@ class JobManager:
         if self._wakeup is not None:
             due = min(due, self._wakeup)
         while (now := self._clock.now()) < due and not self._interrupted.is_set():
-            for source in self._sources:
-                source.discover(now)
-            if any(source.has_news for source in self._sources):
+            if self._deployment.discover(now):
                 return
-            discoveries = [source.next_wakeup() for source in self._sources]
-            next_look = min([at for at in discoveries if at is not None], default=due)
-            self._clock.wait_until(min(due, next_look), self._interrupted)
+            next_look = self._deployment.next_discovery()
+            until = due if next_look is None else min(due, next_look)
+            self._clock.wait_until(until, self._interrupted)
 
     def _attempt(self) -> list[Ack] | None:
         """Run the next epoch once; None when it has to be run again."""
         now = self._started = self._clock.now()
-        for source in self._sources:
-            source.discover(now)
+        self._deployment.discover(now)
         plan = self._plan(now)
         try:
             acks = self._executor.run_epoch(plan)
@@ -226,11 +210,11 @@ class JobManager:
         misses = state_misses(acks)
         if misses:
             log.info("%d subtasks need their whole state; running the epoch again", len(misses))
-            self._restore |= misses
+            self._deployment.restoring |= misses
             self._try += 1
             return None
         try:
-            check(self._program, acks)
+            check(self._deployment.program, acks)
         except EpochRefusedError as refusal:
             self.progress.refused += 1
             self._lost(ExecutorError(str(refusal)))
@@ -238,31 +222,10 @@ class JobManager:
         return acks
 
     def _plan(self, now: int) -> EpochPlan:
-        subtasks = {
-            (stage.id, index): self._subtask_plan(stage.id, index)
-            for stage in self._program.stages
-            for index in range(stage.parallelism)
-        }
+        subtasks = self._deployment.plans(self._pacer.records)
         job_dir, durable = self._checkpoints.job_dir, self._checkpoints.durable
         flush = self._serving is not None
         return EpochPlan(self._epoch, self._try, now, job_dir, durable, subtasks, flush)
-
-    def _subtask_plan(self, stage: int, index: int) -> SubtaskPlan:
-        subtask = (stage, index)
-        source = next((s for s in self._sources if s.node.stage == stage), None)
-        starts = subtask in self._restore
-        inheritance = self._states.inheritance(subtask) if starts else None
-        restore = self._states.all_layers(subtask) if starts and not inheritance else None
-        return SubtaskPlan(
-            version=self._states.version(subtask),
-            recent=() if starts else self._states.recent(subtask),
-            restore=restore,
-            inheritance=inheritance,
-            splits=source.plan(index, self._pacer.records) if source else (),
-            no_more_splits=source.no_more_splits if source else True,
-            feedback=self._loops.feedback(subtask),
-            drained=self._loops.drained(stage),
-        )
 
     # -- failures ----------------------------------------------------------------------
 
@@ -291,20 +254,14 @@ class JobManager:
     # -- what an accepted epoch changes ------------------------------------------------
 
     def _accept(self, acks: list[Ack], epoch_ms: float) -> None:
-        for ack in acks:
-            self._states.accept(ack)
-            self._sinks.accept(ack)
-            self._accept_splits(ack)
+        self._ended = self._deployment.accept(acks)
         for observer in self._observers:
             observer.accepted(acks)
-        self._restore.clear()
         self._try = self._lost_in_a_row = 0
-        self._loops.accept(acks)
-        self._ended = all(ack.ended for ack in acks) and not self._loops.pending
         self._wakeup = self._next_wakeup(acks)
         self._undelivered += [ack for ack in acks if ack.results]
         self.progress.epoch = self._epoch
-        self.progress.observe(acks, self._source_stages, epoch_ms)
+        self.progress.observe(acks, self._deployment.source_stages, epoch_ms)
         largest = max((p.records for ack in acks for p in ack.splits), default=0)
         self._pacer.observe(epoch_ms, largest)
         self._epoch += 1
@@ -316,15 +273,10 @@ class JobManager:
         for listener in self._listeners:
             listener(self.progress)
 
-    def _accept_splits(self, ack: Ack) -> None:
-        for progress in ack.splits:
-            source = next(s for s in self._sources if s.node.uid == progress.source)
-            source.accept(progress)
-
     def _next_wakeup(self, acks: list[Ack]) -> int | None:
         """When the next epoch should start."""
         times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
-        if self._loops.has_news:
+        if self._deployment.loops.has_news:
             times.append(self._started)
         if not times:
             return None
@@ -332,15 +284,16 @@ class JobManager:
 
     def _checkpoint(self) -> bool:
         """Make everything accepted durable, then visible; False when that failed for now."""
-        pending = self._sinks.pending()
+        deployment = self._deployment
+        pending = deployment.sinks.pending()
         try:
             saved = self._checkpoints.publish(
                 epoch=self._epoch,
-                states=self._states,
-                sources={s.node.uid: s.snapshot() for s in self._sources},
+                states=deployment.states,
+                sources=deployment.source_snapshots(),
                 pending=pending,
                 finished=self._ended,
-                feedback=self._loops.snapshot(),
+                feedback=deployment.loops.snapshot(),
                 now=self._clock.now(),
             )
         except CheckpointError as error:
@@ -350,7 +303,7 @@ class JobManager:
         self._tell_committed()
         with self._checkpoints.guard():
             crash_point("before-sink-commit")
-            self._sinks.commit(pending)
+            deployment.sinks.commit(pending)
         self._checkpoints.note_committed(saved)
         self._deliver()
         return True
@@ -372,7 +325,7 @@ class JobManager:
         undelivered, self._undelivered = self._undelivered, []
         if self._results is None:
             return
-        width = {stage.id: stage.parallelism for stage in self._program.stages}
+        width = {stage.id: stage.parallelism for stage in self._deployment.program.stages}
         for ack in sorted(undelivered, key=lambda ack: (ack.stage, ack.subtask)):
             for uid, values in ack.results.items():
                 self._results(uid, decode(values), ack.subtask, width[ack.stage])
@@ -388,8 +341,7 @@ class JobManager:
             return
         self._serving = request
         if isinstance(request, SavepointRequest) and request.after is After.DRAIN:
-            for source in self._sources:
-                source.drain()
+            self._deployment.drain()
 
     def _can_rescale(self, request: RescaleRequest) -> bool:
         """Make the new graph; a wrong request is refused before anything has happened."""
@@ -398,7 +350,7 @@ class JobManager:
                 raise JobExecutionError("only a streaming job can change its parallelism")
             self._next_graph = self._replan(request.parallelism)
         except Exception as error:
-            request.done.set_exception(error)
+            refuse(request, error)
             return False
         return True
 
@@ -408,7 +360,7 @@ class JobManager:
             if not self._ended:
                 self._rescale(self._next_graph)
             self._serving = None
-            request.done.set_result(None)
+            answer(request, None)
         elif self._ended or request.after is not After.DRAIN:
             self._serving = None
             self._save(request)
@@ -417,12 +369,12 @@ class JobManager:
         try:
             self._writer = self._checkpoints.write_savepoint(request)
         except CheckpointError as error:
-            request.done.set_exception(error)
+            refuse(request, error)
             return
         if request.after is After.GO_ON:
             return
         self._writer.wait()
-        if request.done.exception() is not None:
+        if self._writer.failed:
             return
         self._checkpoint()  # who resumes the job here must know of the savepoint
         if request.after is After.CANCEL:
@@ -432,9 +384,10 @@ class JobManager:
     def _rescale(self, graph: JobGraph) -> None:
         """Go on with another graph where the newest checkpoint has left off."""
         restored = self._checkpoints.assign(graph)
-        self._close_sources_and_sinks()
-        self._install(graph)
-        self._go_on_from(restored)
+        self._deployment.close()
+        self._deployment = Deployment(graph)
+        self._deployment.go_on_from(restored)
+        self._wakeup = None if self._ended else self._started
         try:
             self._executor.deploy(graph.program)
         except ExecutorError as error:
@@ -443,49 +396,32 @@ class JobManager:
     # -- beginning and end -------------------------------------------------------------
 
     def _resume(self) -> None:
-        restored = self._checkpoints.open(self._graph, self._config.resume)
+        deployment = self._deployment
+        restored = self._checkpoints.open(deployment.graph, self._config.resume)
         if restored is None:
             return
-        self._go_on_from(restored)
+        deployment.go_on_from(restored)
+        self._epoch = restored.epoch
         if restored.finished:
             with self._checkpoints.guard():
-                self._sinks.commit(restored.pending)
+                deployment.sinks.commit(restored.pending)
             if restored.checkpoint is not None:
                 self._checkpoints.note_committed(restored.checkpoint)
         self._ended = restored.finished
         self.progress.checkpoint = restored.checkpoint
-
-    def _go_on_from(self, restored: Restored) -> None:
-        self._sinks.restore(restored.pending)
-        for source in self._sources:
-            snapshot = restored.sources.get(source.node.uid)
-            if snapshot is not None:
-                source.restore(snapshot)
-        if restored.feedback:
-            self._loops.restore(restored.feedback)
-        self._restore = self._states.restore(restored.states)
-        self._epoch = restored.epoch
 
     def _close(self) -> None:
         # whatever one of them raises, the others are closed, the lease last
         with ExitStack() as closing:
             closing.callback(self._checkpoints.close)
             closing.callback(self._executor.close)
-            closing.callback(self._close_sources_and_sinks)
+            closing.callback(self._deployment.close)
             for observer in self._observers:
                 closing.callback(observer.closed)
             closing.callback(self._close_requests)
-
-    def _close_sources_and_sinks(self) -> None:
-        with ExitStack() as closing:
-            closing.callback(self._sinks.close)
-            for source in self._sources:
-                closing.callback(source.close)
 
     def _close_requests(self) -> None:
         """A savepoint that is being written is finished; what has not begun is refused."""
         if self._writer is not None:
             self._writer.wait()
-        if self._serving is not None and not self._serving.done.done():
-            self._serving.done.set_exception(JobExecutionError("the job has ended"))
-        self._requests.close()
+        self._requests.close(self._serving)

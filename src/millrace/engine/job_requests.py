@@ -6,6 +6,8 @@ A request may come from any thread. The job takes one at a time, between two epo
 from __future__ import annotations
 
 from collections import deque
+from concurrent.futures import InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from threading import Lock
@@ -59,17 +61,29 @@ class JobRequests:
             if not self._closed:
                 self._waiting.append(request)
                 return
-        request.done.set_exception(JobExecutionError("the job has ended"))
+        refuse(request, JobExecutionError("the job has ended"))
 
     def take(self) -> Request | None:
         """The next request, if there is one."""
         with self._lock:
             return self._waiting.popleft() if self._waiting else None
 
-    def close(self) -> None:
-        """The job has ended: who still waits is told so."""
+    def close(self, unfinished: Request | None) -> None:
+        """The job has ended: who still waits is told so, first the one that was being served."""
         with self._lock:
             self._closed = True
             left, self._waiting = list(self._waiting), deque()
-        for request in left:
-            request.done.set_exception(JobExecutionError("the job has ended"))
+        for request in left if unfinished is None else [unfinished, *left]:
+            refuse(request, JobExecutionError("the job has ended"))
+
+
+def answer(request: Request, result: Any) -> None:
+    """Give a request its result, unless who asked has cancelled the future."""
+    with suppress(InvalidStateError):
+        request.done.set_result(result)
+
+
+def refuse(request: Request, error: BaseException) -> None:
+    """Give a request the reason why not."""
+    with suppress(InvalidStateError):
+        request.done.set_exception(error)

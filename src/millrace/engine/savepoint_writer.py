@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 
-from millrace.engine.job_requests import SavepointRequest
+from millrace.engine.job_requests import SavepointRequest, answer, refuse
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.savepoint import write_savepoint
 
@@ -35,6 +35,8 @@ class SavepointWriter:
         self._job_dir = job_dir
         self._pin = pin
         self._finished = finished
+        self.failed = False
+        """Whether it has ended without a savepoint."""
         self._thread = Thread(target=self._run, name="savepoint-writer", daemon=True)
 
     def start(self) -> SavepointWriter:
@@ -52,15 +54,15 @@ class SavepointWriter:
         self._thread.join()
 
     def _run(self) -> None:
-        done = self._request.done
         try:
             manifest = write_savepoint(self._path, self._job_dir, self._pin)
         except BaseException as error:
             log.warning("the savepoint %s failed: %s", self._path, error)
             self._finished(None)
-            done.set_exception(error)
+            self.failed = True
+            refuse(self._request, error)
         else:
             self._finished(manifest.snapshot_id)
-            done.set_result(str(self._path))
+            answer(self._request, str(self._path))
         finally:
             self._pin.release()

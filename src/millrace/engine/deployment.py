@@ -1,0 +1,111 @@
+"""One job graph while it runs: its sources, sinks, loops and state as the driver sees them.
+
+A job that is rescaled goes on with another deployment.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from millrace.engine.checkpoint_coordinator import Restored
+from millrace.engine.feedback_coordinator import FeedbackCoordinator
+from millrace.engine.sink_coordinator import SinkCoordinator
+from millrace.engine.source_coordinator import SourceCoordinator
+from millrace.engine.state_assignment import SubtaskId
+from millrace.engine.state_registry import StateRegistry
+from millrace.plan.job_graph import JobGraph
+from millrace.runtime.epoch import Ack, SubtaskPlan
+
+
+class Deployment:
+    """What a graph's subtasks are told in each epoch, and what their answers add up to."""
+
+    def __init__(self, graph: JobGraph) -> None:
+        self.graph = graph
+        self.program = graph.program
+        self.sources = [SourceCoordinator(node) for node in graph.sources]
+        self.source_stages = {node.stage for node in graph.sources}
+        self.sinks = SinkCoordinator(graph.sinks)
+        self.loops = FeedbackCoordinator(graph.loops)
+        self.states = StateRegistry()
+        self.restoring: set[SubtaskId] = set()
+        """Subtasks whose plan has to have their whole state."""
+
+    def go_on_from(self, restored: Restored) -> None:
+        """Take over what a snapshot knows."""
+        self.sinks.restore(restored.pending)
+        for source in self.sources:
+            snapshot = restored.sources.get(source.node.uid)
+            if snapshot is not None:
+                source.restore(snapshot)
+        if restored.feedback:
+            self.loops.restore(restored.feedback, restored.allow_non_restored)
+        self.restoring = self.states.restore(restored.states)
+
+    # -- before an epoch ---------------------------------------------------------------
+
+    def discover(self, now: int) -> bool:
+        """Let the sources look for splits; whether one of them has something to tell."""
+        for source in self.sources:
+            source.discover(now)
+        return any(source.has_news for source in self.sources)
+
+    def next_discovery(self) -> int | None:
+        """When there may be new splits (ms since the epoch)."""
+        times = [source.next_wakeup() for source in self.sources]
+        return min((at for at in times if at is not None), default=None)
+
+    def drain(self) -> None:
+        """End all input."""
+        for source in self.sources:
+            source.drain()
+
+    def plans(self, records: int) -> dict[SubtaskId, SubtaskPlan]:
+        """Every subtask's part of the next epoch, with so many records per split."""
+        return {
+            (stage.id, index): self._plan(stage.id, index, records)
+            for stage in self.program.stages
+            for index in range(stage.parallelism)
+        }
+
+    def _plan(self, stage: int, index: int, records: int) -> SubtaskPlan:
+        subtask = (stage, index)
+        source = next((s for s in self.sources if s.node.stage == stage), None)
+        starts = subtask in self.restoring
+        inheritance = self.states.inheritance(subtask) if starts else None
+        restore = self.states.all_layers(subtask) if starts and not inheritance else None
+        return SubtaskPlan(
+            version=self.states.version(subtask),
+            recent=() if starts else self.states.recent(subtask),
+            restore=restore,
+            inheritance=inheritance,
+            splits=source.plan(index, records) if source else (),
+            no_more_splits=source.no_more_splits if source else True,
+            feedback=self.loops.feedback(subtask),
+            drained=self.loops.drained(stage),
+        )
+
+    # -- after an epoch ----------------------------------------------------------------
+
+    def accept(self, acks: list[Ack]) -> bool:
+        """An epoch has been accepted; whether the job's input and all that follows has ended."""
+        for ack in acks:
+            self.states.accept(ack)
+            self.sinks.accept(ack)
+            for progress in ack.splits:
+                source = next(s for s in self.sources if s.node.uid == progress.source)
+                source.accept(progress)
+        self.restoring.clear()
+        self.loops.accept(acks)
+        return all(ack.ended for ack in acks) and not self.loops.pending
+
+    def source_snapshots(self) -> dict[str, bytes]:
+        """Per source uid, its part of a checkpoint."""
+        return {source.node.uid: source.snapshot() for source in self.sources}
+
+    def close(self) -> None:
+        """Close enumerators and committers."""
+        with ExitStack() as closing:
+            closing.callback(self.sinks.close)
+            for source in self.sources:
+                closing.callback(source.close)
