@@ -10,9 +10,14 @@ from typing import Any
 import cloudpickle
 import pytest
 
-from millrace.common import Time, Types
-from millrace.common.errors import StateError
-from millrace.datastream import KeyedProcessFunction, MapFunction, ProcessWindowFunction
+from millrace.common import Configuration, Time, Types, options
+from millrace.common.errors import CheckpointError, StateError, UserFunctionError
+from millrace.datastream import (
+    BroadcastProcessFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessWindowFunction,
+)
 from millrace.datastream.functions import CheckpointedFunction
 from millrace.datastream.state import (
     ListStateDescriptor,
@@ -21,8 +26,13 @@ from millrace.datastream.state import (
 )
 from millrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
 from millrace.state_processor import (
+    BroadcastStateBootstrapFunction,
+    KeyedStateBootstrapFunction,
     KeyedStateReaderFunction,
+    OperatorTransformation,
     SavepointReader,
+    SavepointWriter,
+    StateBootstrapFunction,
     WindowReaderFunction,
 )
 from millrace.testing import MiniJob
@@ -193,3 +203,178 @@ def test_operator_state(savepoint: SavepointReader) -> None:
     ]
     union = savepoint.read_union_state("seen", "all", value_type=Types.STRING())
     assert rows(union) == [("ann",), ("ann",), ("ann",), ("bob",), ("cid",)]
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+class Balances(KeyedStateBootstrapFunction):
+    """What `Account` keeps."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.LONG()))
+        self.history = runtime_context.get_list_state(ListStateDescriptor("history"))
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        self.balance.update(value["balance"])
+        self.history.update([{"amount": amount} for amount in value["history"]])
+        ctx.timer_service().register_event_time_timer(value["due"])
+
+
+class Watched(Account):
+    """Tells of its timers."""
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield f"{ctx.get_current_key()} at {timestamp}"
+
+
+class All(StateBootstrapFunction):
+    def initialize_state(self, context: Any) -> None:
+        self.seen = context.get_operator_state_store().get_list_state(ListStateDescriptor("seen"))
+
+    def snapshot_state(self, context: Any) -> None:
+        pass
+
+    def process_element(self, value: Any) -> None:
+        self.seen.add((value["name"], value["balance"]))
+
+
+RULES = MapStateDescriptor("rules")
+
+
+class Rules(BroadcastStateBootstrapFunction):
+    def process_element(self, value: Any, ctx: Any) -> None:
+        ctx.get_broadcast_state(RULES).put(value["name"], value["due"])
+
+
+class Ruled(BroadcastProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        yield value[0], ctx.get_broadcast_state(RULES).get(value[0])
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        yield from ()
+
+
+def as_payment(row: Any) -> Any:
+    return row["name"], row["balance"]
+
+
+def started_from(path: str, parallelism: int) -> MiniJob:
+    return MiniJob(parallelism, configuration=Configuration().set(options.START_FROM, path))
+
+
+def test_a_job_starts_from_a_table(spark: Any, tmp_path: Path) -> None:
+    """Every kind of state comes from the rows of a DataFrame and is the job's own then, with
+    another parallelism than it was written with."""
+    accounts = [(f"user{i}", i, [i, i + 1], 1_000 * (i + 1)) for i in range(20)]
+    frame = spark.createDataFrame(
+        accounts, "name string, balance long, history array<long>, due long"
+    )
+    table = OperatorTransformation.bootstrap_with(frame)
+    windows = (
+        OperatorTransformation.bootstrap_with(frame, as_payment)
+        .assign_timestamps(lambda payment: payment[1])
+        .key_by(0)
+        .window(TumblingEventTimeWindows.of(Time.seconds(10)))
+        .reduce(add)
+    )
+    path = (
+        SavepointWriter.new_savepoint(spark)
+        .with_configuration(options.PARALLELISM, 3)
+        .with_operator("accounts", table.key_by("name").transform(Balances()))
+        .with_operator("windows", windows.set_parallelism(1))
+        .with_operator("seen", table.transform(All()))
+        .with_operator("ruled", table.transform(Rules()))
+        .write(tmp_path / "savepoint")
+    )
+    with started_from(path, 2) as job:
+        payments, rules = job.source("payments"), job.source("rules")
+        seen = payments.stream.map(Seen()).uid("seen")
+        keyed = seen.key_by(lambda payment: payment[0])
+        balances = job.collect(keyed.process(Watched()).uid("accounts"))
+        windowed = keyed.window(TumblingEventTimeWindows.of(Time.seconds(10)))
+        sums = job.collect(windowed.reduce(add).uid("windows"))
+        told = job.collect(
+            seen.connect(rules.stream.broadcast(RULES)).process(Ruled()).uid("ruled")
+        )
+        payments.push(("user3", 100), timestamp=500)
+        job.process()
+        assert balances.values() == [("user3", 103)]
+        assert told.values() == [("user3", 4_000)]
+        payments.push_watermark(3_000)
+        rules.push_watermark(3_000)
+        job.process()
+        assert sorted(balances.values()[1:]) == ["user0 at 1000", "user1 at 2000", "user2 at 3000"]
+        payments.push_watermark(10_000)
+        job.process()
+        assert ("user3", 103) in sums.values()
+        assert len(sums.values()) == 20
+
+
+def test_a_savepoint_is_changed(spark: Any, checkpoint: Path, tmp_path: Path) -> None:
+    """Values are rewritten, an operator goes, another gets a new uid; the rest is copied."""
+    before = SavepointReader.read(spark, checkpoint)
+    doubled = before.read_keyed_state("accounts", Report()).selectExpr(
+        "user as name", "2 * balance as balance", "array(balance) as history", "next as due"
+    )
+    table = OperatorTransformation.bootstrap_with(doubled).key_by("name")
+    path = (
+        SavepointWriter.from_existing_savepoint(spark, checkpoint)
+        .remove_operator("accounts")
+        .with_operator("accounts", table.transform(Balances()))
+        .change_operator_identifier("seen", "watched")
+        .remove_operator("sliding")
+        .write(tmp_path / "changed")
+    )
+    after = SavepointReader.read(spark, path)
+    balances = after.read_value_state("accounts", "balance")
+    assert rows(balances) == [("ann", 20), ("bob", 14), ("cid", 2)]
+    assert rows(after.read_list_state("watched", "seen")) == [
+        (payment,) for payment in sorted(PAYMENTS)
+    ]
+    uids = {info.uid for info in after.states()}
+    assert uids >= {"accounts", "watched", "tumbling", "elements"}
+    assert not uids & {"seen", "sliding"}
+    same = after.window().read("elements"), before.window().read("elements")
+    assert rows(same[0]) == rows(same[1])
+    with started_from(path, 3) as job:
+        payments = job.source("payments")
+        seen = payments.stream.map(Seen()).uid("watched")
+        keyed = seen.key_by(lambda payment: payment[0])
+        found = job.collect(keyed.process(Account()).uid("accounts"))
+        size = Time.seconds(10)
+        sums = keyed.window(TumblingEventTimeWindows.of(size)).reduce(add).uid("tumbling")
+        reduced = job.collect(sums)
+        elements = keyed.window(TumblingEventTimeWindows.of(size)).process(Elements())
+        job.collect(elements.uid("elements"))
+        # what was pushed before counts as read
+        payments.push(*PAYMENTS, timestamp=0)
+        payments.push(("ann", 1), timestamp=9_000)
+        payments.push_watermark(20_000)
+        job.process()
+        assert found.values() == [("ann", 21)]
+        assert sorted(reduced.values()) == [("ann", 11), ("bob", 7), ("cid", 1)]
+
+
+class Failing(KeyedStateBootstrapFunction):
+    def process_element(self, value: Any, ctx: Any) -> None:
+        raise ValueError("not like this")
+
+
+def test_what_cannot_be_written(spark: Any, checkpoint: Path, tmp_path: Path) -> None:
+    """Is refused, and nothing is left behind."""
+    frame = spark.createDataFrame([("a",)], "name string")
+    failing = OperatorTransformation.bootstrap_with(frame).key_by("name").transform(Failing())
+    writer = SavepointWriter.new_savepoint(spark).with_operator("op", failing)
+    with pytest.raises(UserFunctionError, match="not like this"):
+        writer.write(tmp_path / "failed")
+    assert not (tmp_path / "failed").exists()
+    existing = SavepointWriter.from_existing_savepoint(spark, checkpoint)
+    with pytest.raises(StateError, match=r"remove_operator\('accounts'\)"):
+        existing.with_operator("accounts", failing)
+    (tmp_path / "mine").write_text("keep")
+    with pytest.raises(CheckpointError, match="not empty"):
+        existing.write(tmp_path)
+    assert (tmp_path / "mine").read_text() == "keep"
+    with pytest.raises(StateError, match="takes a Spark DataFrame"):
+        OperatorTransformation.bootstrap_with([("a",)])

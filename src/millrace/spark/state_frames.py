@@ -15,7 +15,13 @@ from pyspark.sql.functions import col
 
 from millrace.common.errors import MillraceError, StateError
 
-__all__ = ["collect_from_tasks", "exchange_rows", "frame_from_tasks", "require_dataframe"]
+__all__ = [
+    "collect_from_tasks",
+    "default_parallelism",
+    "exchange_rows",
+    "frame_from_tasks",
+    "require_dataframe",
+]
 
 Batch = Any
 """A `pyarrow.RecordBatch`."""
@@ -157,6 +163,14 @@ def _all_errors(kind: type[MillraceError]) -> Iterator[type[MillraceError]]:
     yield kind
     for below in kind.__subclasses__():
         yield from _all_errors(below)
+
+
+def default_parallelism(spark: SparkSession) -> int:
+    """How many tasks run at once, or 1 where the session does not tell."""
+    try:
+        return spark.sparkContext.defaultParallelism
+    except (PySparkException, AttributeError):  # of Spark Connect
+        return 1
 
 
 def require_dataframe(value: Any) -> DataFrame:

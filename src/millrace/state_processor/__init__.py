@@ -17,13 +17,21 @@ from millrace.state_processor.functions import (
     WindowReaderFunction,
 )
 from millrace.state_processor.savepoint_reader import SavepointReader
+from millrace.state_processor.savepoint_writer import SavepointWriter
+from millrace.state_processor.transformations import (
+    OperatorTransformation,
+    StateBootstrapTransformation,
+)
 from millrace.state_processor.window_savepoint_reader import WindowSavepointReader
 
 __all__ = [
     "BroadcastStateBootstrapFunction",
     "KeyedStateBootstrapFunction",
     "KeyedStateReaderFunction",
+    "OperatorTransformation",
     "SavepointReader",
+    "SavepointWriter",
+    "StateBootstrapTransformation",
     "StateBootstrapFunction",
     "WindowReaderFunction",
     "WindowSavepointReader",

@@ -1,0 +1,138 @@
+"""Which operators of a savepoint stay, go, or are called otherwise, and what that does to its
+stages."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import uuid
+from dataclasses import dataclass
+
+from millrace.common.errors import StateError
+from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.checkpoint.snapshot import SAVEPOINT
+
+__all__ = ["SavepointPlan", "StageChange", "empty_manifest"]
+
+
+def empty_manifest(max_parallelism: int) -> Manifest:
+    """The manifest of a snapshot with nothing in it."""
+    return Manifest(
+        job_id="bootstrapped",
+        job_name="",
+        run_id=uuid.uuid4().hex[:12],
+        checkpoint=1,
+        epoch=1,
+        timestamp=0,
+        parent=None,
+        max_parallelism=max_parallelism,
+        stages={},
+        operators={},
+        versions={},
+        layer_files=(),
+        sources={},
+        pending={},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StageChange:
+    """What becomes of a stage."""
+
+    old: str
+    new: str
+    """What it is called from now on."""
+    uids: dict[str, str | None]
+    """What each of its operators is called from now on; None: it goes."""
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether its state has to be written anew."""
+        return any(uid != new for uid, new in self.uids.items())
+
+
+class SavepointPlan:
+    """Changes of a savepoint that are to be written.
+
+    Args:
+        base: of the savepoint that is changed.
+    """
+
+    def __init__(self, base: Manifest) -> None:
+        if base.stages and not base.chains:
+            raise StateError(
+                "the snapshot does not tell which operators are in which stage: it was made by an "
+                "older version. Let a job go on from it and take a savepoint of that"
+            )
+        self._base = base
+        self._uids: dict[str, str | None] = {uid: uid for uid in base.operators}
+
+    def require_free(self, uid: str) -> None:
+        """Raises StateError when there is an operator of that uid."""
+        if uid in self._uids.values():
+            raise StateError(
+                f"the savepoint has an operator '{uid}' already; call remove_operator('{uid}') "
+                "before its state is written anew"
+            )
+
+    def remove(self, uid: str) -> None:
+        """Let an operator go; raises StateError when there is none."""
+        self._uids[self._known(uid)] = None
+
+    def rename(self, uid: str, new_uid: str) -> None:
+        """Call an operator otherwise; raises StateError when that cannot be."""
+        old = self._known(uid)
+        if new_uid != uid:
+            self.require_free(new_uid)
+        self._uids[old] = new_uid
+
+    def _known(self, uid: str) -> str:
+        for old, new in self._uids.items():
+            if new == uid:
+                return old
+        names = ", ".join(sorted(new for new in self._uids.values() if new)) or "none"
+        raise StateError(f"the savepoint has no operator '{uid}' (it has: {names})")
+
+    def changes(self) -> list[StageChange]:
+        """What becomes of the stages that stay."""
+        found = []
+        for stage, chain in self._base.chains.items():
+            uids = {uid: self._uids.get(uid) for uid in chain}
+            left = [new for new in uids.values() if new is not None]
+            if left:
+                # a stage is called as its first operator
+                new = left[0] if uids.get(stage, stage) != stage else stage
+                found.append(StageChange(stage, new, uids))
+        return found
+
+    def manifest(self) -> Manifest:
+        """The manifest of the changed savepoint, without its layers."""
+        base, changes = self._base, self.changes()
+        new_stage = {change.old: change.new for change in changes}
+        chains = {c.new: tuple(u for u in c.uids.values() if u) for c in changes}
+        savepoint = base.kind == SAVEPOINT
+        return dataclasses.replace(
+            base,
+            kind=SAVEPOINT,
+            timestamp=time.time_ns() // 1_000_000,
+            snapshot_id=f"{SAVEPOINT}-{base.job_id}-{uuid.uuid4().hex[:12]}",
+            ancestor=base.snapshot_id if savepoint else base.ancestor,
+            stages={new: base.stages[old] for old, new in new_stage.items()},
+            chains=chains,
+            inputs={
+                new_stage[stage]: tuple(new_stage.get(source, source) for source in sources)
+                for stage, sources in base.inputs.items()
+                if stage in new_stage
+            },
+            operators={new: base.operators[old] for old, new in self._uids.items() if new},
+            stateful=tuple(sorted(filter(None, map(self._uids.get, base.stateful)))),
+            sources={
+                new: base.sources[uid]
+                for uid, new in self._uids.items()
+                if new and uid in base.sources
+            },
+            # what the sinks of the job have left to commit is the job's own business
+            pending={},
+            versions={},
+            layer_files=(),
+        )

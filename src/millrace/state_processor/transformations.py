@@ -1,0 +1,256 @@
+"""What is written into a savepoint: rows of a DataFrame, and how they become state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.common.evictor import Evictor
+from millrace.common.functions import Function
+from millrace.common.key_selector import batch_keys
+from millrace.common.time import Duration, Time
+from millrace.common.watermark_strategy import TimestampAssigner
+from millrace.common.window import Trigger, WindowAssigner
+from millrace.datastream import DataStream, StreamExecutionEnvironment
+from millrace.datastream.checks import checked_assigner
+from millrace.datastream.keyed_stream import KeyedStream
+from millrace.datastream.windowed_stream import WindowedStream
+from millrace.runtime.operator import Operator
+from millrace.state_processor.bootstrap_operators import (
+    BroadcastBootstrap,
+    KeyedBootstrap,
+    ListBootstrap,
+)
+from millrace.state_processor.functions import (
+    BroadcastStateBootstrapFunction,
+    KeyedStateBootstrapFunction,
+    StateBootstrapFunction,
+)
+
+__all__ = [
+    "KeyedOperatorTransformation",
+    "OneInputOperatorTransformation",
+    "OperatorTransformation",
+    "StateBootstrapTransformation",
+    "WindowedOperatorTransformation",
+]
+
+KeyBatch = Callable[[list[Any]], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Rows, and what is made of them before they become state."""
+
+    dataframe: Any
+    to_record: Callable[[Any], Any] | None = None
+    timestamps: Callable[[Any], int] | None = None
+    key_batch: KeyBatch | None = None
+    parallelism: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateBootstrapTransformation:
+    """The state of one operator to be. Flink: class ``StateBootstrapTransformation``.
+
+    What `SavepointWriter.with_operator` takes; made by `OperatorTransformation`.
+    """
+
+    input: Input = field(repr=False)
+    factory: Callable[[], Operator] = field(repr=False)
+    """Makes the operator that the rows go through."""
+    broadcast: bool = False
+    """Whether all subtasks get the same state."""
+
+    def set_parallelism(self, parallelism: int) -> StateBootstrapTransformation:
+        """How many parts the state is written in; a job may start from it with any parallelism.
+
+        Raises:
+            StateError: it is not positive.
+        """
+        if parallelism < 1:
+            raise StateError(f"the parallelism must be 1 or more, got {parallelism}")
+        return replace(self, input=replace(self.input, parallelism=parallelism))
+
+
+class OperatorTransformation:
+    """Begins to bootstrap an operator's state. Flink: class ``OperatorTransformation``.
+
+    Example:
+        >>> def balances(accounts, function):
+        ...     rows = OperatorTransformation.bootstrap_with(accounts)
+        ...     return rows.key_by("name").transform(function)
+    """
+
+    @staticmethod
+    def bootstrap_with(
+        dataframe: Any, to_record: Callable[[Any], Any] | None = None
+    ) -> OneInputOperatorTransformation:
+        """From the rows of a bounded DataFrame.
+
+        Args:
+            dataframe: of Spark.
+            to_record: makes what functions get of a `Row` with the DataFrame's column names; None:
+                they get that row. Windows keep records: give them what the job's windows hold.
+
+        Raises:
+            StateError: it is no bounded DataFrame.
+        """
+        from millrace.spark.state_frames import require_dataframe
+
+        return OneInputOperatorTransformation(Input(require_dataframe(dataframe), to_record))
+
+
+class OneInputOperatorTransformation:
+    """Rows without keys. Flink: class ``OneInputStateTransformation``."""
+
+    def __init__(self, rows: Input) -> None:
+        self._rows = rows
+
+    def assign_timestamps(
+        self, assigner: TimestampAssigner[Any] | Callable[[Any], int] | str
+    ) -> OneInputOperatorTransformation:
+        """Event times (ms since the epoch), which windows need.
+
+        Args:
+            assigner: a `TimestampAssigner`, a function of the record, or the name of a field.
+        """
+        return OneInputOperatorTransformation(replace(self._rows, timestamps=_timestamps(assigner)))
+
+    def key_by(self, key_selector: Any) -> KeyedOperatorTransformation:
+        """Keys, found as in `DataStream.key_by`. They must be the ones the job finds."""
+        return KeyedOperatorTransformation(replace(self._rows, key_batch=batch_keys(key_selector)))
+
+    def transform(
+        self, function: StateBootstrapFunction | BroadcastStateBootstrapFunction
+    ) -> StateBootstrapTransformation:
+        """Write operator state or broadcast state with that function.
+
+        Raises:
+            StateError: it is of another kind.
+        """
+        if isinstance(function, StateBootstrapFunction):
+            return StateBootstrapTransformation(self._rows, ListBootstrap(function))
+        if isinstance(function, BroadcastStateBootstrapFunction):
+            return StateBootstrapTransformation(self._rows, BroadcastBootstrap(function), True)
+        raise StateError(
+            "transform() takes a StateBootstrapFunction or a BroadcastStateBootstrapFunction, got "
+            f"{function!r}; for keyed state call key_by() before it"
+        )
+
+
+class KeyedOperatorTransformation:
+    """Rows with keys. Flink: class ``KeyedStateTransformation``."""
+
+    def __init__(self, rows: Input) -> None:
+        self._rows = rows
+
+    def transform(self, function: KeyedStateBootstrapFunction) -> StateBootstrapTransformation:
+        """Write state and timers of keys with that function.
+
+        Raises:
+            StateError: it is of another kind.
+        """
+        if not isinstance(function, KeyedStateBootstrapFunction):
+            raise StateError(
+                "transform() of rows with keys takes a KeyedStateBootstrapFunction, got "
+                f"{function!r}"
+            )
+        assert self._rows.key_batch is not None
+        return StateBootstrapTransformation(
+            self._rows, KeyedBootstrap(function, self._rows.key_batch)
+        )
+
+    def window(self, assigner: WindowAssigner[Any, Any]) -> WindowedOperatorTransformation:
+        """Put the rows into windows. Nothing fires: the job that starts with them does that.
+
+        Raises:
+            JobDefinitionError: ``assigner`` is no window assigner.
+        """
+        return WindowedOperatorTransformation(self._rows, checked_assigner("window", assigner))
+
+
+class WindowedOperatorTransformation:
+    """Rows in windows, as the job's operator keeps them: set it up in the same way as there.
+    Flink: class ``WindowedStateTransformation``."""
+
+    def __init__(self, rows: Input, assigner: WindowAssigner[Any, Any]) -> None:
+        self._rows = rows
+        env = StreamExecutionEnvironment.get_execution_environment()
+        keyed: KeyedStream[Any, Any] = env.from_collection([]).key_by(_same)
+        assert rows.key_batch is not None
+        keyed._key_batch = rows.key_batch
+        self._windows: WindowedStream[Any, Any, Any] = keyed.window(assigner)
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> WindowedOperatorTransformation:
+        """The job's trigger; what it does with the rows is done, but nothing is emitted."""
+        self._windows.trigger(trigger)
+        return self
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> WindowedOperatorTransformation:
+        """The job's evictor."""
+        self._windows.evictor(evictor)
+        return self
+
+    def allowed_lateness(
+        self, time_ms: int | Time | Duration | timedelta
+    ) -> WindowedOperatorTransformation:
+        """The job's allowed lateness."""
+        self._windows.allowed_lateness(time_ms)
+        return self
+
+    def reduce(self, reduce_function: Any, window_function: Any = None) -> Any:
+        """As `WindowedStream.reduce`."""
+        return self._made(self._windows.reduce(reduce_function, window_function))
+
+    def aggregate(self, aggregate_function: Any, window_function: Any = None) -> Any:
+        """As `WindowedStream.aggregate`."""
+        return self._made(self._windows.aggregate(aggregate_function, window_function))
+
+    def apply(self, window_function: Any) -> StateBootstrapTransformation:
+        """As `WindowedStream.apply`."""
+        return self._made(self._windows.apply(window_function))
+
+    def process(self, process_window_function: Any) -> StateBootstrapTransformation:
+        """As `WindowedStream.process`."""
+        return self._made(self._windows.process(process_window_function))
+
+    def _made(self, stream: DataStream[Any]) -> StateBootstrapTransformation:
+        return StateBootstrapTransformation(self._rows, stream._inputs[0].transformation.factory)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _timestamps(assigner: Any) -> Callable[[Any], int]:
+    if isinstance(assigner, TimestampAssigner):
+        return _Assigned(assigner)
+    if isinstance(assigner, str):
+        return _Field(batch_keys(assigner))
+    if callable(assigner) and not isinstance(assigner, (type, Function)):
+        called: Callable[[Any], int] = assigner
+        return called
+    raise StateError(
+        f"assign_timestamps() takes a TimestampAssigner, a function or a field, got {assigner!r}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Assigned:
+    assigner: TimestampAssigner[Any]
+
+    def __call__(self, value: Any) -> int:
+        return self.assigner.extract_timestamp(value, -(2**63))
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    fields: KeyBatch
+
+    def __call__(self, value: Any) -> int:
+        (timestamp,) = self.fields([value])
+        return int(timestamp)

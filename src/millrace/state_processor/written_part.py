@@ -1,0 +1,74 @@
+"""What a task tells of the part of a savepoint that it wrote."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from millrace.common.errors import UserFunctionError
+from millrace.common.payload import decode, encode
+from millrace.runtime.epoch import Failure
+from millrace.state.checkpoint.layer_file import SUFFIX, LayerFileRef, write_layer_file
+from millrace.state.store import SubtaskState
+
+__all__ = ["WrittenPart", "failed", "read_answer", "write_part"]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """A layer file with the state of one or more subtasks of a stage."""
+
+    stage: str
+    versions: dict[int, str]
+    """Per subtask."""
+    file: LayerFileRef
+
+    def encode(self) -> bytes:
+        """The answer of a task."""
+        return encode((True, self.stage, self.versions, dataclasses.astuple(self.file)))
+
+
+def write_part(
+    directory: str, stage: str, subtasks: Iterable[int], state: SubtaskState, epoch: int
+) -> WrittenPart | None:
+    """Write the state, which all of ``subtasks`` get; None if there is nothing in it.
+
+    Raises:
+        CheckpointError: the file system refused.
+        SerializationError: a value cannot be written.
+    """
+    attempt = uuid.uuid4().hex[:12]
+    layer = state.snapshot(epoch, attempt)
+    if layer is None:
+        return None
+    versions = {subtask: f"{attempt}-{subtask}" for subtask in subtasks}
+    entries = [
+        (stage, subtask, dataclasses.replace(layer, version=version))
+        for subtask, version in versions.items()
+    ]
+    name = f"{attempt}-{min(versions)}{SUFFIX}"
+    written = write_layer_file(os.fspath(directory), name, entries, run_id=attempt)
+    return WrittenPart(stage, versions, written.ref)
+
+
+def failed(failure: Failure) -> bytes:
+    """The answer of a task in which the user's function failed: trying again would not help."""
+    return encode((False, failure.operator, failure.record, failure.user_traceback))
+
+
+def read_answer(answer: bytes) -> WrittenPart | None:
+    """The part that a task wrote.
+
+    Raises:
+        UserFunctionError: a function of the user failed.
+    """
+    if not answer:
+        return None
+    done, *told = decode(answer)
+    if not done:
+        raise UserFunctionError(*told)
+    stage, versions, ref = told
+    return WrittenPart(stage, versions, LayerFileRef(*ref))

@@ -1,0 +1,104 @@
+"""What becomes of stages when operators go or get another uid."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from millrace.common.errors import StateError
+from millrace.state.checkpoint.manifest import Manifest
+from millrace.state_processor.savepoint_plan import SavepointPlan, empty_manifest
+
+BASE = dataclasses.replace(
+    empty_manifest(128),
+    job_id="job",
+    snapshot_id="before",
+    kind="savepoint",
+    epoch=7,
+    stages={"source": 1, "map": 2, "window": 2},
+    chains={"source": ("source",), "map": ("map", "count"), "window": ("window", "sink")},
+    inputs={"source": (), "map": ("source",), "window": ("map",)},
+    operators={"source": "Source", "map": "Map", "count": "Count", "window": "W", "sink": "Sink"},
+    stateful=("count", "map", "source"),
+    sources={"source": b"positions"},
+    pending={"sink": [b"part"]},
+)
+
+
+def changed(plan: SavepointPlan) -> dict[str, tuple[str, bool]]:
+    return {change.old: (change.new, change.rewritten) for change in plan.changes()}
+
+
+def test_nothing_changes() -> None:
+    """Every stage is copied; the new savepoint comes after the old one."""
+    plan = SavepointPlan(BASE)
+    assert changed(plan) == {stage: (stage, False) for stage in BASE.stages}
+    manifest = plan.manifest()
+    assert manifest.stages == BASE.stages
+    assert manifest.sources == BASE.sources
+    assert manifest.pending == {}
+    assert (manifest.ancestor, manifest.epoch) == ("before", 7)
+    assert manifest.snapshot_id not in ("", "before")
+
+
+def test_a_checkpoint_is_no_ancestor() -> None:
+    """But the savepoint before it is."""
+    checkpoint = dataclasses.replace(BASE, kind="checkpoint", ancestor="earlier")
+    assert SavepointPlan(checkpoint).manifest().ancestor == "earlier"
+
+
+def test_an_operator_goes() -> None:
+    """With others in its stage, that is written anew and called as the first of them."""
+    plan = SavepointPlan(BASE)
+    plan.remove("map")
+    assert changed(plan)["map"] == ("count", True)
+    manifest = plan.manifest()
+    assert manifest.chains == {"source": ("source",), "count": ("count",),
+                               "window": ("window", "sink")}  # fmt: skip
+    assert manifest.inputs == {"source": (), "count": ("source",), "window": ("count",)}
+    assert manifest.stateful == ("count", "source")
+    assert "map" not in manifest.operators
+
+
+def test_a_stage_goes() -> None:
+    """If nobody is left in it; of a source, its positions go too."""
+    plan = SavepointPlan(BASE)
+    plan.remove("source")
+    assert "source" not in changed(plan)
+    assert plan.manifest().sources == {}
+
+
+def test_another_uid() -> None:
+    """Is the operator's everywhere."""
+    plan = SavepointPlan(BASE)
+    plan.rename("source", "input")
+    plan.rename("count", "counter")
+    manifest = plan.manifest()
+    assert manifest.sources == {"input": b"positions"}
+    assert manifest.chains["map"] == ("map", "counter")
+    assert manifest.inputs["map"] == ("input",)
+    assert manifest.operators["counter"] == "Count"
+    assert changed(plan)["map"] == ("map", True)
+
+
+def test_uids_are_checked() -> None:
+    """One must be there, the other must be free; both as of the changes so far."""
+    plan = SavepointPlan(BASE)
+    with pytest.raises(StateError, match="no operator 'lost' .*count, map"):
+        plan.remove("lost")
+    with pytest.raises(StateError, match="has an operator 'map' already"):
+        plan.rename("count", "map")
+    plan.rename("map", "other")
+    plan.rename("count", "map")
+    plan.remove("other")
+    plan.require_free("other")
+    with pytest.raises(StateError, match="no operator 'count'"):
+        plan.remove("count")
+
+
+def test_a_snapshot_that_does_not_tell_its_chains() -> None:
+    """Is refused, for its state would be lost."""
+    old: Manifest = dataclasses.replace(BASE, chains={})
+    with pytest.raises(StateError, match="older version"):
+        SavepointPlan(old)
