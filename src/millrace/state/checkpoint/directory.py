@@ -11,6 +11,7 @@ import os
 import re
 from pathlib import Path
 
+from millrace.common.crash import crash_point
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 
 __all__ = [
@@ -67,6 +68,7 @@ def remove_checkpoint(job_dir: StrPath, number: int) -> None:
     """Delete the directory of a checkpoint: ``_metadata`` first, so that no half of it counts."""
     directory = checkpoint_dir(job_dir, number)
     delete_quietly(directory / METADATA)
+    crash_point("collect-metadata")
     delete_quietly(directory / COMMITTED)
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):

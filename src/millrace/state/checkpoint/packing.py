@@ -25,7 +25,7 @@ from millrace.state.layer import FileRef
 
 __all__ = ["FILES_PER_TIER", "Group", "Packed", "Packing", "choose"]
 
-FILES_PER_TIER = 64
+FILES_PER_TIER = 80
 PACE = 1.125
 """Bytes that may be copied per tier for each byte that checkpoints add. With more than one, a group
 is copied before its tier is full again."""

@@ -120,6 +120,7 @@ class Retention:
         staying: list[tuple[int, str]] = []
         for number, path in self._condemned:
             if number <= oldest and number < newest and path not in needed:
+                crash_point("collect-file")
                 delete_quietly(os.path.join(self._job_dir, path))
             else:
                 staying.append((number, path))
@@ -134,6 +135,7 @@ class Retention:
             for file in found:
                 path = f"{SHARED}/{file.name}"
                 if not any(path in some for some in wanted) and _changed(file) < latest:
+                    crash_point("collect-orphan")
                     delete_quietly(file.path)
 
 
