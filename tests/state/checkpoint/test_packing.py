@@ -93,6 +93,22 @@ def test_a_piece_per_checkpoint(job_dir: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(grew) > FILES_PER_TIER // 2
 
 
+def test_even_a_layer_is_copied_in_pieces(job_dir: Path) -> None:
+    """A first load among small changes is no reason to copy much at once."""
+    layers = grown(job_dir, LayerSet(), 1, size=10_000)
+    layers = grown(job_dir, layers, FILES_PER_TIER - 1, start=2)
+    (group,) = choose(layers)
+    one = Packing(group, layers, job_dir, "p")
+    sizes = []
+    while one.packed is None:
+        before = one.remaining
+        one.step(layers, 100, lambda: None)
+        sizes.append(before - one.remaining)
+    assert max(sizes) <= 101
+    assert one.remaining == 0
+    assert contents(job_dir, one.packed.applied_to(layers)) == contents(job_dir, layers)
+
+
 def test_a_tier_that_fills_up_is_packed_faster(
     job_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,7 +96,7 @@ class Draft:
         with _writing(path):
             self._file = open(self.temporary, "xb", buffering=_BUFFER)  # noqa: SIM115 (stays open)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Append."""
         with _writing(self._path):
             self._file.write(data)

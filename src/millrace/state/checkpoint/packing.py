@@ -8,6 +8,7 @@ proportion to what a checkpoint adds, so that no epoch has to bear a big tier at
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ WORTH_COPYING = 4 << 20
 """...and it has at least so many bytes."""
 BIG_SEGMENT = 16 << 20
 """Segments from this size on stay files of their own; smaller ones, too, while they are few."""
+
+_NOTHING = memoryview(b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,8 @@ class Packing:
         self.path = os.path.join(job_dir, self._writer.path)
         self._run_id = run_id
         self._durable = durable
+        self._begun_layer = _NOTHING
+        """What is left to be written of a layer, of which even a part may be much."""
         self._draft: Draft | None = None
         self._credit = 0.0
         self.packed: Packed | None = None
@@ -119,7 +124,7 @@ class Packing:
 
         Args:
             allowance: about how many bytes to copy.
-            proceed: called before each layer; may raise to stop it.
+            proceed: called before each write; may raise to stop it.
 
         Raises:
             CheckpointError: the file system refused, or (CheckpointCorruptError) a source is
@@ -127,16 +132,17 @@ class Packing:
         """
         self._credit += allowance
         draft = self._begun()
-        while self._todo and self._credit > 0:
+        while self._credit > 0 and (self._begun_layer or self._todo):
             proceed()
-            entry = self._todo.pop()
-            self.remaining -= self._cost(entry)
-            if layers.is_live(entry):
-                data = self._writer.add(entry)
-                draft.write(data)
-                self._credit -= len(data)
+            if not self._begun_layer:
+                self._begun_layer = self._next_layer(layers)
+            some = self._begun_layer[: math.ceil(self._credit)]
+            draft.write(some)
+            self._begun_layer = self._begun_layer[len(some) :]
+            self.remaining -= len(some)
+            self._credit -= len(some)
         crash_point("during-packing")
-        if self._todo:
+        if self._begun_layer or self._todo:
             draft.rest()
         else:
             draft.write(self._writer.tail())
@@ -149,6 +155,13 @@ class Packing:
             self._draft.discard()
         if self.packed is not None:
             delete_quietly(self.path)
+
+    def _next_layer(self, layers: LayerSet) -> memoryview:
+        entry = self._todo.pop()
+        if layers.is_live(entry):
+            return memoryview(self._writer.add(entry))
+        self.remaining -= self._cost(entry)
+        return _NOTHING
 
     def _cost(self, entry: LayerEntry) -> int:
         """Bytes to copy for a layer."""
