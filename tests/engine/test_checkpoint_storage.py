@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from millrace.common import crash
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
-from millrace.state.checkpoint import packing
+from millrace.state.checkpoint import files, packing
 from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.retention import SWEEP_EVERY
@@ -287,12 +288,12 @@ def test_a_checkpoint_that_is_not_there(job: Job) -> None:
 def test_a_full_disk(job: Job, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """The last checkpoint stays, nothing is left over, the same layers can be tried again."""
     before = job.publish(job.layer(1))
-    files = job.shared()
+    shared = job.shared()
     layer = job.layer(2, floor=2)
     set_trap(monkeypatch, f"{place}:1:raise")
     with pytest.raises(CheckpointError, match="No space left on device"):
         job.publish(layer)
-    assert (job.shared(), job.checkpoints()) == (files, {"chk-1"})
+    assert (job.shared(), job.checkpoints()) == (shared, {"chk-1"})
     assert job.storage.load_latest() == before
     assert job.state(before) == {("s", 0): [b"state of 1"]}
     assert job.state(job.publish(layer)) == {("s", 0): [b"state of 2"]}
@@ -436,6 +437,37 @@ def test_layers_of_a_narrower_stage(job: Job) -> None:
     assert job.state(manifest) == {("s", 0): [b"state of 2"]}
     assert job.storage.load_latest() == manifest
     assert job.state(manifest) == {("s", 0): [b"state of 2"]}
+
+
+def test_the_note_of_a_commit_is_flushed_later(
+    job: Job, job_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the next checkpoint, which waits for the disk anyway, or at the end; once."""
+    flushed: list[str] = []
+    monkeypatch.setattr(files, "sync", lambda path: flushed.append(str(path)))
+    job.publish(job.layer(1))
+    flushed.clear()
+    job.storage.note_committed(1)
+    assert (job_dir / "chk-1" / "_committed").exists()
+    assert flushed == []
+    job.publish()
+    assert flushed.count(str(job_dir / "chk-1")) == 1
+    flushed.clear()
+    job.publish()
+    assert str(job_dir / "chk-1") not in flushed
+    job.storage.note_committed(3)
+    job.storage.close()
+    assert flushed[-1] == str(job_dir / "chk-3")
+
+
+def test_a_note_of_what_is_gone(job: Job, job_dir: Path) -> None:
+    """It is only a note."""
+    job.publish()
+    job.storage.note_committed(7)
+    job.storage.note_committed(1)
+    shutil.rmtree(job_dir / "chk-1")
+    job.publish()
+    job.storage.close()
 
 
 def test_a_temporary_job_flushes_nothing(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

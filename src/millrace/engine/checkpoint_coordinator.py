@@ -235,9 +235,8 @@ class CheckpointCoordinator:
         """The sinks have committed what a checkpoint names as pending. From then on its parts are
         the readers', who may move them away; without this note a resumed job would look for them.
         """
-        if self.durable:
-            with contextlib.suppress(OSError):  # it is only a note: committing twice is harmless
-                committed_path(self.job_dir, checkpoint).touch()
+        assert self._storage is not None
+        self._storage.note_committed(checkpoint)
 
     def failed_too_often(self) -> bool:
         """Count a failed checkpoint; whether more failed in a row than are tolerable."""

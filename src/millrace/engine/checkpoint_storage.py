@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from millrace.state.checkpoint.directory import (
     SHARED,
     checkpoint_dir,
     checkpoint_numbers,
+    committed_path,
     complete_checkpoints,
     metadata_path,
     remove_checkpoint,
@@ -25,6 +27,7 @@ from millrace.state.checkpoint.files import (
     delete_quietly,
     make_directory,
     reason_of,
+    sync_all,
     write_file,
 )
 from millrace.state.checkpoint.layer_file import (
@@ -124,6 +127,7 @@ class CheckpointStorage:
         self._packer = Packer(job_dir, run_id, durable)
         self._retention = Retention(job_dir, retained, orphan_age, clock)
         self._surveyed = False
+        self._noted: Path | None = None
         make_directory(self._job_dir / SHARED, durable)
 
     # -- writing -----------------------------------------------------------------------------
@@ -246,14 +250,29 @@ class CheckpointStorage:
                 (manifest.encode(),),
                 run_id=self._run_id,
                 durable=self._durable,
-                flush_too=[self._job_dir, *shared],
+                flush_too=[self._job_dir, *shared, *self._unflushed_notes()],
                 before_replace=lambda: crash_point("during-metadata"),
             )
+            self._noted = None
             crash_point("after-metadata")
         except BaseException:
             # only here it is certain that the directory is ours and not another owner's
             remove_checkpoint(self._job_dir, manifest.checkpoint)
             raise
+
+    def note_committed(self, number: int) -> None:
+        """The sinks have committed what a checkpoint names as pending.
+
+        On the disk that is with the next checkpoint, or when this is closed: a note that is lost
+        with the machine's power costs a second commit of what has not been moved away since.
+        """
+        if self._durable:
+            with contextlib.suppress(OSError):
+                committed_path(self._job_dir, number).touch()
+                self._noted = checkpoint_dir(self._job_dir, number)
+
+    def _unflushed_notes(self) -> list[Path]:
+        return [self._noted] if self._noted is not None and self._noted.is_dir() else []
 
     def _accept(self, manifest: Manifest, draft: _Draft) -> None:
         """From here on the checkpoint is the one that the next builds on."""
@@ -363,6 +382,8 @@ class CheckpointStorage:
     def close(self) -> None:
         """Stop packing. The checkpoints stay."""
         self._packer.discard()
+        with contextlib.suppress(OSError):
+            sync_all(self._unflushed_notes())
 
     def _read(self, number: int) -> tuple[Manifest, LayerSet]:
         manifest = read_manifest(self._job_dir, number)

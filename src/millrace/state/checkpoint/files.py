@@ -209,8 +209,9 @@ def sync_all(paths: Sequence[StrPath]) -> None:
 
     A flush is a few milliseconds of waiting for the disk, which serves several together.
     """
-    if len(paths) == 1:
-        sync(paths[0])
+    if len(paths) <= 1:
+        for path in paths:
+            sync(path)
         return
     with ThreadPoolExecutor(len(paths)) as pool:
         list(pool.map(sync, paths))
