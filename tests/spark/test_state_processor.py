@@ -10,6 +10,7 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from millrace.cli.main import main
 from millrace.common import Configuration, Time, Types, options
 from millrace.common.errors import CheckpointError, StateError, UserFunctionError
 from millrace.datastream import (
@@ -203,6 +204,36 @@ def test_operator_state(savepoint: SavepointReader) -> None:
     ]
     union = savepoint.read_union_state("seen", "all", value_type=Types.STRING())
     assert rows(union) == [("ann",), ("ann",), ("ann",), ("bob",), ("cid",)]
+
+
+def test_sql(savepoint: SavepointReader) -> None:
+    """States are views, which can be joined."""
+    answer = savepoint.sql(
+        "SELECT key, b.value, size(h.value) FROM accounts_balance b JOIN accounts_history h "
+        "USING (key) WHERE b.value > 5 ORDER BY key"
+    )
+    assert [tuple(row) for row in answer.collect()] == [("ann", 10, 3), ("bob", 7, 1)]
+    names = {row["view"] for row in savepoint.sql("show tables;").collect()}
+    assert names >= {"accounts_timers", "sliding_windows", "seen_seen", "accounts_amounts"}
+    with pytest.raises(StateError, match=r"cannot be found; there are: .*accounts_balance"):
+        savepoint.sql("SELECT * FROM lost")
+    with pytest.raises(StateError, match="PARSE_SYNTAX_ERROR"):
+        savepoint.sql("SELEKT")
+
+
+def test_sql_from_the_command_line(
+    spark: Any, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the answer in several formats, and errors in one line."""
+    query = "SELECT key, value FROM accounts_balance ORDER BY key"
+    assert main(["savepoint", "sql", str(checkpoint), query, "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "key,value\nann,10\nbob,7\ncid,1\n"
+    assert main(["savepoint", "sql", str(checkpoint)]) == 0
+    assert "accounts_balance" in capsys.readouterr().out
+    assert main(["savepoint", "sql", str(checkpoint), "SELECT * FROM lost"]) == 1
+    assert "there are: accounts_amounts" in capsys.readouterr().err
+    assert main(["savepoint", "sql", str(checkpoint / "lost")]) == 1
+    assert "does not exist" in capsys.readouterr().err
 
 
 # -- writing ---------------------------------------------------------------------------------------

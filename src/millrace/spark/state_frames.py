@@ -6,21 +6,25 @@ Only DataFrames are used, no RDDs and no JVM objects, so this works with Spark C
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col
 
 from millrace.common.errors import MillraceError, StateError
 
 __all__ = [
+    "answer_rows",
     "collect_from_tasks",
     "default_parallelism",
     "exchange_rows",
     "frame_from_tasks",
+    "frame_of_rows",
+    "new_session",
     "require_dataframe",
+    "run_query",
 ]
 
 Batch = Any
@@ -163,6 +167,63 @@ def _all_errors(kind: type[MillraceError]) -> Iterator[type[MillraceError]]:
     yield kind
     for below in kind.__subclasses__():
         yield from _all_errors(below)
+
+
+def new_session(spark: SparkSession) -> SparkSession:
+    """A session with views of its own in the same application."""
+    return spark.newSession()
+
+
+def frame_of_rows(
+    spark: SparkSession, names: Sequence[str], rows: Sequence[tuple[str, ...]]
+) -> DataFrame:
+    """A small DataFrame of text."""
+    return spark.createDataFrame(list(rows), ", ".join(f"{name} string" for name in names))
+
+
+def run_query(spark: SparkSession, query: str, known: Sequence[str]) -> DataFrame:
+    """The answer to a query; ``known`` are the views that there could be.
+
+    Raises:
+        StateError: it is wrong.
+    """
+    try:
+        return spark.sql(query)
+    except PySparkException as error:
+        lines = str(error).partition("\n\nJVM stacktrace")[0].strip()
+        hint = ""
+        if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+            lines = lines.partition(". Verify the spelling")[0]
+            hint = f"; there are: {', '.join(known) or 'none'}"
+        raise StateError(f"{lines}{hint}") from error
+
+
+def answer_rows(answer: DataFrame) -> Iterator[list[Any]]:
+    """The rows of a DataFrame one by one, structs as dicts.
+
+    Raises:
+        StateError: computing them failed.
+    """
+    try:
+        for row in answer.toLocalIterator():
+            yield list(map(_plain, row))
+    except PySparkException as error:
+        raise StateError(_cause(str(error))) from error
+
+
+def _plain(value: Any) -> Any:
+    """A value of a row with dicts in place of the rows in it."""
+    if isinstance(value, Row):
+        return {name: _plain(part) for name, part in zip(value.__fields__, value, strict=True)}
+    if isinstance(value, list):
+        return list(map(_plain, value))
+    if isinstance(value, dict):
+        return {_plain_key(key): _plain(part) for key, part in value.items()}
+    return value
+
+
+def _plain_key(key: Any) -> Any:
+    return tuple(key) if isinstance(key, Row) else key
 
 
 def default_parallelism(spark: SparkSession) -> int:

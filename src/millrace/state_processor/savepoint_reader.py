@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from millrace.common.errors import StateError
@@ -19,10 +20,14 @@ from millrace.state_processor.state_frame import SAMPLE, frame_of, frame_of_valu
 from millrace.state_processor.state_queries import ConcatenatedQuery, EntriesQuery
 from millrace.state_processor.state_rows import FIXED, TIMERS, column_names
 from millrace.state_processor.state_source import StateSource
+from millrace.state_processor.state_views import StateView, mentioned, state_views
 from millrace.state_processor.window_savepoint_reader import WindowSavepointReader, place_of
 
 __all__ = ["SavepointReader"]
 
+LISTED = ("view", "columns", "uid", "operator", "state", "shape")
+"""What ``SHOW TABLES`` tells."""
+_SHOW_TABLES = re.compile(r"\s*show\s+(tables|views)\s*;?\s*", re.IGNORECASE)
 _KEYED_SHAPES = (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
 
 
@@ -177,6 +182,32 @@ class SavepointReader:
         query = EntriesQuery.of(self._reader, info)
         return frame_of(self._spark, query, column_names(info), FIXED, sample)
 
+    def views(self) -> list[StateView]:
+        """What `sql` can ask for."""
+        return state_views(self.states())
+
+    def sql(self, query: str, sample: int | None = None) -> Any:
+        """The answer to a query in Spark's SQL over the states, each of which is a view: see
+        `views`, or ask ``SHOW TABLES``. The views are in a session of their own: temporary views of
+        the caller's session are not seen.
+
+        Raises:
+            StateError: the query is wrong.
+        """
+        from millrace.spark.state_frames import frame_of_rows, new_session, run_query
+
+        session = new_session(self._spark)
+        if _SHOW_TABLES.fullmatch(query):
+            return frame_of_rows(session, LISTED, [_listed(view) for view in self.views()])
+        for view in mentioned(self.views(), query):
+            self._of_view(session, view, sample).createOrReplaceTempView(view.name)
+        return run_query(session, query, [view.name for view in self.views()])
+
+    def _of_view(self, session: Any, view: StateView, sample: int | None) -> Any:
+        parts = tuple(EntriesQuery.of(self._reader, info) for info in view.states)
+        query = ConcatenatedQuery(parts)
+        return frame_of(session, query, view.columns, FIXED, sample)
+
     def _entries(
         self,
         uid: str,
@@ -203,6 +234,14 @@ class SavepointReader:
             names = ", ".join(info.name for info in own) or "nothing"
             raise StateError(f"operator '{uid}' has no keyed state in this snapshot (has: {names})")
         return found
+
+
+def _listed(view: StateView) -> tuple[str, ...]:
+    info = view.first
+    shape = "timers" if info.shape.is_timers else info.shape.value
+    return (
+        view.name, ", ".join(view.columns), info.uid, info.operator or info.uid, info.name, shape,
+    )  # fmt: skip
 
 
 def _declared(name: str, info: TypeInformation | None) -> dict[str, ColumnType]:

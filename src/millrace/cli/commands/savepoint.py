@@ -14,6 +14,7 @@ from millrace.cli.commands import (
     savepoint_dispose,
     savepoint_list,
     savepoint_show,
+    savepoint_sql,
     savepoint_take,
     savepoint_tree,
 )
@@ -25,6 +26,7 @@ GROUP = {
     "tree": savepoint_tree,
     "show": savepoint_show,
     "diff": savepoint_diff,
+    "sql": savepoint_sql,
     "dispose": savepoint_dispose,
 }
 """By name; each module has ``register(commands)``."""

@@ -1,0 +1,61 @@
+"""The answer to a query as a table, as JSON or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from millrace.cli.printing import print_table
+from millrace.state_processor.arrow_columns import json_text
+
+Row = Sequence[Any]
+
+
+def print_answer(answer: Any, style: str) -> None:
+    """Print a DataFrame in one of the formats ``table``, ``json`` and ``csv``."""
+    print_rows(answer.columns, _rows(answer), style)
+
+
+def print_rows(names: Sequence[str], rows: Iterable[Row], style: str) -> None:
+    """Print rows; only a table needs all of them at once.
+
+    Example:
+        >>> print_rows(("key", "value"), [("a", 1), ("b", None)], "json")
+        [
+        {"key": "a", "value": 1},
+        {"key": "b", "value": null}
+        ]
+    """
+    if style == "json":
+        _print_json(names, rows)
+    elif style == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([_text(value, "") for value in row] for row in rows)
+    else:
+        print_table(names, [[_text(value, "NULL") for value in row] for row in rows])
+
+
+def _print_json(names: Sequence[str], rows: Iterable[Row]) -> None:
+    before = "[\n"
+    for row in rows:
+        print(before, json_text(dict(zip(names, row, strict=True))), sep="", end="")
+        before = ",\n"
+    print("\n]" if before != "[\n" else "[]")
+
+
+def _rows(answer: Any) -> Iterator[Row]:
+    from millrace.spark.state_frames import answer_rows
+
+    return answer_rows(answer)
+
+
+def _text(value: Any, null: str) -> str:
+    if value is None:
+        return null
+    if isinstance(value, str):
+        return value
+    text = json_text(value)
+    return text[1:-1] if text.startswith('"') else text

@@ -1,0 +1,87 @@
+"""The states of a snapshot as views for SQL, and what they are called.
+
+A view is called ``<operator>_<state>``: the operator by its uid (by its name, if it was given no
+uid and so has one that is a hash), in lower case, with an underscore for whatever is no letter or
+digit. Timers of both clocks are one view, ``<operator>_timers``; open windows are
+``<operator>_windows``. When two would have the same name, the later ones get a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from millrace.runtime.window_state import MERGING, TABLES
+from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.snapshot_entries import StateShape
+from millrace.state.snapshot_reader import StateInfo
+from millrace.state_processor.state_rows import column_names
+from millrace.state_processor.window_entries import PASSED
+
+__all__ = ["StateView", "mentioned", "state_views"]
+
+_HIDDEN = (MERGING, PASSED)
+"""Bookkeeping of windows."""
+_HASH = re.compile(r"[0-9a-f]{16}")
+_TIMERS = (EVENT_TIMERS, PROCESSING_TIMERS)
+
+
+@dataclass(frozen=True, slots=True)
+class StateView:
+    """A view of one state, or of an operator's timers."""
+
+    name: str
+    states: tuple[StateInfo, ...]
+
+    @property
+    def first(self) -> StateInfo:
+        """The state, or one of them."""
+        return self.states[0]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return column_names(self.first)
+
+
+def state_views(states: Iterable[StateInfo]) -> list[StateView]:
+    """The views of these states, by name."""
+    groups: dict[tuple[str, str], list[StateInfo]] = {}
+    for info in states:
+        if info.shape is not StateShape.OPERATOR and info.name not in _HIDDEN:
+            groups.setdefault((info.uid, _label(info)), []).append(info)
+    taken: set[str] = set()
+    views = []
+    for (uid, label), found in sorted(groups.items()):
+        operator = found[0].operator if _HASH.fullmatch(uid) else uid
+        name = _free(_identifier(f"{operator or uid}_{label}"), taken)
+        taken.add(name)
+        views.append(StateView(name, tuple(found)))
+    return sorted(views, key=lambda view: view.name)
+
+
+def mentioned(views: Iterable[StateView], query: str) -> list[StateView]:
+    """The views that a query names."""
+    words = set(re.findall(r"\w+", query.lower()))
+    return [view for view in views if view.name in words]
+
+
+def _label(info: StateInfo) -> str:
+    if info.name in _TIMERS:
+        return "timers"
+    return "windows" if info.name in TABLES else info.name
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    return f"_{name}" if name[:1].isdigit() else name or "_"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    if name not in taken:
+        return name
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"

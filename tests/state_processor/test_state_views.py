@@ -1,0 +1,60 @@
+"""The names of views."""
+
+from __future__ import annotations
+
+from millrace.state.snapshot_entries import StateShape, shape_of
+from millrace.state.snapshot_reader import StateInfo
+from millrace.state_processor.state_views import mentioned, state_views
+
+
+def info(uid: str, name: str, kind: str = "flat", operator: str = "Operator") -> StateInfo:
+    return StateInfo(
+        uid, operator, name, f"{uid}/{name}", kind, shape_of(name, kind), uid, 1, (0,)
+    )  # fmt: skip
+
+
+STATES = [
+    info("accounts", "balance"),
+    info("accounts", "Last Seen", "ttl-flat"),
+    info("accounts", "@event-timers", "timers"),
+    info("accounts", "@processing-timers", "timers"),
+    info("0123456789abcdef", "count", operator="Count Words"),
+    info("windows", "@panes", "panes"),
+    info("windows", "@merging", "map"),
+    info("windows", "@trigger/count", "window-flat"),
+    info("", "@operator"),
+]
+
+
+def test_names_and_columns() -> None:
+    """Uid and state; the operator's name where its uid is a hash; no bookkeeping."""
+    views = {view.name: view for view in state_views(STATES)}
+    assert {name: view.columns for name, view in views.items()} == {
+        "accounts_balance": ("key", "value"),
+        "accounts_last_seen": ("key", "value", "written"),
+        "accounts_timers": (
+            "key", "timestamp", "time_domain", "window_start", "window_end", "window",
+        ),
+        "count_words_count": ("key", "value"),
+        "windows_windows": ("key", "window_start", "window_end", "window", "value"),
+        "windows_trigger_count": ("key", "window_start", "window_end", "window", "value"),
+    }  # fmt: skip
+    assert [i.name for i in views["accounts_timers"].states] == [
+        "@event-timers",
+        "@processing-timers",
+    ]
+    assert views["accounts_balance"].first.shape is StateShape.VALUE
+
+
+def test_names_are_different() -> None:
+    """Whatever the uids and states are called."""
+    states = [info("a", "b c"), info("a", "b.c"), info("a b", "c"), info("1", "x"), info("é", "ß")]
+    names = [view.name for view in state_views(states)]
+    assert names == ["_", "_1_x", "a_b_c", "a_b_c_2", "a_b_c_3"]
+
+
+def test_views_that_a_query_names() -> None:
+    """Only these are made."""
+    query = "SELECT count(*) FROM Accounts_Balance b JOIN count_words_count USING (key)"
+    found = [view.name for view in mentioned(state_views(STATES), query)]
+    assert found == ["accounts_balance", "count_words_count"]
