@@ -19,6 +19,7 @@ from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.rate_limiter import RateLimiterStrategy
 from millrace.connectors.rolling_policy import PartFileInfo, RollingPolicy
 from millrace.connectors.socket import SocketTextSource
+from millrace.connectors.state_changes import StateChangesSource
 
 __all__ = [
     "BucketAssigner",
@@ -37,6 +38,7 @@ __all__ = [
     "RollingPolicy",
     "SocketSourceError",
     "SocketTextSource",
+    "StateChangesSource",
     "SourceFileError",
     "StreamingFileSink",
     "sweep_orphans",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +18,9 @@ from millrace.common.job import JobExecutionResult
 from millrace.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from millrace.common.row_conversion import row_conversion
 from millrace.common.source import Source
+from millrace.common.time import Duration, Time
 from millrace.common.typeinfo import TypeInformation
+from millrace.common.types import Row
 from millrace.common.watermark_strategy import WatermarkStrategy
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
@@ -263,6 +266,41 @@ class StreamExecutionEnvironment:
         source = DataFrameSource(dataframe, None if deterministic else directory)
         strategy = watermark_strategy or WatermarkStrategy.no_watermarks()
         return self.from_source(source, strategy, source_name)
+
+    def state_changes(
+        self,
+        directory: str | os.PathLike[str],
+        uid: str,
+        state_name: str,
+        job_name: str | None = None,
+        *,
+        bounded: bool = False,
+        poll_interval: Duration | Time | int = 1_000,
+        source_name: str = "State Changes",
+    ) -> DataStream[Row]:
+        """The committed changes of a keyed state of another job, exactly once.
+
+        Each is a `Row` of ``key``, ``value`` and ``checkpoint``, whose kind says what it does
+        (Flink docs, "Dynamic Tables"): INSERT, UPDATE_BEFORE with the former value, UPDATE_AFTER,
+        DELETE with the last value. Changes of a key between two looks may be given as one. The
+        first ones are all there is: a table as a stream. See `StateChangesSource` for the
+        arguments. The copy of the state that this needs is keyed state of this job.
+        """
+        from millrace.connectors.state_changelog import COPIES, StateChangelog, key_of_update
+        from millrace.connectors.state_changes import CopyComplete, StateChangesSource, StateUpdate
+
+        source = StateChangesSource(
+            directory, uid, state_name, job_name, bounded=bounded, poll_interval=poll_interval
+        )
+        strategy = WatermarkStrategy.for_monotonous_timestamps()
+        read: DataStream[Any] = self.from_source(source, strategy, source_name).set_parallelism(1)
+        updates = read.filter(lambda record: isinstance(record, StateUpdate)).name("Updates")
+        copies = read.filter(lambda record: isinstance(record, CopyComplete)).name("Copies")
+        keyed = updates.set_parallelism(1).key_by(key_of_update)
+        changes: DataStream[Row] = keyed.connect(
+            copies.set_parallelism(1).broadcast(COPIES)
+        ).process(StateChangelog())
+        return changes.name(f"{source_name}: {uid}/{state_name}")
 
     # -- running -----------------------------------------------------------------------
 

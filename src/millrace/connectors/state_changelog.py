@@ -1,0 +1,64 @@
+"""Exact changes from the updates of a followed state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from millrace.common.broadcast_functions import KeyedBroadcastProcessFunction
+from millrace.common.runtime_context import RuntimeContext
+from millrace.common.state import MapStateDescriptor, ValueState, ValueStateDescriptor
+from millrace.common.types import Row, RowKind
+from millrace.connectors.state_changes import CopyComplete, StateUpdate
+from millrace.state.state_follower import same
+
+__all__ = ["COPIES", "StateChangelog", "key_of_update"]
+
+COPIES: MapStateDescriptor[int, int] = MapStateDescriptor("copies")
+"""Broadcast state that the pattern asks for; nothing is in it."""
+
+_COPY: ValueStateDescriptor[tuple[Any, int]] = ValueStateDescriptor("copy")
+"""Per key: its value, and the checkpoint in which it was last seen."""
+
+
+class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplete, Row]):
+    """Compares every update with a copy in keyed state, so that nothing is said twice and what was
+    missed is made up for: exactly once, whatever the source had to read again."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._copy: ValueState[tuple[Any, int]] = runtime_context.get_state(_COPY)
+
+    def process_element(self, value: StateUpdate, ctx: Any) -> Iterable[Row]:
+        known = self._copy.value()
+        if value.gone:
+            self._copy.clear()
+            if known is not None:
+                yield _change(RowKind.DELETE, value.key, known[0], value.checkpoint)
+            return
+        self._copy.update((value.value, value.checkpoint))
+        if known is None:
+            yield _change(RowKind.INSERT, value.key, value.value, value.checkpoint)
+        elif not same(known[0], value.value):
+            yield _change(RowKind.UPDATE_BEFORE, value.key, known[0], value.checkpoint)
+            yield _change(RowKind.UPDATE_AFTER, value.key, value.value, value.checkpoint)
+
+    def process_broadcast_element(self, value: CopyComplete, ctx: Any) -> Iterable[Row]:
+        gone: list[Row] = []
+
+        def look(key: Any, copy: ValueState[tuple[Any, int]]) -> None:
+            found = copy.value()
+            if found is not None and found[1] != value.checkpoint:
+                gone.append(_change(RowKind.DELETE, key, found[0], value.checkpoint))
+                copy.clear()
+
+        ctx.apply_to_keyed_state(_COPY, look)
+        return gone
+
+
+def _change(kind: RowKind, key: Any, value: Any, checkpoint: int) -> Row:
+    return Row.of_kind(kind, key=key, value=value, checkpoint=checkpoint)
+
+
+def key_of_update(update: StateUpdate) -> Any:
+    """The key of an update."""
+    return update.key

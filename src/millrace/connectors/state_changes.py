@@ -1,0 +1,286 @@
+"""A source that follows the committed state of another job: a table as a stream.
+
+It reads what the other job's checkpoints hold, needs nothing of that job but its directory, and
+never makes it wait. Semantics: Flink docs, "Dynamic Tables", for the kinds of changes; the rest has
+no counterpart there.
+
+The source alone gives *updates*: the present value of a key, or that it is gone. After a recovery
+it may have to begin with all keys again, followed by a `CopyComplete`. `StateChangelog`, which
+keeps a copy in keyed state, makes exact changes of that; `env.state_changes` joins the two.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from millrace.common.errors import CheckpointCorruptError, JobDefinitionError, JobExecutionError
+from millrace.common.source import (
+    Boundedness,
+    ReaderContext,
+    Records,
+    Source,
+    SourceReader,
+    SourceSplit,
+    SplitEnumerator,
+    StaticEnumerator,
+)
+from millrace.common.time import Duration, Time, millis
+from millrace.engine.job_identity import job_id_of
+from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.files import StrPath
+from millrace.state.checkpoint.manifest import Manifest, read_manifest
+from millrace.state.frozen import MISSING
+from millrace.state.state_follower import StateFollower, TableChanges, same, without_stamps
+
+__all__ = ["CopyComplete", "StateChangesSource", "StatePosition", "StateUpdate"]
+
+log = logging.getLogger(__name__)
+
+KINDS = frozenset({"flat", "list", "map", "ttl-flat", "ttl-list", "ttl-map"})
+"""Tables of keyed state; state of windows has other keys."""
+
+
+class StateUpdate(NamedTuple):
+    """What a key has at a checkpoint."""
+
+    key: Any
+    value: Any
+    """None for one that is gone."""
+    gone: bool
+    checkpoint: int
+
+
+class CopyComplete(NamedTuple):
+    """Since the last record of this kind, or since the beginning, all keys that there are at that
+    checkpoint have come: what has not is gone."""
+
+    checkpoint: int
+
+
+@dataclass(frozen=True)
+class StatePosition:
+    """How far the source has come."""
+
+    checkpoint: int
+    snapshot_id: str
+    """Of that checkpoint; in a directory that was made anew a number means something else."""
+    complete: bool
+    """Whether all updates up to that checkpoint have been read."""
+
+
+class StateChangesSource(Source[StateUpdate | CopyComplete]):
+    """The updates of one keyed state of another job.
+
+    Args:
+        directory: the job's own directory, or with ``job_name`` the checkpoint directory it is in.
+        uid: uid of the operator, or its name if only one has it.
+        state_name: of the state; value, reducing, aggregating (its accumulator), list or map state.
+        job_name: the job's name.
+        bounded: give what the newest checkpoint holds, and end.
+        poll_interval: how often to look for a new checkpoint.
+
+    Unless bounded, it ends when the other job has finished. Event times are the times of the
+    checkpoints.
+
+    Raises:
+        JobDefinitionError: the interval is not positive, or a name is empty.
+
+    Example:
+        >>> source = StateChangesSource("/data/checkpoints", "count", "clicks", job_name="clicks")
+        >>> source.boundedness.name
+        'CONTINUOUS_UNBOUNDED'
+    """
+
+    def __init__(
+        self,
+        directory: StrPath,
+        uid: str,
+        state_name: str,
+        job_name: str | None = None,
+        *,
+        bounded: bool = False,
+        poll_interval: Duration | Time | int = 1_000,
+    ) -> None:
+        if not uid or not state_name:
+            raise JobDefinitionError("a state to follow needs the operator's uid and its own name")
+        self.poll_interval = millis(poll_interval)
+        if self.poll_interval <= 0:
+            raise JobDefinitionError(f"the poll interval must be positive, not {poll_interval!r}")
+        self.directory = str(Path(directory, job_id_of(job_name)) if job_name else directory)
+        self.uid = uid
+        self.state_name = state_name
+        self.bounded = bounded
+
+    @property
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED if self.bounded else Boundedness.CONTINUOUS_UNBOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return StaticEnumerator([SourceSplit("state")])
+
+    def create_reader(
+        self, split: SourceSplit, position: StatePosition | None, context: ReaderContext
+    ) -> StateChangesReader:
+        return StateChangesReader(self, position)
+
+
+class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
+    """Holds a copy of the state as of the checkpoint it is at, and reads what differs in the next.
+
+    A reader that is made anew reads the copy from the checkpoint of its position. If that is gone,
+    or was read in part, it gives everything again and says so.
+    """
+
+    def __init__(self, source: StateChangesSource, position: StatePosition | None) -> None:
+        self._source = source
+        self._position = position
+        self._begun = False
+        self._follower: StateFollower | None = None
+        self._table = ""
+        self._batches: deque[list[StateUpdate | CopyComplete]] = deque()
+        self._cursor = 0
+        self._timestamp = 0
+        self._whole = False
+        """Whether the batches are everything again."""
+        self._pause = False
+        self._ended = False
+
+    def read(self, max_records: int) -> Records[StateUpdate | CopyComplete]:
+        if self._pause:
+            self._pause = False
+            return Records([])
+        if not self._batches and not self._ended:
+            self._look()
+        if not self._batches:
+            return Records([])
+        batch = self._batches[0]
+        taken = batch[self._cursor : self._cursor + max_records]
+        self._cursor += len(taken)
+        if self._cursor >= len(batch):
+            self._batches.popleft()
+            self._cursor = 0
+            # what says that everything has come must come after it, so in an epoch of its own
+            self._pause = self._whole
+        return Records(taken, [self._timestamp] * len(taken))
+
+    def position(self) -> StatePosition | None:
+        at = self._position
+        if at is None or self._follower is None:
+            return at
+        return StatePosition(at.checkpoint, at.snapshot_id, complete=not self._batches)
+
+    def finished(self) -> bool:
+        return self._ended and not self._batches and not self._pause
+
+    def next_wakeup(self, now: int) -> int:
+        return now if self._batches or self._pause else now + self._source.poll_interval
+
+    # -- the checkpoints of the other job ------------------------------------------------------
+
+    def _look(self) -> None:
+        """Queue what the next checkpoint brings, if there is one."""
+        if not self._begun:
+            self._begin()
+        while (number := self._next()) is not None:
+            try:
+                self._advance(read_manifest(self._source.directory, number))
+                break
+            except CheckpointCorruptError:
+                # usually a newer one has taken its place meanwhile
+                if self._next() == number:
+                    raise
+        if self._source.bounded:
+            if self._follower is None:
+                raise JobExecutionError(
+                    f"there is no complete checkpoint in {self._source.directory}, so no state"
+                )
+            self._ended = True
+
+    def _next(self) -> int | None:
+        """The number of the checkpoint to read next: the newest to begin with, then one by one.
+        When numbers begin anew, somebody emptied the directory: the newest again."""
+        numbers = complete_checkpoints(self._source.directory)
+        if self._follower is None or not numbers:
+            return numbers[-1] if numbers else None
+        at = self._follower.checkpoint or 0
+        if numbers[-1] < at:
+            return numbers[-1]
+        return next((number for number in numbers if number > at), None)
+
+    def _begin(self) -> None:
+        """Read the copy as of the position, if that checkpoint is still there."""
+        self._begun = True
+        at = self._position
+        self._whole = at is not None
+        if at is None or not at.complete:
+            return
+        with suppress(CheckpointCorruptError):
+            manifest = read_manifest(self._source.directory, at.checkpoint)
+            if manifest.snapshot_id == at.snapshot_id:
+                follower = self._made(manifest)
+                follower.advance(manifest)
+                self._follower, self._whole = follower, False
+                self._ended = manifest.finished
+
+    def _made(self, manifest: Manifest) -> StateFollower:
+        self._table = f"{_uid(self._source, manifest)}/{self._source.state_name}"
+        return StateFollower(self._source.directory, {self._table})
+
+    def _advance(self, manifest: Manifest) -> None:
+        follower = self._follower or self._made(manifest)
+        changes = follower.advance(manifest).get(self._table, {})
+        first, self._follower = self._follower is None, follower
+        self._position = StatePosition(manifest.checkpoint, manifest.snapshot_id, False)
+        self._timestamp = manifest.timestamp
+        self._ended = manifest.finished
+        self._whole = self._whole and first
+        updates = _updates(changes, self._kind(follower), manifest.checkpoint)
+        if first and not updates:
+            log.warning(
+                "state '%s' of operator '%s' is empty or not there in checkpoint %d of %s",
+                self._source.state_name, self._source.uid, manifest.checkpoint, manifest.job_name,
+            )  # fmt: skip
+        if updates:
+            self._batches.append(updates)
+        if self._whole:
+            self._batches.append([CopyComplete(manifest.checkpoint)])
+
+    def _kind(self, follower: StateFollower) -> str:
+        kind = follower.kind(self._table) or "flat"
+        if kind not in KINDS:
+            raise JobExecutionError(
+                f"state '{self._source.state_name}' of operator '{self._source.uid}' belongs to "
+                "windows or to the operator; only keyed state can be followed"
+            )
+        return kind
+
+
+def _updates(changes: TableChanges, kind: str, checkpoint: int) -> list[StateUpdate | CopyComplete]:
+    """The updates that make ``changes``; a new stamp alone is none."""
+    found: list[StateUpdate | CopyComplete] = []
+    for key, (old, new) in changes.items():
+        value = without_stamps(kind, new)
+        if value is MISSING:
+            found.append(StateUpdate(key, None, True, checkpoint))
+        elif not same(without_stamps(kind, old), value):
+            found.append(StateUpdate(key, value, False, checkpoint))
+    return found
+
+
+def _uid(source: StateChangesSource, manifest: Manifest) -> str:
+    """The uid of the operator that is meant."""
+    if source.uid in manifest.operators:
+        return source.uid
+    named = [uid for uid, name in manifest.operators.items() if name == source.uid]
+    if len(named) == 1:
+        return named[0]
+    known = ", ".join(f"{name} (uid {uid})" for uid, name in manifest.operators.items())
+    raise JobExecutionError(
+        f"job '{manifest.job_name}' has {len(named) or 'no'} operators '{source.uid}'; "
+        f"it has: {known}"
+    )
