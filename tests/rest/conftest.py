@@ -56,6 +56,11 @@ class Remember(KeyedProcessFunction):
             self.times.put(number, (self.times.get(number) or 0) + 1)
 
 
+def endpoint_among(observers: list[Any]) -> RestEndpoint:
+    (found,) = (observer for observer in observers if isinstance(observer, RestEndpoint))
+    return found
+
+
 class Served:
     """The job and whatever asks it."""
 
@@ -76,9 +81,7 @@ class Served:
 
     @property
     def endpoint(self) -> RestEndpoint:
-        (found,) = self.job.client._manager._observers
-        assert isinstance(found, RestEndpoint)
-        return found
+        return endpoint_among(self.job.client._manager._observers)
 
     def client(self) -> QueryableStateClient:
         address = self.endpoint.address

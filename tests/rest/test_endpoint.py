@@ -16,6 +16,7 @@ from millrace.common import Configuration
 from millrace.common.errors import ConfigurationError, StateError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.rest.address_file import NAME, find_address
+from millrace.rest.endpoint import RestEndpoint
 from millrace.state.state_follower import StateFollower
 from millrace.testing import run_local
 
@@ -154,7 +155,8 @@ def test_while_state_is_being_loaded_the_answer_is_503(served, monkeypatch) -> N
 
 def test_before_the_first_epoch_nothing_is_known(serve) -> None:
     with serve() as served:
-        endpoint = served.job.env.build_client("MiniJob")._manager._observers[0]
+        observers = served.job.env.build_client("MiniJob")._manager._observers
+        (endpoint,) = (o for o in observers if isinstance(o, RestEndpoint))
         assert endpoint._router.get(STATE).status == 503
         assert endpoint._router.get("/jobs").body["jobs"][0]["status"] == "CREATED"
 
@@ -254,4 +256,5 @@ def test_it_is_off_unless_asked_for(tmp_path) -> None:
     with run_local(checkpoint_dir=str(tmp_path)):
         env = StreamExecutionEnvironment.get_execution_environment()
         env.from_collection([1]).print()
-        assert env.build_client("quiet")._manager._observers == []
+        observers = env.build_client("quiet")._manager._observers
+        assert not any(isinstance(observer, RestEndpoint) for observer in observers)
