@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.type_information import BasicTypeInfo, TypeInformation
+from millrace.common.type_information import BasicTypeInfo, Schema, TypeInformation
 from millrace.common.types import Row, RowKind, named_row
 
 __all__ = ["ArrayTypeInfo", "ListTypeInfo", "MapTypeInfo", "RowTypeInfo", "TupleTypeInfo"]
@@ -23,6 +23,9 @@ class ListTypeInfo(TypeInformation):
     @property
     def name(self) -> str:
         return f"LIST({self.element_type.name})"
+
+    def schema(self) -> Schema:
+        return ("LIST", self.element_type.schema())
 
     @property
     def is_immutable(self) -> bool:
@@ -55,6 +58,9 @@ class ArrayTypeInfo(ListTypeInfo):
     def name(self) -> str:
         return f"{self.kind}({self.element_type.name})"
 
+    def schema(self) -> Schema:
+        return ("ARRAY", self.kind, self.element_type.schema())
+
     def accepts(self, value: Any) -> bool:
         if isinstance(value, (bytes, bytearray)):
             return self.element_type == BasicTypeInfo("BYTE")
@@ -72,6 +78,9 @@ class MapTypeInfo(TypeInformation):
     @property
     def name(self) -> str:
         return f"MAP({self.key_type.name}, {self.value_type.name})"
+
+    def schema(self) -> Schema:
+        return ("MAP", self.key_type.schema(), self.value_type.schema())
 
     @property
     def is_immutable(self) -> bool:
@@ -108,6 +117,9 @@ class TupleTypeInfo(TypeInformation):
     @property
     def name(self) -> str:
         return f"TUPLE({', '.join(field.name for field in self.types)})"
+
+    def schema(self) -> Schema:
+        return ("TUPLE", tuple(field.schema() for field in self.types))
 
     @property
     def is_immutable(self) -> bool:
@@ -154,6 +166,9 @@ class RowTypeInfo(TypeInformation):
             return f"ROW({', '.join(field.name for field in self.types)})"
         pairs = zip(self.field_names, self.types, strict=True)
         return f"ROW({', '.join(f'{label}: {field.name}' for label, field in pairs)})"
+
+    def schema(self) -> Schema:
+        return ("ROW", self.field_names, tuple(field.schema() for field in self.types))
 
     @property
     def is_immutable(self) -> bool:

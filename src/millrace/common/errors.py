@@ -9,7 +9,8 @@ The tree::
     ├── StateError                  state used in a way its descriptor does not allow
     ├── SerializationError          a value or function that cannot be pickled or encoded
     ├── CheckpointError             a checkpoint cannot be written, found or read
-    │   └── CheckpointCorruptError  a file of a checkpoint is damaged; names the file
+    │   ├── CheckpointCorruptError  a file of a checkpoint is damaged; names the file
+    │   └── StateMigrationError     state was written with a type that the present one cannot read
     ├── LeaseError                  the job directory belongs to another driver
     │   └── LeaseLostError          this driver was superseded while it ran
     ├── JobExecutionError           a running job failed
@@ -38,6 +39,7 @@ __all__ = [
     "MillraceError",
     "SerializationError",
     "StateError",
+    "StateMigrationError",
     "UserFunctionError",
 ]
 
@@ -86,6 +88,10 @@ class CheckpointCorruptError(CheckpointError):
 
     def __str__(self) -> str:
         return f"{os.fspath(self.path)} is corrupt: {self.reason}"
+
+
+class StateMigrationError(CheckpointError):
+    """State was written with a type that the one declared now cannot read."""
 
 
 class LeaseError(MillraceError):

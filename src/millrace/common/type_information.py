@@ -6,7 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BasicTypeInfo", "PickledBytesTypeInfo", "TypeInformation"]
+__all__ = ["BasicTypeInfo", "PickledBytesTypeInfo", "Schema", "TypeInformation"]
+
+Schema = Any
+"""A type in plain data, as it is written next to state: a name, or a tuple of a kind and parts."""
 
 PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "STRING": (str,),
@@ -19,6 +22,9 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "BIG_INT": (int,),
     "FLOAT": (float, int),
     "DOUBLE": (float, int),
+    "BYTES": (bytes,),
+    "COMPLEX": (complex,),
+    "NONE": (type(None),),
 }
 
 
@@ -53,13 +59,17 @@ class TypeInformation(ABC):
         """The value again."""
         return obj
 
+    def schema(self) -> Schema:
+        """The type in plain data; types of the same schema have the same internal form."""
+        return ("OTHER", self.name)
+
     def __repr__(self) -> str:
         return self.name
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BasicTypeInfo(TypeInformation):
-    """Numbers, strings and booleans."""
+    """Numbers, strings, bytes, booleans and None."""
 
     label: str
 
@@ -70,6 +80,9 @@ class BasicTypeInfo(TypeInformation):
     def accepts(self, value: Any) -> bool:
         is_bool = isinstance(value, bool)
         return is_bool == (self.label == "BOOLEAN") and isinstance(value, PYTHON_TYPES[self.label])
+
+    def schema(self) -> Schema:
+        return self.label
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -86,3 +99,6 @@ class PickledBytesTypeInfo(TypeInformation):
 
     def accepts(self, value: Any) -> bool:
         return True
+
+    def schema(self) -> Schema:
+        return "ANY"

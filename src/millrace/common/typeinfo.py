@@ -17,6 +17,9 @@ from millrace.common.composite_types import (
     TupleTypeInfo,
 )
 from millrace.common.errors import JobDefinitionError
+from millrace.common.serialized_type import SerializedTypeInfo
+from millrace.common.serializer import TypeSerializer
+from millrace.common.type_hints import type_of
 from millrace.common.type_information import BasicTypeInfo, PickledBytesTypeInfo, TypeInformation
 from millrace.common.value_types import (
     BigDecTypeInfo,
@@ -175,6 +178,42 @@ class Types:
     def OBJECT_ARRAY(element_type: TypeInformation) -> ArrayTypeInfo:
         """Sequence of anything."""
         return ArrayTypeInfo(checked("OBJECT_ARRAY", element_type), "OBJECT_ARRAY")
+
+    @staticmethod
+    def of(hint: Any) -> TypeInformation:
+        """The type of a type hint: of a dataclass, NamedTuple or Enum, of ``int``, ``float``,
+        ``str``, ``bytes``, ``bool``, ``complex``, Decimal, Fraction, UUID, dates and times, of
+        list, dict, set, frozenset and tuple of these, of Optional; ``Any`` is pickled.
+
+        Values come back as they were: of exactly the same class, without a call of its code.
+
+        Example:
+            >>> from typing import NamedTuple
+            >>> class Reading(NamedTuple):
+            ...     sensor: str
+            ...     values: list[float]
+            >>> Types.of(Reading)
+            Reading(sensor: STRING, values: LIST(DOUBLE))
+
+        Raises:
+            JobDefinitionError: there is no type for it; the message names the field.
+        """
+        return type_of(hint)
+
+    @staticmethod
+    def SERIALIZED(serializer: TypeSerializer[Any], name: str | None = None) -> TypeInformation:
+        """Whatever ``serializer`` writes; state remembers its ``version``.
+
+        Args:
+            name: the same for all versions of the serializer; None: the name of its class.
+
+        Raises:
+            JobDefinitionError: it is not a `TypeSerializer`.
+        """
+        if not isinstance(serializer, TypeSerializer):
+            raise JobDefinitionError(f"Types.SERIALIZED takes a TypeSerializer, got {serializer!r}")
+        label = name or type(serializer).__qualname__
+        return SerializedTypeInfo(label, serializer.version, serializer)
 
 
 def checked(owner: str, item: Any) -> TypeInformation:

@@ -14,7 +14,7 @@ from typing import Any
 
 from millrace.common.errors import SerializationError
 from millrace.common.time import Instant
-from millrace.common.type_information import TypeInformation
+from millrace.common.type_information import Schema, TypeInformation
 
 __all__ = [
     "BigDecTypeInfo",
@@ -37,6 +37,9 @@ class ConvertedTypeInfo(TypeInformation):
 
     def need_conversion(self) -> bool:
         return True
+
+    def schema(self) -> Schema:
+        return self.name
 
     def to_internal_type(self, obj: Any) -> Any:
         if obj is None:
