@@ -1,0 +1,287 @@
+"""From values to plain data and back, as a declared type wants it.
+
+Plain data is what marshal keeps as it is. A value that is not exactly of its declared type is kept
+as it is, set apart by a wrapping that plain data of the type never has: declared types guide, they
+do not check. None needs no conversion anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import singledispatch
+from operator import attrgetter
+from typing import Any
+
+from millrace.common.class_types import ClassTypeInfo, EnumTypeInfo
+from millrace.common.collection_types import SetTypeInfo, VariadicTupleTypeInfo
+from millrace.common.composite_types import (
+    ListTypeInfo,
+    MapTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+)
+from millrace.common.errors import SerializationError
+from millrace.common.type_information import TypeInformation
+from millrace.common.types import Row, named_row
+from millrace.common.value_types import ConvertedTypeInfo
+
+__all__ = ["Convert", "chained", "from_plain", "to_plain"]
+
+Convert = Callable[[Any], Any]
+
+Fields = tuple[tuple[int, Convert], ...]
+"""Position and converter of the fields that need one."""
+
+
+def to_plain(type_info: TypeInformation) -> Convert | None:
+    """What makes plain data of values of a type; None: they are plain, or nothing is known."""
+    if not type_info.need_conversion():
+        return None
+    return _out(type_info)
+
+
+def from_plain(type_info: TypeInformation) -> Convert | None:
+    """The inverse of `to_plain`."""
+    if not type_info.need_conversion():
+        return None
+    return _into(type_info)
+
+
+@singledispatch
+def _out(type_info: TypeInformation) -> Convert:
+    return type_info.to_internal_type
+
+
+@singledispatch
+def _into(type_info: TypeInformation) -> Convert:
+    return type_info.from_internal_type
+
+
+def chained(first: Convert | None, second: Convert | None) -> Convert | None:
+    """One after the other."""
+    if first is None or second is None:
+        return first or second
+    return lambda value: second(first(value))
+
+
+def _fields(converters: Iterable[Convert | None]) -> Fields:
+    return tuple((index, c) for index, c in enumerate(converters) if c is not None)
+
+
+def _converted(values: Iterable[Any], fields: Fields) -> list[Any]:
+    changed = list(values)
+    for index, convert in fields:
+        if changed[index] is not None:
+            changed[index] = convert(changed[index])
+    return changed
+
+
+def _apart(value: Any) -> Any:
+    """A value of another type: plain data of no type but lists is a list."""
+    return None if value is None else [value]
+
+
+def _of_apart(plain: Any) -> Any:
+    return None if plain is None else plain[0]
+
+
+@_out.register
+def _single_out(type_info: ConvertedTypeInfo) -> Convert:
+    accepts, encode = type_info.accepts, type_info.encode
+
+    def out(value: Any) -> Any:
+        if not accepts(value):
+            return _apart(value)
+        try:
+            return encode(value)
+        except SerializationError:  # a time zone of a class of its own
+            return _apart(value)
+
+    return out
+
+
+@_into.register
+def _single_in(type_info: ConvertedTypeInfo) -> Convert:
+    decode = type_info.decode
+    return lambda plain: _of_apart(plain) if plain is None or type(plain) is list else decode(plain)
+
+
+@_out.register
+def _list_out(type_info: ListTypeInfo) -> Convert:
+    element = to_plain(type_info.element_type)
+    assert element is not None
+    return lambda value: (
+        [element(item) for item in value]
+        if type(value) is list
+        else None
+        if value is None
+        else (value,)
+    )
+
+
+@_into.register
+def _list_in(type_info: ListTypeInfo) -> Convert:
+    element = from_plain(type_info.element_type)
+    assert element is not None
+    return lambda plain: (
+        [element(item) for item in plain] if type(plain) is list else _of_apart(plain)
+    )
+
+
+@_out.register
+def _map_out(type_info: MapTypeInfo) -> Convert:
+    return _map(to_plain(type_info.key_type), to_plain(type_info.value_type), _apart)
+
+
+@_into.register
+def _map_in(type_info: MapTypeInfo) -> Convert:
+    return _map(from_plain(type_info.key_type), from_plain(type_info.value_type), _of_apart)
+
+
+def _map(key: Convert | None, value: Convert | None, other: Convert) -> Convert:
+    def convert(found: Any) -> Any:
+        if type(found) is not dict:
+            return other(found)
+        keys = found if key is None else map(key, found)
+        values = found.values() if value is None else map(value, found.values())
+        return dict(zip(keys, values, strict=True))
+
+    return convert
+
+
+@_out.register
+def _enum_out(type_info: EnumTypeInfo) -> Convert:
+    cls, encode = type_info.cls, type_info.to_internal_type
+    return lambda value: encode(value) if type(value) is cls else _apart(value)
+
+
+@_into.register
+def _enum_in(type_info: EnumTypeInfo) -> Convert:
+    decode = type_info.from_internal_type
+    return lambda plain: decode(plain) if type(plain) is not list else _of_apart(plain)
+
+
+@_out.register
+def _set_out(type_info: SetTypeInfo) -> Convert:
+    element, kind = to_plain(type_info.element_type), type_info.kind
+    assert element is not None
+    return lambda value: kind(map(element, value)) if type(value) is kind else _apart(value)
+
+
+@_into.register
+def _set_in(type_info: SetTypeInfo) -> Convert:
+    element, kind = from_plain(type_info.element_type), type_info.kind
+    assert element is not None
+    return lambda plain: kind(map(element, plain)) if type(plain) is kind else _of_apart(plain)
+
+
+@_out.register
+def _variadic_out(type_info: VariadicTupleTypeInfo) -> Convert:
+    element = to_plain(type_info.element_type)
+    assert element is not None
+    return lambda value: tuple(map(element, value)) if type(value) is tuple else _apart(value)
+
+
+@_into.register
+def _variadic_in(type_info: VariadicTupleTypeInfo) -> Convert:
+    element = from_plain(type_info.element_type)
+    assert element is not None
+    return lambda plain: tuple(map(element, plain)) if type(plain) is tuple else _of_apart(plain)
+
+
+@_out.register
+def _tuple_out(type_info: TupleTypeInfo) -> Convert:
+    fields, width = _fields(map(to_plain, type_info.types)), len(type_info.types)
+
+    def out(value: Any) -> Any:
+        if type(value) is not tuple or len(value) != width:
+            return _apart(value)
+        return tuple(_converted(value, fields))
+
+    return out
+
+
+@_into.register
+def _tuple_in(type_info: TupleTypeInfo) -> Convert:
+    fields = _fields(map(from_plain, type_info.types))
+
+    def into(plain: Any) -> Any:
+        return tuple(_converted(plain, fields)) if type(plain) is tuple else _of_apart(plain)
+
+    return into
+
+
+@_out.register
+def _row_out(type_info: RowTypeInfo) -> Convert:
+    fields, names = _fields(map(to_plain, type_info.types)), type_info.field_names
+    width = len(type_info.types)
+
+    def out(value: Any) -> Any:
+        if type(value) is not Row or value._fields != names or len(value._values) != width:
+            return _apart(value)
+        return (value._row_kind.value, *_converted(value._values, fields))
+
+    return out
+
+
+@_into.register
+def _row_in(type_info: RowTypeInfo) -> Convert:
+    fields, names = _fields(map(from_plain, type_info.types)), type_info.field_names
+
+    def into(plain: Any) -> Any:
+        if type(plain) is not tuple:
+            return _of_apart(plain)
+        return named_row(names, _converted(plain[1:], fields), plain[0])
+
+    return into
+
+
+@_out.register
+def _class_out(type_info: ClassTypeInfo) -> Convert:
+    cls, fields = type_info.cls, _fields(map(to_plain, type_info.types))
+    values: Convert = tuple if type_info.is_named_tuple else _getter(type_info.field_names)
+
+    def out(value: Any) -> Any:
+        if type(value) is not cls:
+            return _apart(value)
+        return tuple(_converted(values(value), fields)) if fields else values(value)
+
+    return out
+
+
+def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """All fields at once; `attrgetter` gives a tuple for two and more only."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
+
+
+@_into.register
+def _class_in(type_info: ClassTypeInfo) -> Convert:
+    make, fields = _maker(type_info), _fields(map(from_plain, type_info.types))
+
+    def into(plain: Any) -> Any:
+        if type(plain) is not tuple:
+            return _of_apart(plain)
+        return make(_converted(plain, fields) if fields else plain)
+
+    return into
+
+
+def _maker(type_info: ClassTypeInfo) -> Convert:
+    cls, names, width = type_info.cls, type_info.field_names, len(type_info.field_names)
+    if type_info.is_named_tuple or _has_slots(cls):
+        return type_info.make
+
+    def make(values: Sequence[Any]) -> Any:
+        if len(values) != width:
+            raise SerializationError(f"{len(values)} values for the fields of {type_info.name}")
+        made: Any = object.__new__(cls)
+        made.__dict__.update(zip(names, values, strict=True))
+        return made
+
+    return make
+
+
+def _has_slots(cls: type) -> bool:
+    return any("__slots__" in vars(base) for base in cls.__mro__[:-1])

@@ -1,0 +1,92 @@
+"""Converting the keys and values of deltas, by the shape of their table.
+
+A flat table has ``{key: value}``, a list table ``{key: [element, ...]}``, a nested one
+``{outer: {inner: value}}``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from millrace.state.serialization.converters import Convert
+from millrace.state.table import Delta
+
+__all__ = ["DeltaMap", "Shape", "shape_of_kind"]
+
+
+class Shape(Enum):
+    """How the entries of a table are kept."""
+
+    FLAT = "flat"
+    LIST = "list"
+    NESTED = "nested"
+
+
+_NESTED = frozenset({"map", "ttl-map", "window-map", "panes", "timers"})
+_LISTS = frozenset({"list", "ttl-list", "window-list"})
+
+
+def shape_of_kind(kind: str) -> Shape:
+    """The shape of a table of one of the kinds that `SubtaskState.table` knows."""
+    if kind in _NESTED:
+        return Shape.NESTED
+    return Shape.LIST if kind in _LISTS else Shape.FLAT
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaMap:
+    """Converters for the parts of entries; None leaves a part as it is."""
+
+    outer: Convert | None = None
+    inner: Convert | None = None
+    """Of nested tables only."""
+    value: Convert | None = None
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether a delta comes out as it went in."""
+        return self.outer is None and self.inner is None and self.value is None
+
+    def __call__(self, shape: Shape, delta: Delta) -> Delta:
+        """The converted delta."""
+        if self.changes_nothing:
+            return delta
+        if shape is Shape.NESTED:
+            return {
+                "drop": _all(self.outer, delta["drop"]),
+                "put": {
+                    _one(self.outer, outer): _entries(entries, self.inner, self.value)
+                    for outer, entries in delta["put"].items()
+                },
+                "del": {
+                    _one(self.outer, outer): _all(self.inner, inners)
+                    for outer, inners in delta["del"].items()
+                },
+            }
+        value = _of_list(self.value) if shape is Shape.LIST else self.value
+        return {
+            part: _all(self.outer, found) if part == "del" else _entries(found, self.outer, value)
+            for part, found in delta.items()
+        }
+
+
+def _one(convert: Convert | None, value: Any) -> Any:
+    return value if convert is None else convert(value)
+
+
+def _all(convert: Convert | None, values: list[Any]) -> list[Any]:
+    return values if convert is None else list(map(convert, values))
+
+
+def _of_list(element: Convert | None) -> Convert | None:
+    if element is None:
+        return None
+    return lambda values: [element(value) for value in values]
+
+
+def _entries(entries: dict[Any, Any], key: Convert | None, value: Convert | None) -> dict[Any, Any]:
+    keys = entries if key is None else map(key, entries)
+    values = entries.values() if value is None else map(value, entries.values())
+    return dict(zip(keys, values, strict=True))

@@ -1,0 +1,259 @@
+"""What the entries of one table look like in memory and in layers.
+
+State is restored before the program says what it is: until a state is declared, its values stay in
+the plain form they were written in (`TableForm.schema` says which), and are written on like that.
+Declaring it converts them once. Keys are always in their real form in memory, for their key group
+depends on it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from millrace.common.errors import SerializationError, StateError, StateMigrationError
+from millrace.common.type_information import Schema, TypeInformation
+from millrace.state.serialization.converters import Convert, chained, from_plain, to_plain
+from millrace.state.serialization.delta_map import DeltaMap, Shape, shape_of_kind
+from millrace.state.serialization.entry_types import (
+    ANYTHING,
+    EntryTypes,
+    StateOwner,
+    has_keys,
+    key_map,
+    value_map,
+)
+from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
+from millrace.state.serialization.schema import ANY, type_of_schema
+from millrace.state.table import Delta, Table
+
+__all__ = ["SCHEMA_VERSION", "TableForm", "TableSchema"]
+
+SCHEMA_VERSION = 1
+ENTRIES_AT_ONCE = 1000
+
+TableSchema = tuple[int, Schema, Schema, Schema] | None
+"""Version, and the schemas of key, inner key and value; None: nothing has a type."""
+
+
+class _Written(NamedTuple):
+    """Schemas of the parts that are declared by a descriptor."""
+
+    inner: Schema = ANY
+    value: Schema = ANY
+
+
+UNTYPED = _Written()
+T = TypeVar("T")
+
+
+class TableForm:
+    """The types of one table and the conversions they take.
+
+    Args:
+        name: of the table, ``<operator uid>/<state>``.
+        kind: one of those that `SubtaskState.table` knows.
+        owner: the operator, as far as it is known.
+        as_written: what was written is made values at once, of the types it was written with.
+    """
+
+    def __init__(self, name: str, kind: str, owner: StateOwner, as_written: bool = False) -> None:
+        self.kind = kind
+        self._as_written = as_written
+        self.stale = False
+        """Whether layers hold entries in another form than that in which they are written now."""
+        self._name = name
+        self._owner = owner
+        self._shape = shape_of_kind(kind)
+        self._types: EntryTypes | None = None
+        self._written: _Written | None = None
+        """What layers that were read have; None: none was read."""
+        key_type = owner.key_type if has_keys(kind) else None
+        self._key_type = key_type or ANYTHING
+        self._out = (DeltaMap(), DeltaMap())
+        self._prepare()
+
+    @property
+    def declared(self) -> bool:
+        """Whether the program has said what the values are."""
+        return self._types is not None
+
+    @property
+    def schema(self) -> TableSchema:
+        """What is written next to the entries."""
+        late = self._present()
+        key = self._key_type.schema()
+        if late == UNTYPED and key == ANY:
+            return None
+        return (SCHEMA_VERSION, key, late.inner, late.value)
+
+    def declare(self, type_info: TypeInformation, table: Table) -> None:
+        """Take the type that a descriptor has; what is in the table is converted.
+
+        Raises:
+            StateMigrationError: it was written with a type that cannot become this one.
+            StateError: it was declared with another one before.
+        """
+        types = EntryTypes.of(self.kind, type_info)
+        if self._types is not None:
+            if _schemas(types) != _schemas(self._types):
+                raise StateError(f"{self._described()} is declared twice with different types")
+            return
+        written = self._written
+        if written is None:
+            self._types = types
+            self._prepare()
+            return
+        change = self._reader(written, types)
+        self._convert(table, change)
+        self._types = types
+        self.stale = self.stale or written != _schemas(types)
+        self._prepare()
+
+    def incoming(self, delta: Delta, schema: TableSchema) -> Delta:
+        """A delta of a layer, as the table takes it.
+
+        Raises:
+            StateMigrationError: its types do not fit those of this table.
+        """
+        if schema is None and self.schema is None:
+            self._written = UNTYPED
+            return delta
+        version, key, inner, value = schema or (SCHEMA_VERSION, ANY, ANY, ANY)
+        if version != SCHEMA_VERSION:
+            raise StateMigrationError(
+                f"{self._described()} has a schema of version {version}; use the release of "
+                "millrace that wrote it, or a newer one"
+            )
+        if key != self._key_type.schema():
+            self.stale = True
+        with_keys = self._applied(self._checked(lambda: self._key_reader(key)), delta)
+        return self.admit(with_keys, _Written(inner, value))
+
+    def admit(self, delta: Delta, written: tuple[Schema, Schema]) -> Delta:
+        """The same for a delta whose keys are in their real form: of another subtask's table.
+
+        ``written`` is that table's `written`.
+        """
+        late = _Written(*written)
+        if self._as_written and self._types is None and late != UNTYPED:
+            self._types = EntryTypes(type_of_schema(late.inner), type_of_schema(late.value))
+            self._prepare()
+        if self._types is None:
+            if self._written is not None and self._written != late:
+                raise StateMigrationError(
+                    f"{self._described()} was written with two types by different subtasks; "
+                    "restore with the former parallelism first"
+                )
+            self._written = late
+            return delta
+        self._written = late
+        if late != _schemas(self._types):
+            self.stale = True
+        return self._applied(self._reader(late, self._types), delta)
+
+    @property
+    def written(self) -> tuple[Schema, Schema]:
+        """In which form the values are in memory: plain data of these types. `UNTYPED` stands for
+        the real one."""
+        return UNTYPED if self._types is not None else self._written or UNTYPED
+
+    def outgoing(self, delta: Delta) -> Delta:
+        """A delta of the table, as layers take it.
+
+        Raises:
+            SerializationError: a value cannot be written.
+        """
+        keys, values = self._out
+        try:
+            return keys(self._shape, values(self._shape, delta))
+        except SerializationError as error:
+            raise SerializationError(f"{self._described()}: {error}") from error
+        except (AttributeError, TypeError, ValueError) as error:
+            raise SerializationError(
+                f"{self._described()} holds a value that does not fit its type ({error})"
+            ) from error
+
+    def forget(self) -> None:
+        """The table was emptied: nothing of what layers had is left."""
+        self._written = None
+        self.stale = False
+        if self._as_written:
+            self._types = None
+            self._prepare()
+
+    def rewritten(self) -> None:
+        """All entries have been written in the present form."""
+        self.stale = False
+
+    def _present(self) -> _Written:
+        return self._written or UNTYPED if self._types is None else _schemas(self._types)
+
+    def _prepare(self) -> None:
+        values = DeltaMap()
+        if self._types is not None:
+            inner, value = to_plain(self._types.inner), to_plain(self._types.value)
+            values = value_map(self.kind, inner, value)
+        self._out = (key_map(self.kind, to_plain(self._key_type)), values)
+
+    def _key_reader(self, written: Schema) -> DeltaMap:
+        if written == ANY:
+            return DeltaMap()
+        if self._owner.key_type is None:
+            described = type_of_schema(written)
+            return key_map(self.kind, _read(written, described))
+        key_migration(written, self._key_type, "its key")
+        return key_map(self.kind, from_plain(self._key_type))
+
+    def _reader(self, written: _Written, types: EntryTypes) -> DeltaMap:
+        """From the plain data of ``written`` to values of ``types``."""
+
+        def made() -> DeltaMap:
+            if written.inner not in (ANY, types.inner.schema()):
+                key_migration(written.inner, types.inner, "the key of its map")
+            inner = _read(written.inner, types.inner)
+            return value_map(self.kind, inner, _read(written.value, types.value))
+
+        return self._checked(made)
+
+    def _convert(self, table: Table, change: DeltaMap) -> None:
+        if change.changes_nothing:
+            return
+        rekeyed = change.inner if self._shape is Shape.NESTED else change.outer
+        step = table.scan(None, sys.maxsize if rekeyed else ENTRIES_AT_ONCE)
+        if rekeyed:  # an old key must not stay, nor be taken for a new one
+            table.clear()
+        table.apply(self._applied(change, step.delta))
+        while step.cursor is not None:
+            step = table.scan(step.cursor, ENTRIES_AT_ONCE)
+            table.apply(self._applied(change, step.delta))
+
+    def _applied(self, change: DeltaMap, delta: Delta) -> Delta:
+        return self._checked(lambda: change(self._shape, delta))
+
+    def _checked(self, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except TypeChangeError as error:
+            reason: object = error
+        except StateMigrationError:
+            raise
+        except Exception as error:
+            reason = f"its content does not fit its type ({type(error).__name__}: {error})"
+        raise StateMigrationError(f"{self._described()} cannot be restored: {reason}")
+
+    def _described(self) -> str:
+        uid, _, state = self._name.rpartition("/")
+        return f"state '{state}' of operator '{self._owner.name or uid}'"
+
+
+def _schemas(types: EntryTypes) -> _Written:
+    return _Written(types.inner.schema(), types.value.schema())
+
+
+def _read(written: Schema, present: TypeInformation) -> Convert | None:
+    """From plain data of the written type to values of the present one."""
+    if present.schema() == ANY:
+        return migration(written, present)
+    return chained(migration(written, present), from_plain(present))

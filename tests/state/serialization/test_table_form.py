@@ -1,0 +1,354 @@
+"""Types of a subtask's tables: what layers say, what programs declare, and when the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+from type_samples import Account, Color, Money, Point, exactly
+
+from millrace.common.errors import SerializationError, StateMigrationError
+from millrace.common.payload import decode
+from millrace.common.typeinfo import TypeInformation, Types
+from millrace.common.types import Row
+from millrace.state.layer import Layer
+from millrace.state.layer_payload import contents, entries_in, tables_in
+from millrace.state.serialization.entry_types import StateOwner
+from millrace.state.serialization.snapshot_codec import SAFE
+from millrace.state.store import SubtaskState
+
+MONEY = Money(Decimal("9.99"))
+
+
+@dataclass
+class Before:
+    name: str
+    count: int
+
+
+@dataclass
+class After:
+    name: str
+    count: float
+    price: Decimal = Decimal(1)
+
+
+BEFORE, AFTER = Types.of(Before), Types.of(After)
+
+SHAPES: dict[str, tuple[Any, Any, Any]] = {
+    "flat": (lambda t: t, lambda table, value: table.put("k", value), lambda v: {"k": v}),
+    "ttl-flat": (
+        lambda t: t,
+        lambda table, value: table.put("k", (value, 5)),
+        lambda v: {"k": (v, 5)},
+    ),
+    "window-flat": (
+        lambda t: t,
+        lambda table, value: table.put(((0, 9), "k"), value),
+        lambda v: {((0, 9), "k"): v},
+    ),
+    "list": (Types.LIST, lambda table, value: table.append("k", value), lambda v: {"k": [v]}),
+    "ttl-list": (
+        Types.LIST,
+        lambda table, value: table.append("k", (value, 5)),
+        lambda v: {"k": [(v, 5)]},
+    ),
+    "map": (
+        lambda t: Types.MAP(Types.STRING(), t),
+        lambda table, value: table.put("k", "m", value),
+        lambda v: {"k": {"m": v}},
+    ),
+    "ttl-map": (
+        lambda t: Types.MAP(Types.STRING(), t),
+        lambda table, value: table.put("k", "m", (value, 5)),
+        lambda v: {"k": {"m": (v, 5)}},
+    ),
+    "broadcast": (
+        lambda t: Types.MAP(Types.STRING(), t),
+        lambda table, value: table.put("m", value),
+        lambda v: {"m": v},
+    ),
+    "split-list": (
+        Types.LIST,
+        lambda table, value: table.put((0, 0), value),
+        lambda v: {(0, 0): v},
+    ),
+}
+"""Per kind: the descriptor's type, how a value gets into the table, and what is in it then."""
+
+
+def inline(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+def layer_of(state: SubtaskState, epoch: int = 1) -> Layer:
+    """End an epoch that counts."""
+    layer = state.snapshot(epoch, f"v{epoch}")
+    assert layer is not None
+    state.align(f"v{epoch}", [layer], inline)
+    return layer
+
+
+def restored(*layers: Layer, **options: Any) -> SubtaskState:
+    state = SubtaskState(**options)
+    state.restore("restored", layers, inline)
+    return state
+
+
+def written(layer: Layer) -> Iterator[tuple[str, Any, Any]]:
+    """Table, schema and put entries of a layer."""
+    for content in contents(layer, inline):
+        for table, _, schema, data in entries_in(content):
+            yield table, schema, decode(data)["put"]
+
+
+def before(kind: str, value: Any, type_info: TypeInformation | None = BEFORE) -> Layer:
+    state = SubtaskState()
+    wrap, put, _ = SHAPES[kind]
+    put(state.table("op/s", kind, type_info and wrap(type_info)), value)
+    return layer_of(state)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_state_evolves_when_it_is_declared(kind: str) -> None:
+    """Tables are filled before the program says what is in them."""
+    wrap, _, content = SHAPES[kind]
+    state = restored(before(kind, Before("a", 3)))
+    assert content(("a", 3)) == state.tables["op/s"].data  # type: ignore[attr-defined]
+    table = state.table("op/s", kind, wrap(AFTER))
+    assert exactly(table.data, content(After("a", 3.0)))
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_layers_are_converted_on_the_way_into_a_declared_table(kind: str) -> None:
+    """As when a store is restored a second time."""
+    wrap, _, content = SHAPES[kind]
+    state = SubtaskState()
+    table = state.table("op/s", kind, wrap(AFTER))
+    state.restore("again", [before(kind, Before("a", 3))], inline)
+    assert exactly(table.data, content(After("a", 3.0)))
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_layers_hold_plain_data(kind: str) -> None:
+    """No class of the program is named in what would be unpickled."""
+    layer = before(kind, Before("a", 3))
+    ((table, schema, put),) = written(layer)
+    assert table == "op/s"
+    assert schema[3] == BEFORE.schema()
+    assert SHAPES[kind][2](("a", 3)) == put
+
+
+def test_all_is_written_anew_when_the_type_changed() -> None:
+    """No chain of layers mixes two types, even if the epoch changed nothing."""
+    state = restored(before("flat", Before("a", 3)))
+    state.table("op/s", "flat", AFTER)
+    layer = layer_of(state, 2)
+    assert layer.floor == 2
+    assert list(written(layer)) == [
+        ("op/s", (1, "ANY", "ANY", AFTER.schema()), {"k": ("a", 3.0, "1")})
+    ]
+    assert state.snapshot(3, "v3") is None
+
+
+def test_an_aborted_epoch_does_not_forget_that() -> None:
+    """The next one writes everything."""
+    state = restored(before("flat", Before("a", 3)))
+    state.table("op/s", "flat", AFTER)
+    assert state.snapshot(2, "aborted") is not None
+    state.align("restored", [], inline)
+    assert layer_of(state, 2).floor == 2
+
+
+def test_the_same_type_goes_on_with_deltas() -> None:
+    """Only what changed is written."""
+    state = SubtaskState()
+    table = state.table("op/s", "flat", BEFORE)
+    for number in range(100):
+        table.put(number, Before("a", number))
+    later = restored(layer_of(state))
+    table = later.table("op/s", "flat", BEFORE)
+    table.put(5, Before("b", 5))
+    changes = next(contents(layer_of(later, 2), inline))
+    assert decode(changes["delta"]["op/s"][2])["put"] == {5: ("b", 5)}
+
+
+def test_a_state_that_is_not_declared_is_written_as_it_was() -> None:
+    """With its schema, by a program that knows nothing of it."""
+    layer = before("flat", Before("a", 3))
+    state = restored(layer)
+    state.table("op/other", "flat", Types.LONG()).put("k", 1)
+    again = {name: rest for name, *rest in written(layer_of(state, 2))}
+    assert again["op/s"] == [(1, "ANY", "ANY", BEFORE.schema()), {"k": ("a", 3)}]
+
+
+def test_a_replay_into_another_worker_reads_both() -> None:
+    """A worker with the old type in its layers and the new one in its program."""
+    first = before("flat", Before("a", 3))
+    mover = restored(first)
+    mover.version = "v1"
+    mover.table("op/s", "flat", AFTER).put("new", After("b", 1.0))
+    second = layer_of(mover, 2)
+    follower = restored(first)
+    follower.version = "v1"
+    table = follower.table("op/s", "flat", AFTER)
+    assert follower.align("v2", [first, second], inline) is False
+    assert exactly(table.data, {"k": After("a", 3.0), "new": After("b", 1.0)})
+
+
+def test_an_impossible_change_names_operator_state_and_field() -> None:
+    """In one sentence."""
+
+    @dataclass
+    class Wrong:
+        name: int
+        count: int
+
+    state = restored(before("flat", Before("a", 3)), owners={"op": StateOwner("Count")})
+    with pytest.raises(StateMigrationError) as caught:
+        state.table("op/s", "flat", Types.of(Wrong))
+    assert str(caught.value) == (
+        "state 's' of operator 'Count' cannot be restored: field 'name' was STRING and is LONG now"
+    )
+
+
+def test_damaged_content_is_a_migration_error_too() -> None:
+    """Not whatever Python says."""
+    state = SubtaskState()
+    state.table("op/s", "flat").put("k", ("too", "many", "values"))
+    layer = layer_of(state)
+    (content,) = contents(layer, inline)
+    kind, _, data = content["all" if "op/s" in content["all"] else "pass"]["op/s"]
+    other = SubtaskState()
+    other._apply({"all": {"op/s": (kind, (1, "ANY", "ANY", BEFORE.schema()), data)}})
+    with pytest.raises(StateMigrationError, match="content does not fit its type"):
+        other.table("op/s", "flat", BEFORE)
+
+
+def test_undeclared_state_gets_a_type_and_loses_it() -> None:
+    """As long as its values allow it."""
+    typed = restored(before("flat", Before("a", 3), None)).table("op/s", "flat", BEFORE)
+    assert typed.data == {"k": Before("a", 3)}
+    untyped = restored(before("flat", Decimal(1), Types.BIG_DEC()))
+    assert untyped.table("op/s", "flat", Types.PICKLED_BYTE_ARRAY()).data == {"k": Decimal(1)}
+    with pytest.raises(StateMigrationError, match="declare it again"):
+        restored(before("flat", Before("a", 3))).table("op/s", "flat", Types.PICKLED_BYTE_ARRAY())
+
+
+def test_plain_types_add_next_to_nothing() -> None:
+    """A schema of a few bytes per table and piece."""
+    typed, untyped = before("flat", 5, Types.LONG()), before("flat", 5, None)
+    assert typed.size() - untyped.size() < 30
+
+
+def test_a_value_that_cannot_be_written_names_its_state() -> None:
+    """And its operator."""
+    state = SubtaskState()
+    state.table("op/s", "flat", BEFORE).put("k", object.__new__(Before))
+    with pytest.raises(SerializationError, match="state 's' of operator 'op' holds a value"):
+        state.snapshot(1, "v1")
+
+
+# -- keys --------------------------------------------------------------------------
+
+KEY = UUID(int=7)
+KEYED = {"op": StateOwner("Count", Types.of(UUID))}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fill", "place"),
+    [
+        ("flat", lambda t: t.put(KEY, 1), KEY),
+        ("list", lambda t: t.append(KEY, 1), KEY),
+        ("map", lambda t: t.put(KEY, "m", 1), KEY),
+        ("panes", lambda t: t.put((0, 9), KEY, 1), (0, 9)),
+        ("timers", lambda t: t.put(5, (KEY, None), True), 5),
+        ("window-flat", lambda t: t.put(((0, 9), KEY), 1), ((0, 9), KEY)),
+        ("window-map", lambda t: t.put(((0, 9), KEY), "m", 1), ((0, 9), KEY)),
+    ],
+)
+def test_typed_keys_are_real_in_memory_and_plain_in_layers(
+    kind: str, fill: Any, place: Any
+) -> None:
+    """Their key group is taken before the program declares anything."""
+    state = SubtaskState(owners=KEYED)
+    fill(state.table("op/s", kind))
+    layer = layer_of(state)
+    ((_, schema, put),) = written(layer)
+    assert schema == (1, "UUID", "ANY", "ANY")
+    assert KEY.bytes in repr(put).encode() or repr(KEY.bytes) in repr(put)
+    for options in ({"owners": KEYED}, {}):
+        again = restored(layer, **options)
+        assert again.tables["op/s"].data == state.tables["op/s"].data  # type: ignore[attr-defined]
+    merged = SubtaskState(owners=KEYED)
+    seen: list[Any] = []
+    merged.merge(restored(layer, owners=KEYED), lambda key: seen.append(key) or True)
+    assert seen == [KEY]
+    assert place in merged.tables["op/s"].data  # type: ignore[attr-defined]
+
+
+def test_keys_may_not_change_their_type() -> None:
+    """They would belong elsewhere."""
+    state = SubtaskState(owners=KEYED)
+    state.table("op/s", "flat").put(KEY, 1)
+    layer = layer_of(state)
+    with pytest.raises(StateMigrationError, match="its key was UUID and is LONG now"):
+        restored(layer, owners={"op": StateOwner("Count", Types.LONG())})
+
+
+def test_keys_may_get_a_type() -> None:
+    """Everything is written anew then."""
+    state = SubtaskState()
+    state.table("op/s", "flat").put(KEY, 1)
+    later = restored(layer_of(state), owners=KEYED)
+    layer = layer_of(later, 2)
+    assert [put for _, _, put in written(layer)] == [{KEY.bytes: 1}]
+
+
+# -- without the program ------------------------------------------------------------
+
+
+def test_states_can_be_read_without_their_classes() -> None:
+    """Records are rows, enums are strings, other values are what they were."""
+    account = Account("Ann", MONEY, history=[Point(1, 2.0)], color=Color.GREEN)
+    state = restored(before("flat", account, Types.of(Account)), as_written=True)
+    (row,) = state.tables["op/s"].data.values()  # type: ignore[attr-defined]
+    assert isinstance(row, Row)
+    assert row.balance == Row(amount=Decimal("9.99"), currency="EUR")
+    assert (row.history, row.color, row.tags) == ([Row(x=1, y=2.0)], "GREEN", set())
+
+
+def test_the_tables_of_a_layer_with_their_schemas() -> None:
+    """Nothing of the entries is decoded for that."""
+    layer = before("flat", Before("a", 3))
+    assert tables_in(inline(layer)) == {"op/s": ("flat", (1, "ANY", "ANY", BEFORE.schema()))}
+
+
+def test_states_of_two_subtasks_come_together() -> None:
+    """One of them had its state declared with the new type already, the other never."""
+    old, new = before("flat", Before("a", 3)), before("flat", After("b", 1.0), AFTER)
+    state = SubtaskState()
+    table = state.table("op/s", "flat", AFTER)
+    state.reset()
+    for layer in (old, new):
+        state.merge(restored(layer), lambda key: True)
+    assert exactly(table.data, {"k": After("b", 1.0)})
+    undeclared = SubtaskState()
+    undeclared.merge(restored(old), lambda key: True)
+    with pytest.raises(StateMigrationError, match="with two types by different subtasks"):
+        undeclared.merge(restored(new), lambda key: True)
+
+
+def test_without_leave_to_pickle_state_needs_a_type() -> None:
+    """The message says how to get one."""
+    state = SubtaskState(codec=SAFE)
+    state.table("op/s", "flat", BEFORE).put("k", Before("a", 3))
+    layer_of(state)
+    state.table("op/untyped", "flat").put("k", Before("a", 3))
+    with pytest.raises(SerializationError, match="state 'untyped' cannot be written: .*Types.of"):
+        state.snapshot(2, "v2")
