@@ -371,4 +371,5 @@ class KeyedStates(KeyedStateStore):
                 f"state '{name}' is declared twice with different types: {known!r} and "
                 f"{descriptor!r}; give each state descriptor of an operator its own name"
             )
-        return self._state.table(f"{self._uid}/{name}", self._scope + kind)
+        table_name = f"{self._uid}/{name}"
+        return self._state.table(table_name, self._scope + kind, descriptor.type_info)

@@ -168,7 +168,8 @@ class OperatorStates(OperatorStateStore):
                 f"operator state '{descriptor.name}' is declared twice with different types: "
                 f"{known[1]!r} and {descriptor!r}; give each its own name"
             )
-        table: FlatTable = self._state.table(f"{self._uid}/{descriptor.name}", kind)
+        name = f"{self._uid}/{descriptor.name}"
+        table: FlatTable = self._state.table(name, kind, descriptor.type_info)
         return table
 
 

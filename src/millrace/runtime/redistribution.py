@@ -60,7 +60,7 @@ class Redistribution:
 
     def _take(self, portion: Portion) -> set[str]:
         """Merge one portion; returns the names of the lists that have to be dealt out anew."""
-        other = SubtaskState()
+        other = SubtaskState(owners=self._state.owners, codec=self._state.codec)
         other.restore(EMPTY, portion.layers, self._load)
         wanted = {name for name in other.tables if self._wants(portion, name, other.kind(name))}
         self._state.merge(other, self._is_ours.__getitem__, wanted)

@@ -1,7 +1,8 @@
 """The payload of a layer: pieces of a few megabytes, so that nobody needs all of a big one at once.
 
 Layout of a piece: length and CRC-32 of what follows (big-endian), then a dict from part to tables
-to (kind, encoded delta). The parts are applied in this order:
+to (kind, schema, encoded delta). The schema says of which types the entries are (see
+`millrace.state.serialization`). The parts are applied in this order:
 
 ========= =======================================================================================
 part      meaning
@@ -17,18 +18,19 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
+from typing import IO, NamedTuple, Protocol, runtime_checkable
 
 from millrace.common.errors import CheckpointCorruptError, SerializationError
-from millrace.common.payload import decode, encode
 from millrace.state.budget import PIECE_BYTES, Budget
 from millrace.state.checkpoint.files import StrPath, reading
 from millrace.state.layer import FileRef, Layer
+from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
+from millrace.state.serialization.table_form import TableSchema
 from millrace.state.table import Delta
 
 PARTS = "all", "delta", "pass"
-Content = dict[str, dict[str, tuple[str, bytes]]]
-"""Part -> table -> (kind, encoded delta)."""
+Content = dict[str, dict[str, tuple[str, TableSchema, bytes]]]
+"""Part -> table -> (kind, schema, encoded delta)."""
 Place = Callable[[Iterator[bytes]], bytes | FileRef]
 """Puts the pieces of a payload where they belong."""
 
@@ -42,6 +44,7 @@ class Entry(NamedTuple):
     part: str
     table: str
     kind: str
+    schema: TableSchema
     delta: Delta
     size: int
     """How many entries the delta has."""
@@ -67,22 +70,24 @@ def joined(pieces: Iterator[bytes]) -> bytes:
     return b"".join(pieces)
 
 
-def pieces_of(entries: Iterable[Entry], budget: Budget, replace: bool) -> Iterator[bytes]:
+def pieces_of(
+    entries: Iterable[Entry], budget: Budget, replace: bool, codec: SnapshotCodec = TRUSTING
+) -> Iterator[bytes]:
     """The framed pieces of a payload. ``replace``: it stands for everything there is."""
     content: Content = {"all": {}} if replace else {}
     size, empty = 0, not replace
-    for part, table, kind, delta, count in entries:
-        encoded = _encoded(table, delta)
+    for part, table, kind, schema, delta, count in entries:
+        encoded = _encoded(table, delta, codec)
         budget.learn(count, len(encoded))
         tables = content.setdefault(part, {})
         if table in tables or size + len(encoded) > PIECE_BYTES:
-            yield framed(encode(content))
+            yield framed(codec.encode(content))
             content, size = {}, 0
             tables = content.setdefault(part, {})
-        tables[table] = (kind, encoded)
+        tables[table] = (kind, schema, encoded)
         size, empty = size + len(encoded), False
     if content or empty:
-        yield framed(encode(content))
+        yield framed(codec.encode(content))
 
 
 def framed(piece: bytes) -> bytes:
@@ -149,43 +154,43 @@ def _read_piece(file: IO[bytes], head: bytes, left: int, path: StrPath) -> bytes
     return piece
 
 
-def contents(layer: Layer, load: Loader) -> Iterator[Content]:
+def contents(layer: Layer, load: Loader, codec: SnapshotCodec = TRUSTING) -> Iterator[Content]:
     """What the pieces of a layer hold; deltas are not decoded yet."""
     if isinstance(layer.data, FileRef) and isinstance(load, PieceLoader):
         found: Iterable[bytes | memoryview] = load.pieces(layer)
     else:
         found = split(load(layer))
     for piece in found:
-        yield decode(piece)
+        yield codec.decode(piece)
 
 
-def entries_in(content: Content) -> Iterator[tuple[str, str, bytes]]:
-    """Table, kind and encoded delta in the order in which they are to be applied."""
+def entries_in(content: Content) -> Iterator[tuple[str, str, TableSchema, bytes]]:
+    """Table, kind, schema and encoded delta in the order in which they are to be applied."""
     for part in PARTS:
-        for table, (kind, encoded) in content.get(part, {}).items():
-            yield table, kind, encoded
+        for table, (kind, schema, encoded) in content.get(part, {}).items():
+            yield table, kind, schema, encoded
 
 
-def tables_in(payload: bytes) -> dict[str, str]:
-    """The tables that a layer has something of, and their kinds; nothing in them is decoded."""
-    found: dict[str, str] = {}
+def tables_in(payload: bytes) -> dict[str, tuple[str, TableSchema]]:
+    """The tables that a layer has something of, with kind and schema; nothing in them is
+    decoded, and no code of whoever wrote it is run."""
+    found: dict[str, tuple[str, TableSchema]] = {}
     for piece in split(payload):
-        content: Content = decode(piece)
-        found.update((table, kind) for table, kind, _ in entries_in(content))
+        content: Content = SAFE.decode(piece)
+        found.update((table, (kind, schema)) for table, kind, schema, _ in entries_in(content))
     return found
 
 
-def decoded(encoded: bytes) -> Delta:
-    """The delta of an entry."""
-    delta: dict[str, Any] = decode(encoded)
-    return delta
-
-
-def _encoded(table: str, delta: Delta) -> bytes:
+def _encoded(table: str, delta: Delta, codec: SnapshotCodec) -> bytes:
     try:
-        return encode(delta)
+        return codec.encode(delta)
     except SerializationError as error:
         name = table.rpartition("/")[2]
+        if not codec.pickle_allowed:
+            raise SerializationError(
+                f"state '{name}' cannot be written: {error}; declare its type, for example with "
+                "Types.of(...), or keep plain data in it"
+            ) from error
         raise SerializationError(
             f"state '{name}' holds a value that cannot be pickled ({error.__cause__}); keep plain "
             "data in state"

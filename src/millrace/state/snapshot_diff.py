@@ -158,7 +158,7 @@ class _Side:
         self.parallelism = manifest.stages.get(self.stage, 0)
         self.versions = [manifest.versions.get((self.stage, i)) for i in range(self.parallelism)]
         self._at = -1
-        self._state = SubtaskState()
+        self._state = SubtaskState(as_written=True)
 
     def range_of(self, subtask: int) -> range:
         """The key groups of a subtask."""
@@ -167,7 +167,9 @@ class _Side:
     def state(self, subtask: int) -> SubtaskState:
         """The state of a subtask; only the last one asked for is kept."""
         if subtask != self._at:
-            self._state = SubtaskState()  # the one before may go before this one comes
+            self._state = SubtaskState(
+                as_written=True
+            )  # the one before may go before this one comes
             self._state = self.reader.restore(self.stage, subtask)
             self._at = subtask
         return self._state

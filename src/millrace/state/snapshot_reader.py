@@ -14,6 +14,7 @@ from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.snapshot import Snapshot
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents, entries_in
+from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
 from millrace.state.store import SubtaskState
 from millrace.state.table_kinds import OPERATOR_TABLE
@@ -114,7 +115,7 @@ class SnapshotReader:
         Raises:
             CheckpointCorruptError: a layer is damaged.
         """
-        state = SubtaskState()
+        state = SubtaskState(as_written=True)
         state.restore("snapshot", self.layers(stage, subtask), self._load)
         return state
 
@@ -143,21 +144,23 @@ class SnapshotReader:
         return parts
 
     def _listed(self) -> list[StateInfo]:
-        found: dict[tuple[str, str], tuple[str, list[int]]] = {}
+        found: dict[tuple[str, str], tuple[str, object, list[int]]] = {}
         for stage, subtask in self.subtasks():
-            kinds: dict[str, str] = {}
+            tables: dict[str, tuple[str, object]] = {}
             for layer in self.layers(stage, subtask):
-                for content in contents(layer, self._load):
-                    kinds.update((table, kind) for table, kind, _ in entries_in(content))
-            for table, kind in kinds.items():
-                found.setdefault((stage, table), (kind, []))[1].append(subtask)
+                for content in contents(layer, self._load, SAFE):
+                    tables.update((name, (k, s)) for name, k, s, _ in entries_in(content))
+            for table, (kind, schema) in tables.items():
+                found.setdefault((stage, table), (kind, schema, []))[2].append(subtask)
         infos = [
-            self._info(stage, table, kind, subtasks)
-            for (stage, table), (kind, subtasks) in found.items()
+            self._info(stage, table, kind, schema, subtasks)
+            for (stage, table), (kind, schema, subtasks) in found.items()
         ]
         return sorted(infos, key=lambda info: (info.uid, info.name, info.stage))
 
-    def _info(self, stage: str, table: str, kind: str, subtasks: list[int]) -> StateInfo:
+    def _info(
+        self, stage: str, table: str, kind: str, schema: object, subtasks: list[int]
+    ) -> StateInfo:
         manifest = self.snapshot.manifest
         uid, name = _split(table, manifest.operators)
         return StateInfo(
@@ -170,6 +173,7 @@ class SnapshotReader:
             stage=stage,
             parallelism=manifest.stages[stage],
             subtasks=tuple(subtasks),
+            schema=schema,
         )
 
     def _not_found(self, uid: str, name: str, several: list[str]) -> str:

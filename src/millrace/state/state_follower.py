@@ -122,7 +122,7 @@ class _Copy:
         self._tables = tables
         self._before: Changes = {}
         self._reading_anew = False
-        self.state = SubtaskState(self)
+        self.state = SubtaskState(self, as_written=True)
 
     def wants(self, name: str) -> bool:
         return name in self._tables
@@ -152,7 +152,7 @@ class _Copy:
         self._rebuild(EMPTY, [], self._nothing)
 
     def _rebuild(self, version: str, layers: list[Layer], load: Any) -> None:
-        state = SubtaskState(self)
+        state = SubtaskState(self, as_written=True)
         self._reading_anew = True
         try:
             state.restore(version, layers, load)

@@ -7,11 +7,12 @@ a few layers, or give up and ask for a full restore (`StateMissError`).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from millrace.common.errors import StateError
+from millrace.common.type_information import TypeInformation
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
 from millrace.state.flat_table import FlatTable
@@ -22,13 +23,15 @@ from millrace.state.layer_payload import (
     Loader,
     Place,
     contents,
-    decoded,
     entries_in,
     joined,
     pieces_of,
 )
 from millrace.state.operator_table import OperatorTable
 from millrace.state.rolling_pass import RollingPass
+from millrace.state.serialization.entry_types import StateOwner
+from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
+from millrace.state.serialization.table_form import TableForm, TableSchema
 from millrace.state.table import Delta, KeyFilter, Table
 from millrace.state.table_kinds import OPERATOR_TABLE, VALVE
 
@@ -60,12 +63,26 @@ class SubtaskState:
     Args:
         watcher: makes it a copy of some of the tables, which is only read.
         backend: what keeps the tables; None: dicts in memory.
+        owners: by uid, what is known of the operators whose state it is.
+        codec: how layers are written and read.
+        as_written: values are made of their written types alone, for who has no program (see
+            `type_of_schema`); False: they stay in their plain form until their state is declared.
     """
 
     def __init__(
-        self, watcher: Watcher | None = None, backend: KeyedStateBackend | None = None
+        self,
+        watcher: Watcher | None = None,
+        backend: KeyedStateBackend | None = None,
+        *,
+        owners: Mapping[str, StateOwner] | None = None,
+        codec: SnapshotCodec = TRUSTING,
+        as_written: bool = False,
     ) -> None:
         self._watcher = watcher
+        self.owners = owners or {}
+        self.codec = codec
+        self._as_written = as_written
+        self._forms: dict[str, TableForm] = {}
         self._backend = backend or HeapKeyedStateBackend()
         self.tables: dict[str, Table] = {}
         self.version = EMPTY
@@ -80,22 +97,40 @@ class SubtaskState:
         self.generation = 0
         """Grows whenever the tables changed other than by the epochs run here."""
 
-    def table(self, name: str, kind: str) -> Any:
-        """The table called ``name``, made if missing; refuses another kind than before."""
+    def table(self, name: str, kind: str, type_info: TypeInformation | None = None) -> Any:
+        """The table called ``name``, made if missing; refuses another kind than before.
+
+        ``type_info`` declares the type of all that one key has; what was restored is made values
+        of it.
+
+        Raises:
+            StateMigrationError: it was written with a type that cannot become this one.
+        """
         known = self._kinds.get(name)
         if known is None:
             self.tables[name] = self._backend.create_table(name, kind)
             self._kinds[name] = kind
+            self._forms[name] = TableForm(name, kind, self._owner(name), self._as_written)
         elif known != kind:
             raise StateError(
                 f"state '{name.rpartition('/')[2]}' is used as {known} and as {kind}; "
                 "give each state descriptor of an operator its own name"
             )
+        if type_info is not None:
+            self._forms[name].declare(type_info, self.tables[name])
         return self.tables[name]
+
+    def _owner(self, name: str) -> StateOwner:
+        uids = (uid for uid in self.owners if name.startswith(f"{uid}/"))
+        return self.owners.get(max(uids, key=len, default=""), StateOwner())
 
     def kind(self, name: str) -> str:
         """Which of the `TABLE_KINDS` the table called ``name`` is of."""
         return self._kinds[name]
+
+    def schema(self, name: str) -> TableSchema:
+        """The types of the table called ``name`` in plain data; None: it has none."""
+        return self._forms[name].schema
 
     def operator_table(self) -> FlatTable:
         """Values that belong to operators rather than keys."""
@@ -126,10 +161,10 @@ class SubtaskState:
             raise StateMissError(f"cannot reach version {wanted} from {self.version or 'nothing'}")
         if sum(layer.size() for layer in missing) < AT_ONCE:
             # all or nothing: a file that cannot be read must not leave half of them applied
-            fetched = [content for layer in missing for content in contents(layer, load)]
+            fetched = [content for layer in missing for content in self._contents(layer, load)]
             self._replay(fetched, wanted)
         else:
-            self._replay((c for layer in missing for c in contents(layer, load)), wanted)
+            self._replay((c for layer in missing for c in self._contents(layer, load)), wanted)
         self.replays += 1
         return False
 
@@ -140,8 +175,11 @@ class SubtaskState:
         found = self._backend.recover([layer.version for layer in missing])
         if found is not None:
             missing = _after(found, missing) or []
-        self._replay((c for layer in missing for c in contents(layer, load)), wanted)
+        self._replay((c for layer in missing for c in self._contents(layer, load)), wanted)
         self._recount()
+
+    def _contents(self, layer: Layer, load: Loader) -> Iterator[Content]:
+        return contents(layer, load, self.codec)
 
     def _replay(self, found: Iterable[Content], wanted: str) -> None:
         """Apply what layers hold, and so come to version ``wanted``."""
@@ -169,8 +207,9 @@ class SubtaskState:
         self._backend.replaying()
         for name, table in other.tables.items():
             if name != OPERATOR_TABLE and (names is None or name in names):
+                target, form = self.table(name, other._kinds[name]), self._forms[name]
                 for step in table.everything(self._budget):
-                    self.table(name, other._kinds[name]).apply(step.delta, keep)
+                    target.apply(form.admit(step.delta, other._forms[name].written), keep)
         self._dump_all = True
         self.generation += 1
 
@@ -190,8 +229,7 @@ class SubtaskState:
 
     def reset(self) -> None:
         """Forget everything. The tables are emptied in place: operators hold on to them."""
-        for table in self.tables.values():
-            table.clear()
+        self._clear()
         self._pending = None
         self._pass = RollingPass(self.tables)
         self.generation += 1
@@ -218,29 +256,35 @@ class SubtaskState:
         pieces of the payload, made one by one, and tells where it put them.
         """
         dirty = sum(table.change_count() for table in self.tables.values())
+        # layers of one chain must not differ in the types of an entry
+        self._dump_all = self._dump_all or any(form.stale for form in self._forms.values())
         if dirty == 0 and not self._dump_all:
             return None
         self._pending = version
         if self._dump_all or 2 * dirty >= self._entries(dirty):
             self._pass.restart()
-            return Layer(
-                epoch, version, epoch, place(pieces_of(self._everything(), self._budget, True))
-            )
-        data = place(pieces_of(self._increment(epoch, dirty), self._budget, False))
+            everything = pieces_of(self._everything(), self._budget, True, self.codec)
+            return Layer(epoch, version, epoch, place(everything))
+        increment = self._increment(epoch, dirty)
+        data = place(pieces_of(increment, self._budget, False, self.codec))
         return Layer(epoch, version, self._pass.floor, data)
 
     def _everything(self) -> Iterator[Entry]:
         for name, table in self.tables.items():
             for step in table.everything(self._budget):
-                yield Entry("pass", name, self._kinds[name], step.delta, step.size)
+                yield self._entry("pass", name, step.delta, step.size)
 
     def _increment(self, epoch: int, dirty: int) -> Iterator[Entry]:
         """The epoch's changes, then a piece of the rolling copy."""
         for name, table in self.tables.items():
             for delta, count in table.changes_by(self._budget):
-                yield Entry("delta", name, self._kinds[name], delta, count)
+                yield self._entry("delta", name, delta, count)
         for name, step in self._pass.advance(epoch, dirty, self._budget):
-            yield Entry("pass", name, self._kinds[name], step.delta, step.size)
+            yield self._entry("pass", name, step.delta, step.size)
+
+    def _entry(self, part: str, name: str, delta: Delta, size: int) -> Entry:
+        form = self._forms[name]
+        return Entry(part, name, form.kind, form.schema, form.outgoing(delta), size)
 
     def _entries(self, dirty: int) -> int:
         """About how many entries there are; counting all each time would cost too much."""
@@ -262,21 +306,29 @@ class SubtaskState:
             for table in self.tables.values():
                 table.seal()
             self._pass.seal()
-            self._dump_all = False
+            if self._dump_all:
+                self._dump_all = False
+                for form in self._forms.values():
+                    form.rewritten()
             self._backend.sealed(self.version)
         else:
             self.roll_back()
 
     def _apply(self, content: Content) -> None:
         if "all" in content:
-            for table in self.tables.values():
-                table.clear()
-        for name, kind, encoded in entries_in(content):
+            self._clear()
+        for name, kind, schema, encoded in entries_in(content):
             if self._watcher is None or self._watcher.wants(name):
-                self._apply_to(name, kind, decoded(encoded))
+                self._apply_to(name, kind, schema, self.codec.decode(encoded))
 
-    def _apply_to(self, name: str, kind: str, delta: Delta) -> None:
+    def _clear(self) -> None:
+        for name, table in self.tables.items():
+            table.clear()
+            self._forms[name].forget()
+
+    def _apply_to(self, name: str, kind: str, schema: TableSchema, written: Delta) -> None:
         table = self.table(name, kind)
+        delta = self._forms[name].incoming(written, schema)
         if self._watcher is not None:
             self._watcher.replaying(table, name, delta)
         table.apply(delta)

@@ -41,6 +41,6 @@ class StateSource:
     def restore(self, position: int) -> SubtaskState:
         """All the state of the subtask at a position of `subtasks`."""
         install_main_classes(self.classes)
-        state = SubtaskState()
+        state = SubtaskState(as_written=True)
         state.restore("snapshot", self.layers[position], LayerLoader(self.directory))
         return state

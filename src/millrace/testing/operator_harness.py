@@ -306,7 +306,7 @@ class OperatorHarness:
         else:
             own = key_group_range(index, parallelism, max_parallelism)
             for snapshot in snapshots:
-                part = SubtaskState()
+                part = SubtaskState(owners=self._state.owners)
                 part.restore("", snapshot.layers, _inline)
                 self._state.merge(part, lambda key: key_group_of(key, max_parallelism) in own)
             self._state.deal_out(index, parallelism)
