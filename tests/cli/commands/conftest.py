@@ -14,6 +14,7 @@ from millrace.cli.main import main
 from millrace.common import Types
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
+from millrace.engine.control_client import await_end
 from millrace.engine.job_identity import job_id_of
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.snapshot import open_snapshot
@@ -54,7 +55,9 @@ class Place:
             counted = letters.key_by(lambda letter: letter).process(Count())
             counted.name("count").uid("count").sink_to(CollectingSink())
             env.execute(name)
-        return self.checkpoints / job_id_of(name)
+        job_dir = self.checkpoints / job_id_of(name)
+        assert await_end(job_dir, 30)
+        return job_dir
 
     def savepoint(
         self, words: str = "aab", id: str = "1" * 12, parent: str = "", time: int = 0, **job: Any
