@@ -17,11 +17,22 @@ def print_json(value: Any) -> None:
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on standard output, its columns as wide as they must be."""
-    lines = [tuple(heads), *map(tuple, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
-    for line in lines:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        print("  ".join(cells).rstrip())
+    for line in aligned([heads, *rows]):
+        print(line)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines whose cells stand below each other.
+
+    Example:
+        >>> aligned([("a", "b"), ("long", "c")])
+        ['a     b', 'long  c']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def size_text(size: int) -> str:

@@ -33,7 +33,7 @@ def columns(savepoint: Snapshot) -> tuple[str, ...]:
         manifest.job_name,
         f"chk-{manifest.checkpoint}",
         size_text(size_of(savepoint)),
-        str(parallelism(savepoint)),
+        f"x {parallelism(savepoint)}",
     )
 
 

@@ -13,7 +13,7 @@ from millrace.common.source import SourceSplit
 
 _SHOWN = 10
 """Splits of a source that are described."""
-_OURS = ("millrace.connectors.", "millrace.common.")
+_OURS = ("millrace.connectors.", "millrace.common.", "millrace.formats.")
 
 
 def describe_source(data: bytes) -> list[str]:
@@ -50,12 +50,12 @@ def _plain(data: bytes) -> Any:
 
 
 class _SplitsOnly(pickle.Unpickler):
-    """Makes splits of our own sources, which are plain data; refuses everything else."""
+    """Makes splits and positions of our own sources: plain data; refuses everything else."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith(_OURS) and "." not in name:
             found = super().find_class(module, name)
-            if isinstance(found, type) and issubclass(found, SourceSplit):
+            if isinstance(found, type) and issubclass(found, (SourceSplit, tuple)):
                 return found
         if (module, name) == ("collections", "deque"):
             return super().find_class(module, name)

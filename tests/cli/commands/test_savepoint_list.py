@@ -47,7 +47,8 @@ def test_a_tree(place: Any, millrace: Any) -> None:
         f"* {A[:8]}",
     ]
     assert "not here" in drawn[2]
-    assert "other" in drawn[1]
+    assert "  other  chk-1  " in drawn[1]
+    assert "  x 2" in drawn[0]
 
 
 def test_checkpoints_are_no_savepoints(place: Any, millrace: Any) -> None:

@@ -25,20 +25,16 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Draw the tree, the newest first."""
     savepoints = found_below(named)
     from millrace.cli.lineage import Node, draw
-    from millrace.cli.printing import print_json
+    from millrace.cli.printing import aligned, print_json
     from millrace.cli.savepoint_summary import columns, short_id, summary
 
     if named.json:
         print_json([summary(s) for s in sorted(savepoints, key=lambda s: s.manifest.timestamp)])
         return 0
+    labels = aligned([columns(savepoint) for savepoint in savepoints])
     nodes = [
-        Node(
-            s.manifest.snapshot_id or str(s.path),
-            s.manifest.ancestor,
-            s.manifest.timestamp,
-            "  ".join((*columns(s), str(s.path))),
-        )
-        for s in savepoints
+        Node(s.manifest.snapshot_id, s.manifest.ancestor, s.manifest.timestamp, label)
+        for s, label in zip(savepoints, labels, strict=True)
     ]
     for line in draw(nodes, lambda id: f"{short_id(id)}  (not here)"):
         print(line)
