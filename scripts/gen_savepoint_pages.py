@@ -294,6 +294,8 @@ class Session:
             .replace(f"{os.getcwd()}", ".")
         )
         text = TIME.sub(lambda at: f"{at[0][:-2]}00", text)
+        for number, made_up in enumerate(self._ids.values(), start=2):
+            text = re.sub(rf"({made_up[:8]}.*  chk-)\d+", rf"\g<1>{number}", text)
         return EPOCH.sub("before epoch 2", SIZE.sub("2.1 KiB", text))
 
     def _real(self, line: str) -> str:
