@@ -197,6 +197,42 @@ def test_every_step_of_the_collector(
     assert len(list(tmp_path.iterdir())) > 5
 
 
+@pytest.mark.usefixtures("small_scale")
+@pytest.mark.parametrize("point", ["collect-metadata", "collect-orphan"])
+def test_every_step_of_deleting_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    """Oldest first, so that the newest is good to the last; afterwards everything is gone."""
+    steps = 0
+    for step in range(1, 100):
+        job_dir = tmp_path / str(step)
+        run_job(job_dir, "r1", EPOCHS)
+        newest = complete_checkpoints(job_dir)[-1]
+        monkeypatch.setattr(crash, "_TRAPS", {(point, step): True})
+        crash._passed.clear()
+        discard(job_dir, "r2")
+        monkeypatch.setattr(crash, "_TRAPS", {})
+        left = check_whole(job_dir)
+        if not left and not list((job_dir / "shared").iterdir()):
+            break
+        assert left in ([], [newest], [newest - 1, newest])
+        steps += 1
+        discard(job_dir, "r3")
+        if left:
+            assert not list(job_dir.glob("*/*"))
+    assert steps > 1
+
+
+def discard(job_dir: Path, run_id: str) -> None:
+    """A run that goes on from the newest checkpoint and is then told to delete all."""
+    lease = Lease.acquire(job_dir, run_id)
+    storage = CheckpointStorage(job_dir, run_id, lease)
+    storage.load_latest()
+    storage.discard()
+    storage.close()
+    lease.release()
+
+
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])

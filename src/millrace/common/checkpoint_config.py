@@ -23,11 +23,33 @@ class CheckpointingMode(Enum):
 
 
 class ExternalizedCheckpointRetention(Enum):
-    """What becomes of the checkpoints of a job that is cancelled."""
+    """What becomes of the checkpoints of a job that has ended (Flink docs, "Checkpoints", Retained
+    Checkpoints).
+
+    A job that is killed, or stopped to be resumed, keeps them in any case.
+    """
 
     DELETE_ON_CANCELLATION = 0
+    """They are deleted when the job is cancelled, not when it fails or finishes."""
     RETAIN_ON_CANCELLATION = 1
+    """They stay. The default here, for ``--resume`` goes on from them."""
     NO_EXTERNALIZED_CHECKPOINTS = 2
+    """They are deleted when the job is cancelled, fails for good or finishes."""
+
+    @property
+    def discards_when_cancelled(self) -> bool:
+        """Whether the checkpoints of a cancelled job are deleted."""
+        return self is not ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
+
+    @property
+    def discards_when_failed(self) -> bool:
+        """Whether the checkpoints of a failed job are deleted."""
+        return self is ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+
+    @property
+    def discards_when_finished(self) -> bool:
+        """Whether the checkpoints of a finished job are deleted."""
+        return self is ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
 
 class CheckpointConfig:
@@ -50,7 +72,6 @@ class CheckpointConfig:
         self._timeout = 600_000
         self._min_pause = 0
         self._max_concurrent = 1
-        self._retention = ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
         self._unaligned = False
         self._force_unaligned = False
         self._aligned_timeout = 0
@@ -134,19 +155,21 @@ class CheckpointConfig:
         return self
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """What becomes of the checkpoints of a cancelled job; they are kept unless set."""
-        return self._retention
+        """What becomes of the checkpoints of a job that has ended; they are kept unless set."""
+        name = self._configuration.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)
+        return ExternalizedCheckpointRetention[name]
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Keep or delete the checkpoints of a cancelled job."""
-        self._retention = retention_mode
+        """Keep or delete the checkpoints of a job that has ended."""
+        self._configuration.set(options.EXTERNALIZED_CHECKPOINT_RETENTION, retention_mode.name)
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
         """Whether checkpoints outlive the job in some case."""
-        return self._retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+        retention = self.get_externalized_checkpoint_retention()
+        return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Whether they were asked for."""

@@ -72,6 +72,14 @@ CHECKPOINTING_NUM_RETAINED = known(
     .at_least(1),
     "How many completed checkpoints are kept.",
 )
+EXTERNALIZED_CHECKPOINT_RETENTION = known(
+    ConfigOptions.key("execution.checkpointing.externalized-checkpoint-retention")
+    .string_type()
+    .default_value("RETAIN_ON_CANCELLATION")
+    .one_of("RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"),
+    "What becomes of the checkpoints when the job ends: they stay; are deleted if it was "
+    "cancelled; or are deleted however it ended, unless it was killed or stopped to be resumed.",
+)
 CHECKPOINTING_MODE = known(
     ConfigOptions.key("execution.checkpointing.mode")
     .string_type()

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from millrace.common import options
+from millrace.common.checkpoint_config import CheckpointConfig
 from millrace.common.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult, JobID
@@ -154,6 +155,7 @@ class JobLauncher:
             checkpoint_dir=configuration.get(options.CHECKPOINTING_DIR),
             checkpoint_interval=DEFAULT_INTERVAL if interval is None else interval.to_millis(),
             retained_checkpoints=configuration.get(options.CHECKPOINTING_NUM_RETAINED),
+            retention=CheckpointConfig(configuration).get_externalized_checkpoint_retention(),
             tolerable_failed_checkpoints=configuration.get(options.TOLERABLE_FAILED_CHECKPOINTS),
             resume=self.resume,
             resume_from=configuration.get(options.RESUME_FROM),

@@ -251,6 +251,12 @@ class CheckpointCoordinator:
         """Hold this while committing: raises LeaseLostError when another run took over."""
         return self._lease.guard() if self._lease is not None else self._unguarded()
 
+    def discard(self) -> None:
+        """Delete the checkpoints of this job. Savepoints stay, a claimed one, too, while it is
+        needed, and so does whatever this run did not go on from."""
+        if self._storage is not None and self.durable:
+            self._storage.discard()
+
     def close(self) -> None:
         """Give the lease back; remove a temporary directory."""
         if self._storage is not None:

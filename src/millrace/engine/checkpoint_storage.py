@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.common.crash import crash_point
-from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint.directory import (
     METADATA,
@@ -379,6 +379,23 @@ class CheckpointStorage:
         self._retention.hold(held)
         return Pin(self._base, self._layers.by_subtask(), lambda: self._retention.let_go(held))
 
+    def discard(self) -> None:
+        """Delete the checkpoints of the history that this run belongs to.
+
+        What cannot be deleted is left behind; so is everything if another run has taken over.
+        """
+        self._packer.discard()
+        if self._base is None:
+            return
+        try:
+            with self._lease.guard():
+                if not self._surveyed:
+                    self._survey()
+                self._retention.discard()
+        except (OSError, LeaseLostError) as error:
+            log.warning("the checkpoints in %s were not all deleted: %s", self._job_dir, error)
+        self._go_on_from_nothing()
+
     def close(self) -> None:
         """Stop packing. The checkpoints stay."""
         self._packer.discard()
@@ -408,12 +425,16 @@ class CheckpointStorage:
             )
         return "there is no earlier checkpoint that could be used instead"
 
+    def _go_on_from_nothing(self) -> None:
+        self._base, self._layers = None, LayerSet()
+        self._segments = SegmentLedger()
+        self._surveyed = False
+
     def _go_on_from(self, manifest: Manifest, layers: LayerSet) -> None:
         self._packer.discard()
+        self._go_on_from_nothing()
         self._base, self._layers = manifest, layers
-        self._segments = SegmentLedger()
         self._segments.add(layers.live())
-        self._surveyed = False
 
 
 def _paths(layers: LayerSet) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from millrace.common.checkpoint_config import ExternalizedCheckpointRetention
 from millrace.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 
 
@@ -16,6 +17,10 @@ class JobConfig:
     checkpoint_interval: int = 1_000
     """The least time between two checkpoints; 0: one after every epoch."""
     retained_checkpoints: int = 2
+    retention: ExternalizedCheckpointRetention = (
+        ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
+    )
+    """What becomes of the checkpoints of a job that has ended."""
     tolerable_failed_checkpoints: int = 0
     resume_from: int | None = None
     """Number of the checkpoint to go on from when resuming; None: the newest."""

@@ -19,6 +19,7 @@ from millrace.common.errors import (
     CheckpointError,
     JobCancelledError,
     JobExecutionError,
+    MillraceError,
     UserFunctionError,
 )
 from millrace.common.payload import decode
@@ -97,6 +98,8 @@ class JobManager:
         self._deployment = Deployment(graph)
         self._writer: SavepointWriter | None = None
         self._left = False
+        self._discarded = False
+        """Whether the job's checkpoints go with it."""
         checkpoints.savepoint_ended = self._interrupted.set
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
         self._decider = create_decider(config.restart_strategy)
@@ -121,7 +124,7 @@ class JobManager:
         self._interrupted.set()
 
     def cancel(self) -> None:
-        """End at once; the last checkpoint stays."""
+        """End at once; the last checkpoint stays, unless the configuration says otherwise."""
         self._cancelled = True
         self._interrupted.set()
         self._executor.cancel()
@@ -146,21 +149,33 @@ class JobManager:
             if not self._ended:
                 self._executor.deploy(self._deployment.program)
                 self._loop()
+            self._discarded = self._config.retention.discards_when_finished
             return self.progress
         finally:
             self._close()
 
     def _loop(self) -> None:
-        while not self._ended and not self._left:
-            self._check_stop()
-            self._wait()
-            self._interrupted.clear()
-            self._check_stop()
-            self._begin_request()
-            started = time.perf_counter()
-            acks = self._attempt()
-            if acks is not None:
-                self._accept(acks, (time.perf_counter() - started) * 1000)
+        try:
+            while not self._ended and not self._left:
+                self._run_next()
+        except JobCancelledError:
+            cancelled = self._cancelled or not self._stopping
+            self._discarded = cancelled and self._config.retention.discards_when_cancelled
+            raise
+        except MillraceError:
+            self._discarded = self._config.retention.discards_when_failed
+            raise
+
+    def _run_next(self) -> None:
+        self._check_stop()
+        self._wait()
+        self._interrupted.clear()
+        self._check_stop()
+        self._begin_request()
+        started = time.perf_counter()
+        acks = self._attempt()
+        if acks is not None:
+            self._accept(acks, (time.perf_counter() - started) * 1000)
 
     def _check_stop(self) -> None:
         if self._cancelled:
@@ -414,11 +429,17 @@ class JobManager:
         # whatever one of them raises, the others are closed, the lease last
         with ExitStack() as closing:
             closing.callback(self._checkpoints.close)
+            if self._discarded:
+                closing.callback(self._discard)
             closing.callback(self._executor.close)
             closing.callback(self._deployment.close)
             for observer in self._observers:
                 closing.callback(observer.closed)
             closing.callback(self._close_requests)
+
+    def _discard(self) -> None:
+        self._checkpoints.discard()
+        self.progress.checkpoint = None
 
     def _close_requests(self) -> None:
         """A savepoint that is being written is finished; what has not begun is refused."""

@@ -8,7 +8,9 @@ are left alone until they are old, for a task may still be writing what the next
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import sys
 import time
 from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass
@@ -102,6 +104,14 @@ class Retention:
         if self._until_sweep == 0:
             self._sweep_orphans(in_use(), needed)
         self._until_sweep = (self._until_sweep or SWEEP_EVERY) - 1
+
+    def discard(self) -> None:
+        """Delete all checkpoints but those that are held, oldest first, then their files."""
+        held = self._all_held()
+        self._remove_older_than(sys.maxsize, {one.number for one in held})
+        self._condemned.clear()
+        self._orphan_age = -math.inf
+        self._sweep_orphans((), {path for one in held for path in one.paths})
 
     def _all_held(self) -> set[Held]:
         """As of now: what is let go meanwhile is deleted next time, manifest first."""
