@@ -21,6 +21,7 @@ import async_lookups
 import epoch_overhead
 import latency
 import memory
+import queryable_state
 import startup
 import state_bytes
 import state_growth
@@ -46,6 +47,7 @@ BARS: dict[str, Bar] = {
             affinity,
             vectorised,
             async_lookups,
+            queryable_state,
         )
     },
 }

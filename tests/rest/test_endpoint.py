@@ -174,6 +174,19 @@ def test_after_a_restore_everything_is_there(serve) -> None:
         assert ask(second, f"{STATE}/remember/seen-values/a")[1]["value"] == [1, 3]
 
 
+def test_live_rescaling_changes_nothing_for_those_who_ask(served) -> None:
+    keys = list(range(20))
+    served.push(*((key, key) for key in keys))
+    for parallelism in (3, 1):
+        rescaled = served.job.client.rescale(parallelism)
+        served.push((0, parallelism))
+        served.push((1, 1))
+        assert rescaled.done()
+        path = f"{STATE}/remember/last-value"
+        values = {key: ask(served, f"{path}/{key}")[1]["value"] for key in keys}
+        assert values == {**{key: key for key in keys}, 0: parallelism}
+
+
 def test_state_that_cannot_be_read_here_says_so(served, monkeypatch) -> None:
     """A class of values may be missing in the driver; the job goes on."""
 
