@@ -2,9 +2,9 @@
 
     python queried.py --checkpoint-dir DIR --keys K --seconds S
 
-The job counts 1,000 records a second over K keys and makes a checkpoint in every epoch. The questions
-come from a process of its own over one connection on loopback, one after the other, for keys at
-random. Prints one JSON line.
+The job counts 1,000 records a second over K keys and makes a checkpoint in every epoch. The
+questions come from a process of its own over one connection on loopback, one after the other, for
+keys at random. Prints one JSON line.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.column_type import ColumnType, declared
 from millrace.state_processor.functions import KeyedStateReaderFunction
 from millrace.state_processor.reader_queries import KeyedReaderQuery
+from millrace.state_processor.state_changes import CHANGE_TYPES, CHANGES, ChangesQuery
 from millrace.state_processor.state_frame import SAMPLE, frame_of, frame_of_values
 from millrace.state_processor.state_queries import ConcatenatedQuery, EntriesQuery
 from millrace.state_processor.state_rows import FIXED, TIMERS, column_names
@@ -181,6 +182,29 @@ class SavepointReader:
         """Any of `states`, with the columns of its shape."""
         query = EntriesQuery.of(self._reader, info)
         return frame_of(self._spark, query, column_names(info), FIXED, sample)
+
+    def read_state_changes(
+        self,
+        since: str | os.PathLike[str],
+        uid: str,
+        name: str,
+        key_type: TypeInformation | None = None,
+        value_type: TypeInformation | None = None,
+        sample: int | None = SAMPLE,
+    ) -> Any:
+        """What happened to a keyed state since another snapshot (a path, as `read` takes it):
+        ``kind, key, value, checkpoint``, the kind as Flink writes it: ``+I`` inserted, ``-U`` the
+        former and ``+U`` the new value, ``-D`` deleted, with the last value. See also
+        `StreamExecutionEnvironment.state_changes`.
+
+        Raises:
+            StateError: neither snapshot has the state, or it is not state of keys.
+            CheckpointError: there is no snapshot at ``since``.
+        """
+        before = SnapshotReader(open_snapshot(since))
+        query = ChangesQuery.of(before, self._reader, uid, name)
+        known = {**CHANGE_TYPES, **_declared("key", key_type), **_declared("value", value_type)}
+        return frame_of(self._spark, query, CHANGES, known, sample)
 
     def views(self) -> list[StateView]:
         """What `sql` can ask for."""

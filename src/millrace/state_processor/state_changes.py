@@ -1,0 +1,130 @@
+"""What happened to a state between two snapshots, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.common.types import RowKind
+from millrace.state.frozen import MISSING
+from millrace.state.key_groups import key_group_of, key_group_range
+from millrace.state.snapshot_entries import StateShape, entries_of
+from millrace.state.snapshot_reader import SnapshotReader, StateInfo
+from millrace.state.state_follower import same
+from millrace.state_processor.column_type import BIGINT, STRING, ColumnType
+from millrace.state_processor.state_source import StateSource
+
+__all__ = ["CHANGES", "CHANGE_TYPES", "ChangesQuery"]
+
+CHANGES = ("kind", "key", "value", "checkpoint")
+CHANGE_TYPES: dict[str, ColumnType] = {"kind": STRING, "checkpoint": BIGINT}
+_KEYED = (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
+_SHORT = {
+    RowKind.INSERT: "+I",
+    RowKind.UPDATE_BEFORE: "-U",
+    RowKind.UPDATE_AFTER: "+U",
+    RowKind.DELETE: "-D",
+}
+
+Row = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A keyed state in one of the snapshots."""
+
+    info: StateInfo
+    source: StateSource
+    maximum: int
+    """Key groups."""
+
+    @staticmethod
+    def of(reader: SnapshotReader, uid: str, name: str) -> _Side | None:
+        """None: the snapshot does not have it."""
+        found = [i for i in reader.states() if i.name == name and uid in (i.uid, i.operator)]
+        if not found:
+            return None
+        info = reader.state(uid, name)
+        if info.shape not in _KEYED:
+            raise StateError(
+                f"state '{name}' of operator '{uid}' is {info.shape.value} state; changes can be "
+                "told of value, list and map state of keys"
+            )
+        source = StateSource.of(reader, info.stage, info.subtasks)
+        return _Side(info, source, reader.snapshot.manifest.max_parallelism)
+
+    def entries(self, own: range) -> dict[Any, Any]:
+        """The entries of the keys of some key groups."""
+        found: dict[Any, Any] = {}
+        for position, subtask in enumerate(self.source.subtasks):
+            theirs = key_group_range(subtask, self.source.parallelism, self.maximum)
+            if theirs.start >= own.stop or theirs.stop <= own.start:
+                continue
+            state = self.source.restore(position)
+            if self.info.table in state.tables:
+                for entry in entries_of(state, self.info.table, self.info.name):
+                    if key_group_of(entry.key, self.maximum) in own:
+                        found[entry.key] = entry.value
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesQuery:
+    """The changes of one keyed state from one snapshot to another."""
+
+    before: _Side | None
+    after: _Side | None
+    checkpoint: int
+    """Of the later one."""
+
+    @staticmethod
+    def of(before: SnapshotReader, after: SnapshotReader, uid: str, name: str) -> ChangesQuery:
+        """The changes of a state; one of the snapshots may lack it.
+
+        Raises:
+            StateError: neither has it, it is not state of keys, or the snapshots cannot be compared
+                because their key groups differ.
+        """
+        old, new = _Side.of(before, uid, name), _Side.of(after, uid, name)
+        if old is None and new is None:
+            after.state(uid, name)  # says what there is instead
+        if old is not None and new is not None and old.maximum != new.maximum:
+            raise StateError(
+                f"the snapshots have max parallelism {old.maximum} and {new.maximum}; only those "
+                "of the same can be compared"
+            )
+        return ChangesQuery(old, new, after.snapshot.manifest.checkpoint)
+
+    @property
+    def tasks(self) -> int:
+        """One per subtask of the later one."""
+        return self._leading.source.parallelism
+
+    @property
+    def _leading(self) -> _Side:
+        side = self.after or self.before
+        assert side is not None
+        return side
+
+    def rows(self, task: int) -> Iterator[Row]:
+        """The changes of the keys of one subtask."""
+        own = key_group_range(task, self.tasks, self._leading.maximum)
+        old = {} if self.before is None else self.before.entries(own)
+        new = {} if self.after is None else self.after.entries(own)
+        for key, value in new.items():
+            yield from self._change(key, old.pop(key, MISSING), value)
+        for key, value in old.items():
+            yield from self._change(key, value, MISSING)
+
+    def _change(self, key: Any, old: Any, new: Any) -> Iterator[Row]:
+        if same(old, new):
+            return
+        if old is MISSING:
+            yield _SHORT[RowKind.INSERT], key, new, self.checkpoint
+        elif new is MISSING:
+            yield _SHORT[RowKind.DELETE], key, old, self.checkpoint
+        else:
+            yield _SHORT[RowKind.UPDATE_BEFORE], key, old, self.checkpoint
+            yield _SHORT[RowKind.UPDATE_AFTER], key, new, self.checkpoint
