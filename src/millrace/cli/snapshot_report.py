@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from millrace.cli.printing import plural, size_text, time_text
 from millrace.cli.savepoint_summary import parallelism
 from millrace.cli.source_positions import describe_source
+from millrace.common.errors import SerializationError
 from millrace.state.checkpoint.savepoints import files_of
-from millrace.state.checkpoint.snapshot import Snapshot
+from millrace.state.serialization.schema import ANY, shown
 from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 
@@ -18,15 +20,17 @@ class Report:
     """What is to be said about a snapshot.
 
     Args:
-        snapshot: with its layers.
+        reader: of the snapshot.
         internal: whether to name the states that operators keep for themselves.
         count: whether to read the states and count their entries.
     """
 
-    def __init__(self, snapshot: Snapshot, internal: bool = False, count: bool = True) -> None:
-        self._snapshot = snapshot
+    def __init__(self, reader: SnapshotReader, internal: bool = False, count: bool = True) -> None:
+        self._snapshot = snapshot = reader.snapshot
         self._manifest = snapshot.manifest
-        self._reader = SnapshotReader(snapshot)
+        self._reader = reader
+        self.unread = ""
+        """Why some states were not counted."""
         self._internal = internal
         self._states = [s for s in self._reader.states() if internal or _is_of_interest(s)]
         self._counts = self._counted() if count else {}
@@ -35,15 +39,18 @@ class Report:
 
     def _counted(self) -> dict[tuple[str, str], int]:
         """The number of entries of each state, one subtask after the other."""
-        counts: dict[tuple[str, str], int] = {}
+        counts: Counter[tuple[str, str]] = Counter()
         for stage, subtask in self._reader.subtasks():
             here = [s for s in self._states if s.stage == stage and subtask in s.subtasks]
-            state = self._reader.restore(stage, subtask) if here else None
+            try:
+                state = self._reader.restore(stage, subtask) if here else None
+            except SerializationError as error:
+                self.unread = f"not all states could be counted: {error}"
+                return {}
             for info in here:
-                if info.shape in _ALIKE_EVERYWHERE and subtask != info.subtasks[0]:
-                    continue
-                entries = sum(1 for _ in self._reader.entries(info, subtask, state))
-                counts[info.uid, info.name] = counts.get((info.uid, info.name), 0) + entries
+                if info.shape not in _ALIKE_EVERYWHERE or subtask == info.subtasks[0]:
+                    entries = self._reader.entries(info, subtask, state)
+                    counts[info.uid, info.name] += sum(1 for _ in entries)
         return counts
 
     def as_json(self) -> dict[str, Any]:
@@ -82,7 +89,7 @@ class Report:
         return {
             "name": info.name,
             "kind": info.shape.value,
-            "type": None if info.schema is None else str(info.schema),
+            "type": _type_of(info) or None,
             "expires": info.has_ttl,
             "entries": self._counts.get((info.uid, info.name)),
         }
@@ -131,7 +138,7 @@ class Report:
 
     def _state_text(self, info: StateInfo) -> str:
         kind = info.shape.value + (", expires" if info.has_ttl else "")
-        kind += "" if info.schema is None else f", {info.schema}"
+        kind += f" of {_type_of(info)}" if _type_of(info) else ""
         count = self._counts.get((info.uid, info.name))
         entries = "" if count is None else f": {count:,} entries"
         if count == 1:
@@ -140,6 +147,14 @@ class Report:
 
 
 _ALIKE_EVERYWHERE = (StateShape.BROADCAST, StateShape.UNION_LIST)
+
+
+def _type_of(info: StateInfo) -> str:
+    """The type of its values, for a map also that of its keys; empty: none is declared."""
+    if not isinstance(info.schema, tuple):
+        return ""
+    _, _, inner, value = info.schema
+    return " to ".join(shown(part) for part in (inner, value) if part != ANY)
 
 
 def _times(parallelism: int | None) -> str:

@@ -14,7 +14,7 @@ from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.snapshot import Snapshot
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents, entries_in
-from millrace.state.serialization.snapshot_codec import SAFE
+from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
 from millrace.state.store import SubtaskState
 from millrace.state.table_kinds import OPERATOR_TABLE
@@ -62,6 +62,7 @@ class SnapshotReader:
 
     Args:
         snapshot: as `open_snapshot` gives it.
+        codec: how values are read; with ``SAFE`` no code of whoever made the snapshot is run.
 
     Example:
         >>> from millrace.state.checkpoint.snapshot import open_snapshot
@@ -73,8 +74,9 @@ class SnapshotReader:
         ...             print("   ", entry.key, entry.value)
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, codec: SnapshotCodec = TRUSTING) -> None:
         self.snapshot = snapshot
+        self._codec = codec
         self._layers = snapshot.layers.by_subtask()
         self._load = LayerLoader(snapshot.directory)
         self._states: list[StateInfo] | None = None
@@ -114,8 +116,9 @@ class SnapshotReader:
 
         Raises:
             CheckpointCorruptError: a layer is damaged.
+            SerializationError: the codec does not read its values.
         """
-        state = SubtaskState(as_written=True)
+        state = SubtaskState(as_written=True, codec=self._codec)
         state.restore("snapshot", self.layers(stage, subtask), self._load)
         return state
 

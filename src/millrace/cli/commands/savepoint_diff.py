@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command
-from millrace.cli.commands.savepoint_paths import resolved
+from millrace.cli.commands.savepoint_paths import PICKLE_HINT, add_allow_pickle, reader_of
 
 SAMPLES = 3
 
@@ -33,18 +33,21 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--all", action="store_true", help="also what operators keep for themselves"
     )
+    add_allow_pickle(parser)
 
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Compare them."""
     from millrace.cli.diff_report import as_json, lines
     from millrace.cli.printing import print_json
-    from millrace.state.checkpoint.snapshot import open_snapshot
+    from millrace.common.errors import SerializationError
     from millrace.state.snapshot_diff import diff_snapshots
-    from millrace.state.snapshot_reader import SnapshotReader
 
-    a, b = (SnapshotReader(open_snapshot(resolved(word))) for word in (named.a, named.b))
-    diffs = diff_snapshots(a, b, max(0, named.samples), named.all)
+    a, b = (reader_of(word, named.allow_pickle) for word in (named.a, named.b))
+    try:
+        diffs = diff_snapshots(a, b, max(0, named.samples), named.all)
+    except SerializationError as error:
+        raise SerializationError(f"{error}; {PICKLE_HINT}") from None
     if named.json:
         print_json([as_json(diff) for diff in diffs])
     else:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from millrace.state.checkpoint.snapshot import Snapshot
+    from millrace.state.snapshot_reader import SnapshotReader
 
+PICKLE_HINT = "if you trust who made it, --allow-pickle reads it"
 _ID = re.compile(r"[0-9a-f]{4,}")
 
 
@@ -54,6 +56,28 @@ def savepoints_below(directory: Path) -> list[Snapshot]:
         else:
             savepoints.append(found)
     return savepoints
+
+
+def add_allow_pickle(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told that a savepoint is to be trusted."""
+    parser.add_argument(
+        "--allow-pickle",
+        action="store_true",
+        help="also read values that had to be pickled; it may run code of whoever made the savepoint",
+    )
+
+
+def reader_of(word: str, allow_pickle: bool) -> SnapshotReader:
+    """A reader of the snapshot that a word means.
+
+    Raises:
+        CheckpointError: there is none, or it is damaged.
+    """
+    from millrace.state.checkpoint.snapshot import open_snapshot
+    from millrace.state.serialization.snapshot_codec import codec_of
+    from millrace.state.snapshot_reader import SnapshotReader
+
+    return SnapshotReader(open_snapshot(resolved(word)), codec_of(allow_pickle))
 
 
 def resolved(word: str) -> Path:

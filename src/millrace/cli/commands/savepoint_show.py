@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command
-from millrace.cli.commands.savepoint_paths import resolved
+from millrace.cli.commands.savepoint_paths import PICKLE_HINT, add_allow_pickle, reader_of
 
 
 def register(commands: Commands) -> None:
@@ -28,18 +29,21 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--no-count", action="store_true", help="do not read the states to count their entries"
     )
+    add_allow_pickle(parser)
 
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Show it."""
     from millrace.cli.printing import print_json
     from millrace.cli.snapshot_report import Report
-    from millrace.state.checkpoint.snapshot import open_snapshot
 
-    report = Report(open_snapshot(resolved(named.path)), named.all, not named.no_count)
+    reader = reader_of(named.path, named.allow_pickle)
+    report = Report(reader, named.all, not named.no_count)
     if named.json:
         print_json(report.as_json())
     else:
         for line in report.lines():
             print(line)
+        if report.unread:
+            print(f"millrace: {report.unread}; {PICKLE_HINT}", file=sys.stderr)
     return 0

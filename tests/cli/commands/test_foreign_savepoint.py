@@ -1,0 +1,87 @@
+"""Looking into somebody's savepoint runs nothing of his."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.common import Types
+from millrace.datastream import KeyedProcessFunction
+from millrace.datastream.state import ValueStateDescriptor
+from millrace.testing import MiniJob
+
+
+class Bomb:
+    """Whoever unpickles it leaves a directory behind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.makedirs, (str(self.path), 0o777, True)
+
+
+class Keep(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.kept = runtime_context.get_state(
+            ValueStateDescriptor("kept", Types.PICKLED_BYTE_ARRAY())
+        )
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.kept.update(Bomb(value) if isinstance(value, Path) else value)
+        yield 0
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Path:
+    return tmp_path / "trap"
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, trap: Path) -> Path:
+    """The directory of a job whose state is such a thing."""
+    with MiniJob(checkpoint_dir=str(tmp_path / "jobs")) as job:
+        source = job.source()
+        job.collect(source.stream.key_by(lambda v: 1).process(Keep()).name("keep").uid("keep"))
+        source.push(trap)
+        job.process()
+    if trap.exists():
+        trap.rmdir()
+    [directory] = (tmp_path / "jobs").iterdir()
+    return directory
+
+
+def test_show_tells_all_but_the_number(foreign: Path, trap: Path, millrace: Any) -> None:
+    told = millrace("savepoint", "show", foreign)
+    assert told.code == 0
+    assert "    kept (value)" in told.out.splitlines()
+    assert "not all states could be counted" in told.err
+    assert "--allow-pickle" in told.err
+    assert not trap.exists()
+
+
+def test_diff_refuses(foreign: Path, trap: Path, millrace: Any) -> None:
+    """Not a checkpoint against itself, which needs no reading."""
+    told = millrace("savepoint", "diff", foreign, foreign)
+    assert (told.code, told.out) == (0, "no state differs\n")
+    other = foreign.parent / "other"
+    with MiniJob(checkpoint_dir=str(other)) as job:
+        source = job.source()
+        job.collect(source.stream.key_by(lambda v: 1).process(Keep()).uid("keep"))
+        source.push(2)
+        job.process()
+    [directory] = other.iterdir()
+    told = millrace("savepoint", "diff", foreign, directory)
+    assert told.code == 1
+    assert "--allow-pickle" in told.err
+    assert not trap.exists()
+
+
+def test_only_who_trusts_it_reads_it(foreign: Path, trap: Path, millrace: Any) -> None:
+    told = millrace("savepoint", "show", "--allow-pickle", foreign)
+    assert "    kept (value): 1 entry" in told.out.splitlines()
+    assert trap.exists()
