@@ -12,6 +12,7 @@ from millrace.cli.source_positions import describe_source
 from millrace.common.errors import SerializationError
 from millrace.state.checkpoint.savepoints import files_of
 from millrace.state.serialization.schema import ANY, shown
+from millrace.state.snapshot_diff import is_about_data
 from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 
@@ -32,7 +33,7 @@ class Report:
         self.unread = ""
         """Why some states were not counted."""
         self._internal = internal
-        self._states = [s for s in self._reader.states() if internal or _is_of_interest(s)]
+        self._states = [s for s in self._reader.states() if internal or is_about_data(s)]
         self._counts = self._counted() if count else {}
         self._files = files_of(snapshot)
         self._size = sum(file.stat().st_size for file in self._files)
@@ -159,7 +160,3 @@ def _type_of(info: StateInfo) -> str:
 
 def _times(parallelism: int | None) -> str:
     return "" if parallelism is None else f" x {parallelism}"
-
-
-def _is_of_interest(info: StateInfo) -> bool:
-    return not info.internal or info.shape.is_timers or info.shape.is_windowed

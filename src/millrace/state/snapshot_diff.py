@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 from millrace.common.errors import SerializationError
 from millrace.common.payload import dump_pickle
+from millrace.state.internal_tables import MERGING
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.snapshot_entries import Entry, StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.store import SubtaskState
 
-__all__ = ["Sample", "StateDiff", "diff_snapshots"]
+__all__ = ["Sample", "StateDiff", "diff_snapshots", "is_about_data"]
 
 _ABSENT: Any = object()
 _LISTS = (StateShape.OPERATOR_LIST, StateShape.UNION_LIST)
@@ -79,8 +80,8 @@ def diff_snapshots(
 
     Args:
         samples: how many differences of each kind to keep per state.
-        internal: whether to compare what operators keep for themselves, except timers and the
-            contents of windows, which are always compared.
+        internal: whether to compare also what operators keep for themselves: how far they are,
+            and how they keep what they keep.
 
     Raises:
         CheckpointCorruptError: a file of one of them is damaged.
@@ -128,14 +129,15 @@ class _Pair:
 
 def _pairs(a: SnapshotReader, b: SnapshotReader, internal: bool) -> list[_Pair]:
     before, after = (
-        {(i.uid, i.name): i for i in reader.states() if internal or _is_users(i)}
+        {(i.uid, i.name): i for i in reader.states() if internal or is_about_data(i)}
         for reader in (a, b)
     )
     return [_Pair(before.get(key), after.get(key)) for key in sorted({**before, **after})]
 
 
-def _is_users(info: StateInfo) -> bool:
-    return not info.internal or info.shape.is_timers or info.shape.is_windowed
+def is_about_data(info: StateInfo) -> bool:
+    """Whether a state tells about the data, and not only what an operator keeps for itself."""
+    return not info.internal or (info.shape.is_keyed and info.name != MERGING)
 
 
 def _by_stages(pairs: Iterable[_Pair]) -> Iterable[list[_Pair]]:

@@ -63,7 +63,7 @@ def add_allow_pickle(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-pickle",
         action="store_true",
-        help="also read values that had to be pickled; it may run code of whoever made the savepoint",
+        help="also read pickled values, which may run code of whoever made the savepoint",
     )
 
 
