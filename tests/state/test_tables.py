@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 
 from millrace.common.payload import decode, encode
 from millrace.state import nested_table
+from millrace.state.backend.key_value_store import Changes
+from millrace.state.backend.spilled_flat_table import SpilledFlatTable, SpilledListTable
+from millrace.state.backend.spilled_nested_table import SpilledNestedTable
+from millrace.state.backend.spilled_table import SpilledTable, TableRows
 from millrace.state.flat_table import FlatTable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.table import Table
+from millrace.testing.sorted_store import SortedStore
 
 Step = Callable[[Any, dict[Any, Any]], None]
 """One operation, done to a table and to a plain dict."""
@@ -171,8 +176,29 @@ epochs_of = {
 }
 
 
+KINDS = [FlatTable, ListTable, NestedTable]
+SPILLED = [SpilledFlatTable, SpilledListTable, SpilledNestedTable]
+epochs_of.update({SPILLED[i]: epochs_of[KINDS[i]] for i in range(3)})
+
+
 def made(kind: type[Table]) -> Any:
+    rows = TableRows(SortedStore(), 1)
+    if kind is SpilledNestedTable:
+        return kind(rows, TableRows(rows.store, 2), lambda outer, inner: outer)
+    if kind in SPILLED:
+        return kind(rows, lambda key: key)
     return NestedTable(lambda outer, inner: outer) if kind is NestedTable else kind()
+
+
+def spill(table: Any, evicted: int | None) -> None:
+    """Write what is unsaved, and give up so many entries."""
+    if evicted is None or not isinstance(table, SpilledTable):
+        return
+    changes = Changes()
+    written = table.flush(changes)
+    table.rows.store.write(changes)
+    written()
+    table.evict(evicted)
 
 
 def content(table: Any) -> dict[Any, Any]:
@@ -180,12 +206,19 @@ def content(table: Any) -> dict[Any, Any]:
     return {k: v for k, v in table.data.items() if v != {}}
 
 
+def plain_copy(table: Any) -> dict[Any, Any]:
+    """What is in a table, as dicts."""
+    nested = isinstance(table, NestedTable)
+    found = {k: dict(v.items()) if nested else v for k, v in table.data.items()}
+    return copied(found)
+
+
 def plain(model: dict[Any, Any]) -> dict[Any, Any]:
     return {k: v for k, v in model.items() if v != {}}
 
 
-@pytest.mark.parametrize("kind", [FlatTable, ListTable, NestedTable])
-@settings(max_examples=300)
+@pytest.mark.parametrize("kind", KINDS + SPILLED)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_epochs_against_a_model(kind: type[Table], data: st.DataObject) -> None:
     """Accepted epochs add up here and in a replica that replays deltas; aborted ones vanish."""
@@ -199,6 +232,7 @@ def test_epochs_against_a_model(kind: type[Table], data: st.DataObject) -> None:
         if accept:
             table.seal()
             accepted = model
+            spill(table, data.draw(st.sampled_from([None, 0, 1, 9])))
             if decode(delta) is not None:
                 replica.apply(decode(delta))
         else:
@@ -206,6 +240,44 @@ def test_epochs_against_a_model(kind: type[Table], data: st.DataObject) -> None:
         assert table.change_count() == 0
         assert table.changes() is None
         assert content(table) == plain(accepted) == content(replica)
+        assert bool(table.entry_count()) == bool(plain(accepted))
+
+
+@pytest.mark.parametrize("kind", KINDS + SPILLED)
+@settings(max_examples=50)
+@given(data=st.data(), budget=st.integers(1, 3))
+def test_a_scan_across_epochs(kind: type[Table], data: st.DataObject, budget: int) -> None:
+    """What it finds step by step, with the changes of the epochs meanwhile, is the table."""
+    table, model = made(kind), {}
+    replica = made(KINDS[SPILLED.index(kind)] if kind in SPILLED else kind)
+    cursor, through, begun = None, False, False
+    for steps, accept in data.draw(epochs_of[kind]):  # type: ignore[index]
+        before = copied(model)
+        for step in steps:
+            step(table, model)
+        begun = begun or (accept and data.draw(st.booleans()))
+        if begun and not through:
+            found = table.scan(cursor, budget)
+            changed = table.changes()
+        if not accept:
+            table.roll_back()
+            model = before
+            continue
+        if begun and not through:
+            cursor, through = found.cursor, found.cursor is None
+            if changed is not None:
+                replica.apply(copied(changed))
+            replica.apply(copied(found.delta))
+        elif begun and (changed := table.changes()) is not None:
+            replica.apply(copied(changed))
+        table.seal()
+        spill(table, data.draw(st.sampled_from([None, 0, 1, 9])))
+    if begun:
+        while not through:
+            found = table.scan(cursor, budget)
+            replica.apply(copied(found.delta))
+            cursor, through = found.cursor, found.cursor is None
+        assert content(replica) == plain(model) == content(table)
 
 
 @pytest.mark.parametrize("kind", [FlatTable, ListTable, NestedTable])
@@ -233,14 +305,14 @@ def test_a_dump_is_the_whole_table(
     assert table.entries_per_unit >= 1
 
 
-@pytest.mark.parametrize("kind", [FlatTable, ListTable, NestedTable])
+@pytest.mark.parametrize("kind", KINDS + SPILLED)
 @given(data=st.data())
 def test_clear(kind: type[Table], data: st.DataObject) -> None:
     """Everything is forgotten, what was noted too."""
     table = made(kind)
     for steps, _ in data.draw(epochs_of[kind]):  # type: ignore[index]
         for step in steps:
-            step(table, {} if kind is not NestedTable else copied(table.data))
+            step(table, plain_copy(table))
     table.clear()
     table.roll_back()
     assert table.data == {}

@@ -20,6 +20,7 @@ from millrace.datastream.job_launcher import Handlers, JobLauncher
 from millrace.engine.job_client import JobClient
 from millrace.engine.job_identity import job_id_of
 from millrace.plan.transformation import Transformation
+from millrace.state.backend.state_backend import StateBackend
 from millrace.state.checkpoint.directory import complete_checkpoints
 
 
@@ -42,11 +43,12 @@ class CommandLineLauncher(JobLauncher):
         configuration: Configuration,
         name: str,
         restart: RestartStrategyConfiguration,
+        backend: StateBackend | None = None,
     ) -> JobClient:
         """A client of the next job; the terminal is told about its checkpoints."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
         self.listeners = [ProgressLine(self.terminal)] if self._shows_progress() else []
-        client = super().client(sinks, handlers, configuration, name, restart)
+        client = super().client(sinks, handlers, configuration, name, restart, backend)
         self.interrupts.install()
         directory = configuration.get(options.CHECKPOINTING_DIR)
         if directory is not None:

@@ -125,7 +125,65 @@ SAVEPOINT_DIR = known(
 )
 STATE_BACKEND = known(
     ConfigOptions.key("state.backend.type").string_type().default_value("hashmap"),
-    "Where keyed state lives while the job runs.",
+    "Where keyed state lives while the job runs: `hashmap` (in memory), `rocksdb` (on the workers' "
+    "disks) or the name of an entry point of the group `millrace.state_backends`.",
+)
+ROCKSDB_LOCALDIR = known(
+    ConfigOptions.key("state.backend.rocksdb.localdir").string_type().no_default_value(),
+    "Directories on local disks of the workers for databases, as `/a,/b`. Unset: the host's "
+    "directory for temporary files.",
+)
+ROCKSDB_CACHE = known(
+    ConfigOptions.key("millrace.state.rocksdb.cache-size")
+    .memory_type()
+    .default_value(MemorySize.of_mebi_bytes(256)),
+    "Memory that the decoded entries of one subtask may take between two epochs.",
+)
+ROCKSDB_BLOCK_CACHE = known(
+    ConfigOptions.key("state.backend.rocksdb.block.cache-size")
+    .memory_type()
+    .default_value(MemorySize.of_mebi_bytes(64)),
+    "Memory for blocks of a database's files, per subtask.",
+)
+ROCKSDB_WRITE_BUFFER = known(
+    ConfigOptions.key("state.backend.rocksdb.writebuffer.size")
+    .memory_type()
+    .default_value(MemorySize.of_mebi_bytes(32)),
+    "Memory in which a database gathers what it writes to a file.",
+)
+ROCKSDB_WRITE_BUFFERS = known(
+    ConfigOptions.key("state.backend.rocksdb.writebuffer.count")
+    .int_type()
+    .default_value(2)
+    .at_least(1),
+    "How many of these there may be at a time.",
+)
+ROCKSDB_BLOOM = known(
+    ConfigOptions.key("state.backend.rocksdb.use-bloom-filter").boolean_type().default_value(True),
+    "Whether files have filters that tell which keys they cannot have.",
+)
+ROCKSDB_BLOOM_BITS = known(
+    ConfigOptions.key("state.backend.rocksdb.bloom-filter.bits-per-key")
+    .int_type()
+    .default_value(10)
+    .at_least(1),
+    "Size of these filters.",
+)
+ROCKSDB_THREADS = known(
+    ConfigOptions.key("state.backend.rocksdb.thread.num").int_type().default_value(2).at_least(1),
+    "Threads of a database that write and merge files.",
+)
+ROCKSDB_PREDEFINED = known(
+    ConfigOptions.key("state.backend.rocksdb.predefined-options")
+    .string_type()
+    .default_value("DEFAULT")
+    .one_of(
+        "DEFAULT",
+        "SPINNING_DISK_OPTIMIZED",
+        "SPINNING_DISK_OPTIMIZED_HIGH_MEM",
+        "FLASH_SSD_OPTIMIZED",
+    ),
+    "Options for a kind of hardware; they replace some of those above.",
 )
 RESTART_STRATEGY = known(
     ConfigOptions.key("restart-strategy.type")

@@ -91,6 +91,12 @@ from millrace.datastream.output_tag import (
 from millrace.datastream.slot_sharing_group import (
     SlotSharingGroup,
 )
+from millrace.datastream.state_backend import (
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
+    PredefinedOptions,
+    StateBackend,
+)
 from millrace.datastream.stream_execution_environment import (
     StreamExecutionEnvironment,
 )
@@ -121,6 +127,7 @@ __all__ = [
     "CountWindow",
     "DataStream",
     "DataStreamSink",
+    "EmbeddedRocksDBStateBackend",
     "ExternalizedCheckpointRetention",
     "FilterFunction",
     "FlatJoinFunction",
@@ -129,6 +136,7 @@ __all__ = [
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
     "GlobalWindow",
+    "HashMapStateBackend",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
@@ -141,6 +149,7 @@ __all__ = [
     "MergingWindowAssigner",
     "OutputTag",
     "Partitioner",
+    "PredefinedOptions",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
@@ -151,6 +160,7 @@ __all__ = [
     "SinkFunction",
     "SlotSharingGroup",
     "SourceFunction",
+    "StateBackend",
     "StreamExecutionEnvironment",
     "TimeDomain",
     "TimeWindow",

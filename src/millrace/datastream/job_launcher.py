@@ -37,6 +37,8 @@ from millrace.engine.progress import Listener
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation
+from millrace.state.backend.loading import chosen_backend
+from millrace.state.backend.state_backend import StateBackend
 
 Handlers = Mapping[Transformation, Callable[[list[Any], int, int], None]]
 ALL = 1 << 62
@@ -80,6 +82,7 @@ class JobLauncher:
         configuration: Configuration,
         name: str,
         run_id: str = "plan",
+        backend: StateBackend | None = None,
     ) -> JobGraph:
         """The job graph that ends in ``sinks``."""
         cap = configuration.get(options.STATE_MEMORY_CAP)
@@ -94,6 +97,7 @@ class JobLauncher:
             inline_limit=configuration.get(options.STATE_INLINE_LIMIT).get_bytes(),
             memory_cap=cap.get_bytes() if cap else None,
             poll_interval=poll.to_millis(),
+            state_backend=chosen_backend(configuration, backend),
             main_classes=main_classes(),
         )
 
@@ -104,16 +108,17 @@ class JobLauncher:
         configuration: Configuration,
         name: str,
         restart: RestartStrategyConfiguration,
+        backend: StateBackend | None = None,
     ) -> JobClient:
         """A client of the job that ends in ``sinks``, not yet started."""
         run_id = new_run_id()
-        graph = self.graph(sinks, configuration, name, run_id)
+        graph = self.graph(sinks, configuration, name, run_id, backend)
         config = self._job_config(configuration, restart, graph.program.batch_mode)
         width = max(stage.parallelism for stage in graph.program.stages)
         executor = (self.executor or spark_executor)(configuration, name, width)
         results = _dispatcher(graph, sinks, handlers)
         checkpoints = CheckpointCoordinator(config, name, run_id)
-        replan = self._replan(sinks, configuration, name, run_id)
+        replan = self._replan(sinks, configuration, name, run_id, backend)
         manager = JobManager(
             graph, executor, config, self.clock, checkpoints, results, self.listeners, replan
         )
@@ -132,6 +137,7 @@ class JobLauncher:
         configuration: Configuration,
         name: str,
         run_id: str,
+        backend: StateBackend | None,
     ) -> Replan:
         """Makes the graph of the running job again with another default parallelism. Each has a
         run id of its own: workers and part files must not take one for the other."""
@@ -141,7 +147,8 @@ class JobLauncher:
             if parallelism < 1:
                 raise JobDefinitionError(f"a parallelism is at least 1, not {parallelism}")
             with _default_parallelism(sinks, parallelism):
-                return self.graph(sinks, configuration, name, f"{run_id}.{next(numbers)}")
+                number = next(numbers)
+                return self.graph(sinks, configuration, name, f"{run_id}.{number}", backend)
 
         return replan
 

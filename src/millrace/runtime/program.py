@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from millrace.common.output_tag import OutputTag
+from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
 
 class Exchange(Enum):
@@ -92,6 +93,7 @@ class Program:
     buffer_records: int = 4096
     inline_limit: int = 1 << 20
     memory_cap: int | None = None
+    state_backend: StateBackend = field(default_factory=HashMapStateBackend)
     poll_interval: int = 100
     closed_runs: tuple[str, ...] = ()
     """Runs that ended in this Spark application: workers drop what they hold of them."""

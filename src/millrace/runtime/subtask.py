@@ -29,6 +29,7 @@ from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.redistribution import Heir, Redistribution
 from millrace.runtime.watermark_valve import Channel, WatermarkValve
+from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.layer import FileRef
 from millrace.state.layer_payload import Loader
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
@@ -62,7 +63,8 @@ class Subtask:
         self.program = program
         self.stage = stage
         self.index = index
-        self.state = SubtaskState()
+        place = SubtaskPlace(program.job_name, program.run_id, stage.uid, index)
+        self.state = SubtaskState(backend=program.state_backend.create_keyed_state_backend(place))
         self._worker = worker
         self._source_clock = source_clock
         self._chain: OperatorChain | None = None

@@ -48,11 +48,18 @@ class NestedTable(MemoryTable):
         """The inner dict of ``outer`` and its undo log, made if missing: for a batch of writes."""
         entries = self.data.get(outer)
         if entries is None:
-            entries = self.data[outer] = {}
+            entries = self.data[outer] = self._made(outer)
         undo = self.undo.get(outer)
         if undo is None:
             undo = self.undo[outer] = {}
         return entries, undo
+
+    def _made(self, outer: Any) -> dict[Any, Any]:
+        """An empty inner dict."""
+        return {}
+
+    def prefetch_inner(self, outer: Any, inners: Iterable[Any]) -> None:
+        """These entries are about to be used; fetch them at once."""
 
     def put(self, outer: Any, inner: Any, value: Any) -> None:
         """Set an entry."""
@@ -77,11 +84,20 @@ class NestedTable(MemoryTable):
         undo = self.undo.pop(outer, {})
         if entries is None and not undo:
             return {}
-        entries = entries or {}
+        if entries is None:
+            entries = self._made(outer)
         if outer not in self.dropped:
-            _freeze_mutable(entries, undo)
+            self._freeze_mutable(entries, undo)
             self.dropped[outer] = (entries, undo)
         return entries
+
+    def _freeze_mutable(self, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
+        """What is handed out for good may still be changed in place by its receiver."""
+        if IMMUTABLE.issuperset(map(type, entries.values())):
+            return
+        for inner, value in entries.items():
+            if inner not in undo and not is_immutable(value):
+                undo[inner] = Frozen(dump_pickle(value))
 
     def change_count(self) -> int:
         return len(self.dropped) + sum(map(len, self.undo.values()))
@@ -138,10 +154,12 @@ class NestedTable(MemoryTable):
     def roll_back(self) -> None:
         for outer, undo in self.undo.items():
             if outer not in self.dropped:
-                self._restore_inner(outer, self.data.get(outer, {}), undo)
+                entries = self.data.get(outer)
+                self._restore_inner(outer, self._made(outer) if entries is None else entries, undo)
         for outer, (entries, undo) in self.dropped.items():
             self._restore_inner(outer, entries, undo)
-        self.seal()
+        self.undo.clear()
+        self.dropped.clear()
 
     def _restore_inner(self, outer: Any, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
         restore(entries, undo)
@@ -213,12 +231,3 @@ class NestedTable(MemoryTable):
             put.setdefault(outer, {}).update(entries)
             count += len(entries)
         return {"drop": [], "put": put, "del": {}}, count
-
-
-def _freeze_mutable(entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
-    """What is handed out for good may still be changed in place by its receiver."""
-    if IMMUTABLE.issuperset(map(type, entries.values())):
-        return
-    for inner, value in entries.items():
-        if inner not in undo and not is_immutable(value):
-            undo[inner] = Frozen(dump_pickle(value))

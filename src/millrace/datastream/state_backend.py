@@ -1,0 +1,19 @@
+"""Where keyed state lives while a job runs."""
+
+from __future__ import annotations
+
+from millrace.state.backend.rocksdb import (
+    EmbeddedRocksDBStateBackend,
+    PredefinedOptions,
+)
+from millrace.state.backend.state_backend import (
+    HashMapStateBackend,
+    StateBackend,
+)
+
+__all__ = [
+    "EmbeddedRocksDBStateBackend",
+    "HashMapStateBackend",
+    "PredefinedOptions",
+    "StateBackend",
+]

@@ -1,0 +1,80 @@
+"""An ordered store of bytes on the local disk: what a backend that spills needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+Row = tuple[bytes, bytes]
+"""A key and what is stored under it."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is to be written in one atomic step: first the ranges go, then the keys, then rows
+    come."""
+
+    ranges: list[tuple[bytes, bytes]] = field(default_factory=list)
+    """From the first key (inclusive) to the second (exclusive)."""
+    deletes: list[bytes] = field(default_factory=list)
+    puts: list[Row] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.ranges or self.deletes or self.puts)
+
+
+class KeyValueStore(ABC):
+    """Keeps rows in the order of their keys (bytes compare as unsigned numbers).
+
+    One thread of one process uses it. After a crash it holds what the first so many calls of
+    `write` made, for some number of them; how many are lost does not matter.
+
+    Example:
+        >>> class Sorted(KeyValueStore):
+        ...     def __init__(self):
+        ...         self.rows = {}
+        ...     def get_many(self, keys):
+        ...         return [self.rows.get(key) for key in keys]
+        ...     def write(self, changes):
+        ...         for start, end in changes.ranges:
+        ...             changes.deletes.extend(key for key in self.rows if start <= key < end)
+        ...         for key in changes.deletes:
+        ...             self.rows.pop(key, None)
+        ...         self.rows.update(changes.puts)
+        ...     def scan(self, start, end):
+        ...         return iter(sorted((k, v) for k, v in self.rows.items() if start <= k < end))
+        >>> store = Sorted()
+        >>> store.write(Changes(puts=[(b"a", b"1"), (b"b", b"2")]))
+        >>> list(store.scan(b"b", b"c")), store.get(b"a")
+        ([(b'b', b'2')], b'1')
+    """
+
+    @abstractmethod
+    def get_many(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
+        """What is stored under each of ``keys``; None: nothing."""
+
+    @abstractmethod
+    def write(self, changes: Changes) -> None:
+        """Make all these changes, or (when the process dies meanwhile) none of them."""
+
+    @abstractmethod
+    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+        """The rows from ``start`` (inclusive) to ``end`` (exclusive) in order, as they are when
+        the iteration begins."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """What is stored under ``key``; None: nothing."""
+        return self.get_many([key])[0]
+
+    def load(self, rows: Iterable[Row]) -> None:
+        """Write many rows in the order of their keys, which the store does not hold yet. It need
+        not be atomic."""
+        self.write(Changes(puts=list(rows)))
+
+    def row_count(self) -> int | None:
+        """About how many rows there are; None: it is not known."""
+        return None
+
+    def close(self) -> None:
+        """Give back what the store holds of the machine; its files stay."""

@@ -1,0 +1,58 @@
+"""Finding a state backend by its name."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.common.errors import StateError
+from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
+from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
+
+__all__ = ["GROUP", "chosen_backend", "load_backend"]
+
+GROUP = "millrace.state_backends"
+"""The entry point group of other people's backends."""
+
+_OWN: dict[str, type[StateBackend]] = {
+    "hashmap": HashMapStateBackend,
+    "rocksdb": EmbeddedRocksDBStateBackend,
+}
+
+
+def chosen_backend(configuration: Configuration, given: StateBackend | None) -> StateBackend:
+    """The backend of a job: what `set_state_backend` was given, else ``state.backend.type``.
+
+    Raises:
+        StateError: there is none of that name, or it cannot be used here.
+    """
+    backend = given or load_backend(configuration.get(options.STATE_BACKEND))
+    return backend.configured(configuration)
+
+
+def load_backend(name: str) -> StateBackend:
+    """The backend called ``name``: ``hashmap``, ``rocksdb`` or that of an entry point.
+
+    Raises:
+        StateError: there is none of that name, or it cannot be loaded.
+    """
+    own = _OWN.get(name)
+    if own is not None:
+        return own()
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in found:
+        known = ", ".join(f"'{known}'" for known in sorted({*_OWN, *found}))
+        raise StateError(
+            f"there is no state backend '{name}' (state.backend.type); there are {known}. Others "
+            f"are found by the entry point group {GROUP} of installed packages"
+        )
+    try:
+        backend = found[name].load()()
+    except Exception as error:
+        raise StateError(
+            f"the state backend '{name}' ({found[name].value}) cannot be loaded: {error}"
+        ) from error
+    if not isinstance(backend, StateBackend):
+        raise StateError(f"the state backend '{name}' ({found[name].value}) is no StateBackend")
+    return backend

@@ -1,0 +1,105 @@
+"""Directories on a worker's host that belong to one process, and go when it has gone.
+
+Whoever owns a directory holds a lock on a file in it, which the operating system takes away when
+the process dies: whatever nobody holds is stale.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from millrace.common.errors import StateError
+
+__all__ = ["LocalDirectory", "root_of"]
+
+LOCK = "owner.lock"
+
+
+def root_of(bases: Sequence[str], choice: int) -> Path:
+    """The directory of this user below one of ``bases`` (none: the host's for temporary files).
+
+    Raises:
+        StateError: it cannot be made, or is somebody else's.
+    """
+    base = bases[choice % len(bases)] if bases else tempfile.gettempdir()
+    root = Path(base, f"millrace-state-{os.getuid()}")
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = root.lstat()
+    except OSError as error:
+        raise StateError(
+            f"cannot make the directory {root} for state on this host ({error.strerror}); set "
+            "state.backend.rocksdb.localdir to one that the workers may write to"
+        ) from error
+    if found.st_uid != os.getuid() or found.st_mode & 0o077 or root.is_symlink():
+        raise StateError(
+            f"the directory {root} for state on this host belongs to another user, or others may "
+            "read it; remove it, or set state.backend.rocksdb.localdir"
+        )
+    return root
+
+
+class LocalDirectory:
+    """A directory that this process owns until it closes it or dies."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path = path
+        self._lock = lock
+
+    @staticmethod
+    def create(root: Path, label: str) -> LocalDirectory:
+        """A new one, whose name begins with ``label``."""
+        path = root / f"{label}-{uuid.uuid4().hex[:12]}"
+        path.mkdir(mode=0o700)
+        lock = _locked(path)
+        assert lock is not None
+        return LocalDirectory(path, lock)
+
+    @staticmethod
+    def adopt(path: Path) -> LocalDirectory | None:
+        """One whose owner has died; None if it lives, or somebody else was quicker."""
+        lock = _locked(path)
+        return None if lock is None else LocalDirectory(path, lock)
+
+    def release(self) -> None:
+        """Leave it for others to adopt."""
+        os.close(self._lock)
+
+    def remove(self) -> None:
+        """Delete it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def stale(root: Path, label: str = "") -> Iterator[LocalDirectory]:
+    """The directories whose owners have died and whose names begin with ``label``; they are this
+    process's now."""
+    with contextlib.suppress(OSError):
+        for path in sorted(root.iterdir()):
+            if path.name.startswith(label) and path.is_dir():
+                found = LocalDirectory.adopt(path)
+                if found is not None:
+                    yield found
+
+
+def _locked(path: Path) -> int | None:
+    try:
+        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    if not (path / LOCK).exists():  # it was removed meanwhile
+        os.close(lock)
+        return None
+    return lock

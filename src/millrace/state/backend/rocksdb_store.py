@@ -1,0 +1,140 @@
+"""RocksDB (through rocksdict) as the store of a backend."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from millrace.common.errors import StateError
+from millrace.state.backend.key_value_store import Changes, KeyValueStore, Row
+
+BATCH_BYTES = 16 << 20
+"""Bulk loads make files of about this size."""
+
+
+@dataclass(frozen=True, slots=True)
+class RocksDBOptions:
+    """How a database uses memory and disk."""
+
+    block_cache: int = 64 << 20
+    """Bytes of blocks from its files that are kept in memory."""
+    write_buffer: int = 32 << 20
+    """Bytes that are gathered in memory before a file is written."""
+    write_buffers: int = 2
+    bloom_bits: int = 10
+    """Bits per key of the filters that tell which files cannot have a key; 0: no filters."""
+    compression: bool = True
+    background_jobs: int = 2
+    block_size: int = 4 << 10
+
+
+def import_rocksdict() -> Any:
+    """The module.
+
+    Raises:
+        StateError: it is not installed.
+    """
+    try:
+        import rocksdict
+    except ImportError as error:
+        raise StateError(
+            "the state backend 'rocksdb' needs the package rocksdict, on the driver and on every "
+            "worker; install it with: pip install 'millrace[rocksdb]'"
+        ) from error
+    return rocksdict
+
+
+class RocksDBStore(KeyValueStore):
+    """One database in a directory that no other process uses.
+
+    There is no write-ahead log: what a killed process leaves is a state of some moments before.
+
+    Raises:
+        StateError: rocksdict is missing, or the database is damaged or in use.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], options: RocksDBOptions) -> None:
+        rocks = self._rocks = import_rocksdict()
+        self._directory = Path(directory)
+        self._options = _native(rocks, options)
+        try:
+            self._db = rocks.Rdict(str(directory), self._options)
+        except Exception as error:  # rocksdict raises nothing more special
+            raise StateError(f"cannot open the database {directory}: {error}") from error
+        unlogged = rocks.WriteOptions()
+        unlogged.disable_wal = True
+        self._db.set_write_options(unlogged)
+        self._files = count()
+
+    def get_many(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
+        found: Sequence[bytes | None] = self._db.get(list(keys)) if keys else []
+        return found
+
+    def get(self, key: bytes) -> bytes | None:
+        found: bytes | None = self._db.get(key)
+        return found
+
+    def write(self, changes: Changes) -> None:
+        batch = self._rocks.WriteBatch(raw_mode=True)
+        for start, end in changes.ranges:
+            batch.delete_range(start, end)
+        delete, put = batch.delete, batch.put
+        for key in changes.deletes:
+            delete(key)
+        for key, value in changes.puts:
+            put(key, value)
+        self._db.write(batch)
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+        bounded = self._rocks.ReadOptions()
+        bounded.set_iterate_upper_bound(end)
+        rows: Iterator[Row] = iter(self._db.items(from_key=start, read_opt=bounded))
+        return rows
+
+    def load(self, rows: Iterable[Row]) -> None:
+        path = str(self._directory / f"load-{next(self._files)}.sst")
+        writer = self._rocks.SstFileWriter(self._options)
+        writer.open(path)
+        for key, value in rows:
+            writer[key] = value
+        writer.finish()
+        moving = self._rocks.IngestExternalFileOptions()
+        moving.set_move_files(True)
+        self._db.ingest_external_file([path], moving)
+
+    def row_count(self) -> int | None:
+        found = self._db.property_int_value("rocksdb.estimate-num-keys")
+        return None if found is None else int(found)
+
+    def persist(self) -> None:
+        """Write what is in memory to the files."""
+        self._db.flush()
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _native(rocks: Any, options: RocksDBOptions) -> Any:
+    native = rocks.Options(raw_mode=True)
+    native.create_if_missing(True)
+    native.set_write_buffer_size(options.write_buffer)
+    native.set_max_write_buffer_number(options.write_buffers)
+    native.set_max_background_jobs(options.background_jobs)
+    native.set_keep_log_file_num(2)
+    native.set_stats_dump_period_sec(0)
+    native.set_level_compaction_dynamic_level_bytes(True)
+    kinds = rocks.DBCompressionType
+    native.set_compression_type(kinds.lz4() if options.compression else kinds.none())
+    blocks = rocks.BlockBasedOptions()
+    blocks.set_block_cache(rocks.Cache(options.block_cache))
+    blocks.set_block_size(options.block_size)
+    blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    if options.bloom_bits:
+        blocks.set_bloom_filter(options.bloom_bits, False)
+    native.set_block_based_table_factory(blocks)
+    return native

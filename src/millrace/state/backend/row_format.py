@@ -1,0 +1,102 @@
+"""Keys and values of tables as bytes, for stores on the local disk.
+
+A row's key is the canonical encoding of the entry's key, so that keys that are equal in Python
+share a row. Where the key cannot be had back from that, the row's value has it too. The last byte
+of a value tells how to read it: both codecs end before it and do not mind.
+
+This is a format of one process on one host: what must outlive those is in the layers.
+"""
+
+from __future__ import annotations
+
+import marshal
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from millrace.common.errors import KeyTypeError
+from millrace.common.payload import dump_pickle, is_plain
+from millrace.state.key_groups import canonical
+
+_LEAN = 2
+"""marshal without references: faster for small values."""
+_WITH_KEY, _PICKLED, _OUTER_KEY_IN_ITS_ROW = 1, 2, 4
+"""Bits of the last byte."""
+
+_FROM_ROW_KEY: dict[int, Callable[[bytes], Any]] = {
+    ord("i"): lambda rest: int(rest, 16),
+    ord("s"): lambda rest: rest.decode("utf-8", "surrogatepass"),
+    ord("b"): bytes,
+}
+_REVERSIBLE: frozenset[type] = frozenset({int, str, bytes})
+"""Types whose keys can be had back from their encoding."""
+
+
+def row_key(key: Any) -> bytes:
+    """The encoding of one key.
+
+    Raises:
+        KeyTypeError: its type has no stable encoding.
+    """
+    try:
+        return canonical(key)
+    except KeyTypeError as error:
+        raise KeyTypeError(
+            f"{error}. State on disk needs it for keys of map state as well; "
+            "the state backend 'hashmap' does not"
+        ) from None
+
+
+def row_keys(keys: list[Any]) -> list[bytes]:
+    """The encodings of many keys."""
+    kinds = set(map(type, keys))
+    if kinds == {int}:
+        return [b"i%x" % key for key in keys]
+    if kinds == {str}:
+        return [b"s" + key.encode("utf-8", "surrogatepass") for key in keys]
+    return [row_key(key) for key in keys]
+
+
+def rows_of(keys: list[Any], values: list[Any], outer: tuple[Any, ...] = ()) -> list[bytes]:
+    """What is stored under the encodings of ``keys``, which are below those of ``outer``."""
+    flag = 0 if set(map(type, outer)) <= _REVERSIBLE else _OUTER_KEY_IN_ITS_ROW
+    if set(map(type, keys)) <= _REVERSIBLE:
+        return _encoded(values, flag)
+    return _encoded(list(zip(keys, values, strict=True)), flag | _WITH_KEY)
+
+
+def _encoded(values: list[Any], flag: int) -> list[bytes]:
+    dumps, version = marshal.dumps, _LEAN
+    if is_plain(values):
+        with suppress(ValueError):  # deeper than marshal goes
+            last = bytes((flag,))
+            return [dumps(value, version) + last for value in values]
+    last = bytes((flag | _PICKLED,))
+    return [dump_pickle(value) + last for value in values]
+
+
+def value_in(row: bytes) -> Any:
+    """The value of a row."""
+    flag = row[-1]
+    found = pickle.loads(row) if flag & _PICKLED else marshal.loads(row)
+    return found[1] if flag & _WITH_KEY else found
+
+
+def entry_in(key: bytes, row: bytes) -> tuple[Any, Any]:
+    """Key and value of a row; ``key`` is the encoding of its key."""
+    flag = row[-1]
+    found = pickle.loads(row) if flag & _PICKLED else marshal.loads(row)
+    if flag & _WITH_KEY:
+        return found[0], found[1]
+    return key_in(key), found
+
+
+def key_in(key: bytes) -> Any:
+    """The key of an encoding, if it can be had back from that."""
+    return _FROM_ROW_KEY[key[0]](key[1:])
+
+
+def is_below_reversible(row: bytes) -> bool:
+    """Whether the outer key of a row can be had back from its encoding."""
+    return not row[-1] & _OUTER_KEY_IN_ITS_ROW

@@ -1,0 +1,262 @@
+"""One value, or one list, per key, on the local disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import filterfalse, islice
+from typing import Any, NamedTuple
+
+from millrace.state.backend.key_value_store import Changes, Row
+from millrace.state.backend.row_format import entry_in, row_key, row_keys, rows_of, value_in
+from millrace.state.backend.spilled_dict import SpilledDict, in_memory
+from millrace.state.backend.spilled_table import SpilledTable, TableRows, growth
+from millrace.state.flat_table import FlatTable
+from millrace.state.frozen import MISSING
+from millrace.state.list_table import ListTable
+from millrace.state.table import Delta, KeyFilter, Scan
+
+KNOWN_ABSENT = 100_000
+"""So many keys that are not in the store are remembered."""
+SAMPLE = 32
+
+KeyOf = Callable[[Any], Any]
+
+
+class _Entries(SpilledDict):
+    """The entries of a table by key."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: _SpilledEntries) -> None:
+        super().__init__()
+        self._table = table
+
+    def load(self, key: Any) -> Any:
+        return self._table.fetch(key)
+
+    def elsewhere(self) -> Iterator[tuple[Any, Any]]:
+        return self._table.stored(set(dict.keys(self)))
+
+
+class _Cursor(NamedTuple):
+    """How far a scan has come: first what is unsaved, then the rows."""
+
+    unsaved: list[Any]
+    position: int
+    row: bytes
+
+
+class _SpilledEntries(SpilledTable):
+    """What the two have in common."""
+
+    data: dict[Any, Any]
+    undo: dict[Any, Any]
+    _key_of: KeyOf
+
+    def bind(self, rows: TableRows) -> None:
+        """Keep the entries in these rows."""
+        self.rows = rows
+        self.data = _Entries(self)
+        self.unsaved: set[Any] = set()
+        self._absent: set[Any] = set()
+
+    # -- reading -----------------------------------------------------------------------
+
+    def fetch(self, key: Any) -> Any:
+        """The value of a key that is not in memory, put there; or MISSING."""
+        if self.rows.empty or self._is_known(key):
+            return MISSING
+        row = self.rows.store.get(self.rows.prefix + row_key(key))
+        if row is None:
+            self._remember_absent((key,))
+            return MISSING
+        value = self.data[key] = value_in(row)
+        return value
+
+    def _is_known(self, key: Any) -> bool:
+        """Whether memory has the last word about a key."""
+        return key in self._absent or key in self.undo or key in self.unsaved
+
+    def _remember_absent(self, keys: Iterable[Any]) -> None:
+        if len(self._absent) > KNOWN_ABSENT:
+            self._absent.clear()
+        self._absent.update(keys)
+
+    def prefetch(self, keys: Iterable[Any]) -> None:
+        if self.rows.empty:
+            return
+        data = self.data
+        missing = filterfalse(in_memory(data), set(keys))
+        wanted = list(filterfalse(self._is_known, missing))
+        if not wanted:
+            return
+        prefix = self.rows.prefix
+        found = self.rows.store.get_many([prefix + key for key in row_keys(wanted)])
+        absent = []
+        for key, row in zip(wanted, found, strict=True):
+            if row is None:
+                absent.append(key)
+            else:
+                data[key] = value_in(row)
+        self._remember_absent(absent)
+
+    def stored(self, here: set[Any]) -> Iterator[tuple[Any, Any]]:
+        """Keys and values of the rows, but for the keys ``here`` and those that memory knows of."""
+        skipped, known = len(self.rows.prefix), self._is_known
+        for key, row in self.rows.scan(self.rows.prefix, self.rows.end):
+            entry = entry_in(key[skipped:], row)
+            if entry[0] not in here and not known(entry[0]):
+                yield entry
+
+    # -- epochs ------------------------------------------------------------------------
+
+    def _note_sealed(self) -> None:
+        """The open epoch counts: what it changed is unsaved."""
+        self.estimate = max(0, self.estimate + growth(self.data, self.undo))
+        self.unsaved.update(self.undo)
+
+    def clear(self) -> None:
+        dict.clear(self.data)
+        self.undo.clear()
+        self.unsaved.clear()
+        self._absent.clear()
+        self.rows.clear()
+        self.estimate = 0
+
+    # -- the store ---------------------------------------------------------------------
+
+    def cached(self) -> int:
+        return dict.__len__(self.data)
+
+    def unsaved_count(self) -> int:
+        return len(self.unsaved)
+
+    def flush(self, changes: Changes) -> Callable[[], None]:
+        data, prefix = self.data, self.rows.prefix
+        is_here = in_memory(data)
+        here = list(filter(is_here, self.unsaved))
+        values = [data[key] for key in here]
+        self.measure(list(zip(here[:SAMPLE], values, strict=False)))
+        keys = [prefix + key for key in row_keys(here)]
+        changes.puts.extend(zip(keys, rows_of(here, values), strict=True))
+        if len(here) < len(self.unsaved):
+            gone = list(filterfalse(is_here, self.unsaved))
+            changes.deletes.extend(prefix + key for key in row_keys(gone))
+        return self._flushed
+
+    def _flushed(self) -> None:
+        if self.unsaved:
+            self.rows.empty = False
+        self.unsaved.clear()
+        self._absent.clear()
+
+    def evict(self, entries: int) -> None:
+        data = self.data
+        for key in list(islice(dict.keys(data), entries)):
+            del data[key]
+
+    # -- going through all -------------------------------------------------------------
+
+    def entry_count(self) -> int:
+        return max(1, self.estimate + growth(self.data, self.undo)) if self.data else 0
+
+    def scan(self, cursor: Any, budget: int) -> Scan:
+        if cursor is None:
+            cursor = _Cursor([*self.unsaved, *(self.undo.keys() - self.unsaved)], 0, b"")
+        if cursor.position < len(cursor.unsaved):
+            return self._scan_unsaved(cursor, budget)
+        return self._scan_rows(cursor, budget)
+
+    def _scan_unsaved(self, cursor: _Cursor, budget: int) -> Scan:
+        end = cursor.position + budget
+        keys = cursor.unsaved[cursor.position : end]
+        found = ((key, self.data.get(key, MISSING)) for key in keys)
+        put = {key: value for key, value in found if value is not MISSING}
+        last = end >= len(cursor.unsaved) and self.rows.empty
+        return Scan(self._delta(put), len(keys), None if last else cursor._replace(position=end))
+
+    def _scan_rows(self, cursor: _Cursor, budget: int) -> Scan:
+        rows = self.rows
+        skipped, known = len(rows.prefix), self._is_known
+        read: list[Row] = list(islice(rows.scan(cursor.row or rows.prefix, rows.end), budget))
+        put: dict[Any, Any] = {}
+        data = self.data
+        for row_key_, row in read:
+            key, value = entry_in(row_key_[skipped:], row)
+            here = dict.get(data, key, MISSING)
+            if here is not MISSING:
+                put[key] = here
+            elif not known(key):
+                put[key] = value
+        if len(read) < budget:
+            return Scan(self._delta(put), len(read), None)
+        return Scan(self._delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
+
+    def _delta(self, put: dict[Any, Any]) -> Delta:
+        raise NotImplementedError
+
+    # -- replaying ---------------------------------------------------------------------
+
+    def _kept(self, put: dict[Any, Any], keep: KeyFilter | None) -> dict[Any, Any]:
+        if keep is None:
+            return put
+        return {key: value for key, value in put.items() if keep(self._key_of(key))}
+
+    def _store(self, put: dict[Any, Any], removed: list[Any]) -> None:
+        """Write entries past the memory; nothing is unsaved."""
+        rows, data = self.rows, self.data
+        keys, values = list(put), list(put.values())
+        changes = Changes()
+        prefix = rows.prefix
+        encoded = [prefix + key for key in row_keys(keys)]
+        changes.puts = list(zip(encoded, rows_of(keys, values), strict=True))
+        if removed and not rows.empty:
+            changes.deletes = [prefix + key for key in row_keys(removed)]
+        rows.write(changes)
+        self.estimate += len(put) - min(self.estimate, len(removed))
+        self._absent.clear()
+        if dict.__len__(data):
+            for key in (*keys, *removed):
+                dict.pop(data, key, None)
+
+
+class SpilledFlatTable(_SpilledEntries, FlatTable):
+    """One value per key."""
+
+    def __init__(self, rows: TableRows, key_of: KeyOf) -> None:
+        FlatTable.__init__(self, key_of)
+        self.bind(rows)
+
+    def seal(self) -> None:
+        self._note_sealed()
+        self.undo.clear()
+
+    def _delta(self, put: dict[Any, Any]) -> Delta:
+        return {"put": put, "del": []}
+
+    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
+        self._store(self._kept(delta["put"], keep), delta["del"])
+
+
+class SpilledListTable(_SpilledEntries, ListTable):
+    """A list per key."""
+
+    def __init__(self, rows: TableRows, key_of: KeyOf) -> None:
+        ListTable.__init__(self, key_of)
+        self.bind(rows)
+
+    def seal(self) -> None:
+        self._note_sealed()
+        self.undo.clear()
+
+    def _delta(self, put: dict[Any, Any]) -> Delta:
+        return {"put": put, "add": {}, "del": []}
+
+    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
+        put = dict(self._kept(delta["put"], keep))
+        added = self._kept(delta["add"], keep)
+        self.prefetch(key for key in added if key not in put)
+        for key, values in added.items():
+            before = put[key] if key in put else self.data.get(key, [])
+            put[key] = [*before, *values]
+        self._store(put, delta["del"])

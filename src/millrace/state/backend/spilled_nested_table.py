@@ -1,0 +1,433 @@
+"""A dict per outer key, on the local disk: entry by entry, so that what is below a hot outer key
+is never read as a whole when one entry is wanted.
+
+There is a row per outer key, which tells that there is something below it, and a row per entry,
+whose key begins with that of the outer key.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from itertools import filterfalse, islice
+from typing import Any, NamedTuple
+
+from millrace.common.payload import dump_pickle
+from millrace.state.backend.key_value_store import Changes
+from millrace.state.backend.row_format import (
+    entry_in,
+    is_below_reversible,
+    key_in,
+    row_key,
+    row_keys,
+    rows_of,
+    value_in,
+)
+from millrace.state.backend.spilled_dict import SpilledDict, in_memory
+from millrace.state.backend.spilled_flat_table import KNOWN_ABSENT, SAMPLE
+from millrace.state.backend.spilled_table import SpilledTable, TableRows, growth
+from millrace.state.frozen import MISSING, Frozen, is_immutable
+from millrace.state.nested_table import NestedTable
+from millrace.state.table import Delta, KeyFilter, Scan
+
+_LENGTH = struct.Struct(">I")
+_NOTHING: frozenset[Any] = frozenset()
+
+
+class _Inner(SpilledDict):
+    """The entries below one outer key."""
+
+    __slots__ = ("_table", "absent", "outer", "void")
+
+    def __init__(self, table: SpilledNestedTable, outer: Any, void: bool) -> None:
+        super().__init__()
+        self._table = table
+        self.outer = outer
+        self.void = void
+        """Whether the rows are of a former dict, which was dropped."""
+        self.absent: set[Any] = set()
+        """Keys of which the store has nothing."""
+
+    def load(self, key: Any) -> Any:
+        return MISSING if self.void else self._table.fetch(self, key)
+
+    def elsewhere(self) -> Iterator[tuple[Any, Any]]:
+        return iter(()) if self.void else self._table.stored(self, set(dict.keys(self)))
+
+
+class _Outers(SpilledDict):
+    """The dicts by outer key."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: SpilledNestedTable) -> None:
+        super().__init__()
+        self._table = table
+
+    def load(self, key: Any) -> Any:
+        return self._table.fetch_outer(key)
+
+    def elsewhere(self) -> Iterator[tuple[Any, Any]]:
+        return self._table.stored_outers(set(dict.keys(self)))
+
+
+class _Cursor(NamedTuple):
+    """How far a scan has come: first what is unsaved, then the rows."""
+
+    unsaved: list[tuple[Any, Any]]
+    position: int
+    row: bytes
+
+
+class SpilledNestedTable(SpilledTable, NestedTable):
+    """Map state and panes of windows."""
+
+    def __init__(
+        self, outers: TableRows, rows: TableRows, inner_key: Callable[[Any, Any], Any]
+    ) -> None:
+        NestedTable.__init__(self, inner_key)
+        self.rows = rows
+        self._outers = outers
+        self.data = _Outers(self)
+        self.unsaved: dict[Any, set[Any]] = {}
+        """Per outer key, the inner ones to be written."""
+        self._cleared: set[Any] = set()
+        """Outer keys whose rows are void."""
+        self._absent: set[Any] = set()
+        self._held = 0
+        """At most so many entries are in memory."""
+
+    # -- reading -----------------------------------------------------------------------
+
+    def fetch_outer(self, outer: Any) -> Any:
+        """The dict of an outer key that is not in memory, put there; or MISSING."""
+        if self._outers.empty or self._is_known(outer):
+            return MISSING
+        if self._outers.store.get(self._outers.prefix + row_key(outer)) is None:
+            self._remember_absent((outer,))
+            return MISSING
+        entries = self.data[outer] = _Inner(self, outer, False)
+        return entries
+
+    def _is_known(self, outer: Any) -> bool:
+        """Whether memory has the last word about an outer key."""
+        return (
+            outer in self._absent
+            or outer in self.undo
+            or outer in self.unsaved
+            or outer in self._cleared
+            or outer in self.dropped
+        )
+
+    def _remember_absent(self, outers: Iterable[Any]) -> None:
+        if len(self._absent) > KNOWN_ABSENT:
+            self._absent.clear()
+        self._absent.update(outers)
+
+    def prefetch(self, keys: Iterable[Any]) -> None:
+        if self._outers.empty:
+            return
+        missing = filterfalse(in_memory(self.data), set(keys))
+        wanted = list(filterfalse(self._is_known, missing))
+        if not wanted:
+            return
+        prefix = self._outers.prefix
+        found = self._outers.store.get_many([prefix + key for key in row_keys(wanted)])
+        self._remember_absent(k for k, row in zip(wanted, found, strict=True) if row is None)
+        for outer, row in zip(wanted, found, strict=True):
+            if row is not None:
+                self.data[outer] = _Inner(self, outer, False)
+
+    def prefetch_inner(self, outer: Any, inners: Iterable[Any]) -> None:
+        entries = self.data.get(outer)
+        if not isinstance(entries, _Inner) or entries.void or self.rows.empty:
+            return
+        log, unsaved = self._log(entries), self.unsaved.get(outer, _NOTHING)
+        missing = set(filterfalse(in_memory(entries), set(inners)))
+        wanted = list(missing.difference(entries.absent, unsaved).difference(log))
+        prefix = self._prefix(outer)
+        found = self.rows.store.get_many([prefix + key for key in row_keys(wanted)])
+        if len(entries.absent) > KNOWN_ABSENT:
+            entries.absent.clear()
+        for inner, row in zip(wanted, found, strict=True):
+            if row is None:
+                entries.absent.add(inner)
+            else:
+                entries[inner] = value_in(row)
+        self._held += len(wanted)
+
+    def fetch(self, entries: _Inner, inner: Any) -> Any:
+        """The value of an entry that is not in memory, put there; or MISSING."""
+        outer = entries.outer
+        if self.rows.empty or inner in entries.absent or inner in self._log(entries):
+            return MISSING
+        if inner in self.unsaved.get(outer, _NOTHING):
+            return MISSING
+        row = self.rows.store.get(self._prefix(outer) + row_key(inner))
+        if row is None:
+            return MISSING
+        value = entries[inner] = value_in(row)
+        self._held += 1
+        return value
+
+    def _log(self, entries: _Inner) -> Any:
+        """What the open epoch has touched of a dict."""
+        dropped = self.dropped.get(entries.outer)
+        if dropped is not None and dropped[0] is entries:
+            return dropped[1]
+        return self.undo.get(entries.outer, _NOTHING)
+
+    def _prefix(self, outer: Any) -> bytes:
+        """What the keys of the rows below an outer key begin with."""
+        key = row_key(outer)
+        return self.rows.prefix + _LENGTH.pack(len(key)) + key
+
+    def stored(self, entries: _Inner, here: set[Any]) -> Iterator[tuple[Any, Any]]:
+        """Keys and values of the rows below an outer key, but for the keys ``here`` and those
+        that memory knows of."""
+        log, unsaved = self._log(entries), self.unsaved.get(entries.outer, _NOTHING)
+        prefix = self._prefix(entries.outer)
+        for key, row in self.rows.scan(prefix, _after(prefix)):
+            entry = entry_in(key[len(prefix) :], row)
+            inner = entry[0]
+            if inner not in here and inner not in log and inner not in unsaved:
+                yield entry
+
+    def stored_outers(self, here: set[Any]) -> Iterator[tuple[Any, Any]]:
+        """Outer keys in the store, but for those ``here`` and those that memory knows of."""
+        rows = self._outers
+        for key, row in rows.scan(rows.prefix, rows.end):
+            outer = entry_in(key[len(rows.prefix) :], row)[0]
+            if outer not in here and not self._is_known(outer):
+                yield outer, _Inner(self, outer, False)
+
+    # -- changing ----------------------------------------------------------------------
+
+    def _made(self, outer: Any) -> dict[Any, Any]:
+        return _Inner(self, outer, outer in self._cleared or outer in self.dropped)
+
+    def drop(self, outer: Any) -> dict[Any, Any]:
+        self.data.get(outer)
+        return super().drop(outer)
+
+    def _freeze_mutable(self, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
+        """What comes from a row is a copy that its receiver may spoil."""
+        for inner, value in dict.items(entries):
+            if inner not in undo and not is_immutable(value):
+                undo[inner] = Frozen(dump_pickle(value))
+
+    def seal(self) -> None:
+        for outer, (entries, _) in self.dropped.items():
+            self._cleared.add(outer)
+            self.unsaved.pop(outer, None)
+            self.estimate = max(0, self.estimate - dict.__len__(entries))
+        for outer, undo in self.undo.items():
+            self.unsaved.setdefault(outer, set()).update(undo)
+            entries = dict.get(self.data, outer, {})
+            self.estimate = max(0, self.estimate + growth(entries, undo))
+            self._held += len(undo)
+        super().seal()
+
+    def clear(self) -> None:
+        dict.clear(self.data)
+        self.undo.clear()
+        self.dropped.clear()
+        self.unsaved.clear()
+        self._cleared.clear()
+        self._absent.clear()
+        self.rows.clear()
+        self._outers.clear()
+        self.estimate = self._held = 0
+
+    # -- the store ---------------------------------------------------------------------
+
+    def cached(self) -> int:
+        return self._held + dict.__len__(self.data)
+
+    def unsaved_count(self) -> int:
+        return sum(map(len, self.unsaved.values())) + len(self._cleared)
+
+    def flush(self, changes: Changes) -> Callable[[], None]:
+        for outer in self._cleared:
+            prefix = self._prefix(outer)
+            changes.ranges.append((prefix, _after(prefix)))
+        present = [outer for outer in self.unsaved if dict.get(self.data, outer)]
+        absent = [o for o in {*self._cleared, *self.unsaved} if o not in set(present)]
+        outers = self._outers.prefix
+        names = [outers + key for key in row_keys(present)]
+        changes.puts.extend(zip(names, rows_of(present, [True] * len(present)), strict=True))
+        changes.deletes.extend(outers + key for key in row_keys(absent))
+        for outer, inners in self.unsaved.items():
+            self._flush_inner(outer, inners, changes)
+        return self._flushed
+
+    def _flush_inner(self, outer: Any, inners: set[Any], changes: Changes) -> None:
+        entries = dict.get(self.data, outer, {})
+        prefix, is_here = self._prefix(outer), in_memory(entries)
+        here = list(filter(is_here, inners))
+        values = [entries[inner] for inner in here]
+        keys = [prefix + key for key in row_keys(here)]
+        changes.puts.extend(zip(keys, rows_of(here, values, (outer,)), strict=True))
+        if len(here) < len(inners) and outer not in self._cleared:
+            gone = list(filterfalse(is_here, inners))
+            changes.deletes.extend(prefix + key for key in row_keys(gone))
+
+    def _flushed(self) -> None:
+        for outer in self._cleared:
+            entries = self._here(outer)
+            if entries is not None:
+                entries.void = False
+        if self.unsaved:
+            self.rows.empty = self._outers.empty = False
+        sample = next((e for e in map(self.data.get, self.unsaved) if e), None)
+        if sample is not None:
+            self.measure(list(islice(dict.items(sample), SAMPLE)))
+        self.unsaved.clear()
+        self._cleared.clear()
+        self._absent.clear()
+
+    def evict(self, entries: int) -> None:
+        left = entries
+        for outer in list(islice(dict.keys(self.data), entries)):
+            if left <= 0:
+                break
+            left -= 1 + dict.__len__(dict.pop(self.data, outer))
+        self._held = sum(map(dict.__len__, dict.values(self.data)))
+
+    # -- going through all -------------------------------------------------------------
+
+    def entry_count(self) -> int:
+        if not any(map(bool, self.data.values())):
+            return 0
+        grown = (growth(dict.get(self.data, o, {}), undo) for o, undo in self.undo.items())
+        return max(1, self.estimate + sum(grown))
+
+    def scan(self, cursor: Any, budget: int) -> Scan:
+        if cursor is None:
+            outers = [*self.unsaved, *(o for o in self.undo if o not in self.unsaved)]
+            cursor = _Cursor([(o, i) for o in outers for i in self._in_flight(o)], 0, b"")
+        if cursor.position < len(cursor.unsaved):
+            return self._scan_unsaved(cursor, budget)
+        return self._scan_rows(cursor, budget)
+
+    def _in_flight(self, outer: Any) -> set[Any]:
+        return {*self.unsaved.get(outer, _NOTHING), *self.undo.get(outer, _NOTHING)}
+
+    def _scan_unsaved(self, cursor: _Cursor, budget: int) -> Scan:
+        end = cursor.position + budget
+        places = cursor.unsaved[cursor.position : end]
+        put: dict[Any, dict[Any, Any]] = {}
+        for outer, inner in places:
+            entries = self.data.get(outer)
+            value = MISSING if entries is None else entries.get(inner, MISSING)
+            if value is not MISSING:
+                put.setdefault(outer, {})[inner] = value
+        last = end >= len(cursor.unsaved) and self.rows.empty
+        return Scan(_delta(put), len(places), None if last else cursor._replace(position=end))
+
+    def _scan_rows(self, cursor: _Cursor, budget: int) -> Scan:
+        rows = self.rows
+        read = list(islice(rows.scan(cursor.row or rows.prefix, rows.end), budget))
+        put: dict[Any, dict[Any, Any]] = {}
+        start = len(rows.prefix) + _LENGTH.size
+        prefix, outer, entries = b"\xff", None, None
+        for key, row in read:
+            if not key.startswith(prefix):
+                (length,) = _LENGTH.unpack_from(key, len(rows.prefix))
+                prefix = key[: start + length]
+                outer = self._outer_of(prefix[start:], row)
+                # not `get`: whoever copies everything must not fill the memory
+                entries = self._here(outer)
+                gone = entries.void if entries is not None else self._is_known(outer)
+            if gone:
+                continue
+            inner, value = entry_in(key[len(prefix) :], row)
+            if entries is not None:
+                value = self._present(entries, inner, value)
+            if value is not MISSING:
+                put.setdefault(outer, {})[inner] = value
+        if len(read) < budget:
+            return Scan(_delta(put), len(read), None)
+        return Scan(_delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
+
+    def _present(self, entries: _Inner, inner: Any, stored: Any) -> Any:
+        """What an entry is now, given what its row says; or MISSING."""
+        here = dict.get(entries, inner, MISSING)
+        if here is not MISSING:
+            return here
+        known = inner in self._log(entries) or inner in self.unsaved.get(entries.outer, _NOTHING)
+        return MISSING if known else stored
+
+    def _here(self, outer: Any) -> _Inner | None:
+        """The dict of an outer key, if it is in memory."""
+        entries = dict.get(self.data, outer)
+        assert entries is None or isinstance(entries, _Inner)
+        return entries
+
+    def _outer_of(self, key: bytes, row: bytes) -> Any:
+        """The outer key of a row, given its encoding."""
+        if is_below_reversible(row):
+            return key_in(key)
+        outer_row = self._outers.store.get(self._outers.prefix + key)
+        assert outer_row is not None
+        return entry_in(key, outer_row)[0]
+
+    # -- replaying ---------------------------------------------------------------------
+
+    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
+        changes = Changes()
+        put, outers = self._kept(delta["put"], keep), self._outers.prefix
+        dropped = delta["drop"] if not self.rows.empty else []
+        for outer in dropped:
+            prefix = self._prefix(outer)
+            changes.ranges.append((prefix, _after(prefix)))
+        changes.deletes.extend(outers + key for key in row_keys(dropped))
+        names = [outers + key for key in row_keys(list(put))]
+        changes.puts.extend(zip(names, rows_of(list(put), [True] * len(put)), strict=True))
+        for outer, entries in put.items():
+            prefix = self._prefix(outer)
+            keys = [prefix + key for key in row_keys(list(entries))]
+            values = rows_of(list(entries), list(entries.values()), (outer,))
+            changes.puts.extend(zip(keys, values, strict=True))
+            self.estimate += len(entries)
+        for outer, inners in delta["del"].items():
+            prefix = self._prefix(outer)
+            changes.deletes.extend(prefix + key for key in row_keys(inners))
+            self.estimate = max(0, self.estimate - len(inners))
+        self.rows.write(changes)
+        self._outers.empty = self.rows.empty
+        self._forget([*dropped, *put, *delta["del"]])
+        self._delete_empty(delta["del"])
+
+    def _kept(
+        self, put: dict[Any, dict[Any, Any]], keep: KeyFilter | None
+    ) -> dict[Any, dict[Any, Any]]:
+        if keep is None:
+            return put
+        key_of = self._key_of
+        kept = {
+            outer: {i: value for i, value in entries.items() if keep(key_of(outer, i))}
+            for outer, entries in put.items()
+        }
+        return {outer: entries for outer, entries in kept.items() if entries}
+
+    def _forget(self, outers: list[Any]) -> None:
+        self._absent.clear()
+        if dict.__len__(self.data):
+            for outer in outers:
+                dict.pop(self.data, outer, None)
+
+    def _delete_empty(self, outers: Iterable[Any]) -> None:
+        empty = [outer for outer in outers if not _Inner(self, outer, False)]
+        prefix = self._outers.prefix
+        self._outers.write(Changes(deletes=[prefix + key for key in row_keys(empty)]))
+
+
+def _after(prefix: bytes) -> bytes:
+    """The first key after all that begin with ``prefix`` (which is not all 0xff)."""
+    trimmed = prefix.rstrip(b"\xff")
+    return trimmed[:-1] + bytes((trimmed[-1] + 1,))
+
+
+def _delta(put: dict[Any, dict[Any, Any]]) -> Delta:
+    return {"drop": [], "put": put, "del": {}}

@@ -1,0 +1,99 @@
+"""What tables whose entries are on the local disk have in common.
+
+In memory is the working set: decoded entries that were read or changed. A change is *unsaved* from
+the end of its epoch until it is flushed, which happens when memory is wanted; an open epoch never
+writes to the store, so taking it back costs what it changed. For an entry that is not in memory:
+
+- touched in the open epoch, or unsaved: it is not there, whatever the store says;
+- else: the store knows.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from itertools import filterfalse
+from typing import Any
+
+from millrace.state.backend.deep_size import mean_size
+from millrace.state.backend.key_value_store import Changes, KeyValueStore, Row
+from millrace.state.backend.spilled_dict import in_memory
+from millrace.state.frozen import MISSING
+from millrace.state.table import Table
+
+_NUMBER = struct.Struct(">H")
+
+
+class TableRows:
+    """The part of the store that belongs to one table."""
+
+    def __init__(self, store: KeyValueStore, number: int) -> None:
+        self.store = store
+        self.prefix = _NUMBER.pack(number)
+        self.end = _NUMBER.pack(number + 1)
+        self.empty = True
+        """Whether the store has never been given a row of this table."""
+
+    def write(self, changes: Changes) -> None:
+        """Write at once."""
+        if changes:
+            self.empty = self.empty and not changes.puts
+            self.store.write(changes)
+
+    def get(self, key: bytes) -> bytes | None:
+        """What is stored under a key of this table."""
+        return None if self.empty else self.store.get(key)
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+        """The rows of a range."""
+        return iter(()) if self.empty else self.store.scan(start, end)
+
+    def clear(self) -> None:
+        """Delete all rows."""
+        if not self.empty:
+            self.store.write(Changes(ranges=[(self.prefix, self.end)]))
+            self.empty = True
+
+
+class SpilledTable(Table):
+    """A table that can write what is unsaved to the store and give up what is in memory."""
+
+    rows: TableRows
+    estimate: int = 0
+    """About how many entries there are."""
+    entry_bytes: float = 300.0
+    """About how much memory an entry takes."""
+
+    @abstractmethod
+    def cached(self) -> int:
+        """How many entries are in memory."""
+
+    @abstractmethod
+    def unsaved_count(self) -> int:
+        """How many entries are to be written."""
+
+    @abstractmethod
+    def flush(self, changes: Changes) -> Callable[[], None]:
+        """Add what is unsaved to ``changes``. No epoch is open. What is given back is called once
+        they are written."""
+
+    @abstractmethod
+    def evict(self, entries: int) -> None:
+        """Give up about so many entries, the oldest first. Nothing is unsaved, no epoch is
+        open."""
+
+    def measure(self, sample: list[Any]) -> None:
+        """Learn from some entries how much memory they take."""
+        if sample:
+            self.entry_bytes += (mean_size(sample) - self.entry_bytes) / 2
+
+    def held_bytes(self) -> float:
+        """About how much memory the table takes."""
+        return self.cached() * self.entry_bytes
+
+
+def growth(entries: dict[Any, Any], undo: dict[Any, Any]) -> int:
+    """How many entries more there are than before the open epoch."""
+    came = sum(1 for old in undo.values() if old is MISSING)
+    return came - sum(1 for _ in filterfalse(in_memory(entries), undo))

@@ -1,0 +1,32 @@
+"""A store in memory: what somebody else's store may look like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from millrace.state.backend.key_value_store import Changes, KeyValueStore, Row
+
+
+class SortedStore(KeyValueStore):
+    """A dict, sorted when it is gone through."""
+
+    def __init__(self) -> None:
+        self.rows: dict[bytes, bytes] = {}
+        self.reads = 0
+        self.writes = 0
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.reads += 1
+        return [self.rows.get(key) for key in keys]
+
+    def write(self, changes: Changes) -> None:
+        self.writes += 1
+        for start, end in changes.ranges:
+            for key in [key for key in self.rows if start <= key < end]:
+                del self.rows[key]
+        for key in changes.deletes:
+            self.rows.pop(key, None)
+        self.rows.update(changes.puts)
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+        return iter([(k, self.rows[k]) for k in sorted(self.rows) if start <= k < end])
