@@ -69,26 +69,26 @@ class Count(KeyedProcessFunction):
         yield ctx.get_current_key(), count
 
 
-def job(env: StreamExecutionEnvironment) -> list[tuple[str, int]]:
+def job(options: Configuration) -> list[tuple[str, int]]:
     records = [f"k{i % 500}" for i in range(3000)]
-    counted = env.from_collection(records).key_by(lambda key: key).process(Count())
-    with run_local(epoch_records=700), counted.execute_and_collect() as results:
-        return list(results)
+    with run_local(epoch_records=700):
+        env = StreamExecutionEnvironment.get_execution_environment(options)
+        counted = env.from_collection(records).key_by(lambda key: key).process(Count())
+        with counted.execute_and_collect() as results:
+            return list(results)
 
 
 @pytest.mark.parametrize("cache", ["0 bytes", "256 mb"])
 def test_a_job(tmp_path: Path, cache: str) -> None:
     """Counts as with any backend; its directories are its own, and gone at the end."""
-    env = StreamExecutionEnvironment.get_execution_environment(
-        Configuration(
-            {
-                "state.backend.type": "rocksdb",
-                "state.backend.rocksdb.localdir": str(tmp_path),
-                "millrace.state.rocksdb.cache-size": cache,
-            }
-        )
+    options = Configuration(
+        {
+            "state.backend.type": "rocksdb",
+            "state.backend.rocksdb.localdir": str(tmp_path),
+            "millrace.state.rocksdb.cache-size": cache,
+        }
     )
-    results = job(env)
+    results = job(options)
     assert len(results) == 3000
     assert sorted(results)[-1] == ("k99", 6)
     assert dict(results) == {f"k{i}": 6 for i in range(500)}
