@@ -15,6 +15,7 @@ from millrace.common.errors import (
     CheckpointCorruptError,
     JobDefinitionError,
     JobExecutionError,
+    SerializationError,
 )
 from millrace.common.source import Boundedness
 from millrace.common.types import Row, RowKind
@@ -477,3 +478,30 @@ def test_a_checkpoint_that_goes_away_while_it_is_read_is_skipped(followed, monke
 
     monkeypatch.setattr(StateChangesReader, "_advance", racing)
     assert epoch(following) == [StateUpdate("a", 3, False, 3)]
+
+
+class Odd:
+    """A value of a type that only pickle knows."""
+
+
+class Oddities(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.total = runtime_context.get_state(ValueStateDescriptor("total"))
+
+    def process_element(self, value, ctx):
+        self.total.update(Odd())
+
+
+def test_pickled_state_is_refused_when_it_is_not_trusted(tmp_path) -> None:
+    """Following somebody's state must not run their code."""
+    with MiniJob(checkpoint_dir=str(tmp_path)) as job:
+        source = job.source()
+        job.collect(source.stream.key_by(0).process(Oddities()).uid("odd"))
+        source.push(("a", 1))
+        job.process()
+    trusting = StateChangesSource(tmp_path, "odd", "total", "MiniJob")
+    (update,) = epoch(trusting.create_reader(None, None, None))
+    assert type(update.value).__name__ == "Odd"
+    wary = StateChangesSource(tmp_path, "odd", "total", "MiniJob", pickle_allowed=False)
+    with pytest.raises(SerializationError, match="state.pickle.allowed is false"):
+        epoch(wary.create_reader(None, None, None))

@@ -35,6 +35,7 @@ from millrace.state.checkpoint.directory import complete_checkpoints
 from millrace.state.checkpoint.files import StrPath
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.frozen import MISSING
+from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.state_follower import StateFollower, TableChanges, same, without_stamps
 
 __all__ = ["CopyComplete", "StateChangesSource", "StatePosition", "StateUpdate"]
@@ -83,6 +84,8 @@ class StateChangesSource(Source[StateUpdate | CopyComplete]):
         job_name: the job's name.
         bounded: give what the newest checkpoint holds, and end.
         poll_interval: how often to look for a new checkpoint.
+        pickle_allowed: whether to read what the other job pickled, which may run code of whoever
+            wrote it; False: such state is refused.
 
     Unless bounded, it ends when the other job has finished. Event times are the times of the
     checkpoints.
@@ -105,6 +108,7 @@ class StateChangesSource(Source[StateUpdate | CopyComplete]):
         *,
         bounded: bool = False,
         poll_interval: Duration | Time | int = 1_000,
+        pickle_allowed: bool = True,
     ) -> None:
         if not uid or not state_name:
             raise JobDefinitionError("a state to follow needs the operator's uid and its own name")
@@ -115,6 +119,7 @@ class StateChangesSource(Source[StateUpdate | CopyComplete]):
         self.uid = uid
         self.state_name = state_name
         self.bounded = bounded
+        self.pickle_allowed = pickle_allowed
 
     @property
     def boundedness(self) -> Boundedness:
@@ -229,7 +234,8 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
 
     def _made(self, manifest: Manifest) -> StateFollower:
         self._table = f"{_uid(self._source, manifest)}/{self._source.state_name}"
-        return StateFollower(self._source.directory, {self._table})
+        codec = codec_of(self._source.pickle_allowed)
+        return StateFollower(self._source.directory, {self._table}, codec)
 
     def _advance(self, manifest: Manifest) -> None:
         follower = self._follower or self._made(manifest)

@@ -18,6 +18,7 @@ from millrace.engine.job_observer import JobObserver
 from millrace.runtime.epoch import Ack, QueryableState
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
+from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.state_follower import Changes, StateFollower, TableChanges, without_stamps
 
 __all__ = ["NotLoadedError", "QueryableView", "Reading"]
@@ -64,7 +65,8 @@ class _Table:
 class QueryableView(JobObserver):
     """Answers questions about the queryable states of one job, from any thread."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, codec: SnapshotCodec = TRUSTING) -> None:
+        self._codec = codec
         self._clock = clock or SystemClock()
         self._changed = threading.Condition()
         self._states: dict[str, QueryableState] = {}
@@ -79,7 +81,7 @@ class QueryableView(JobObserver):
     # -- what the job tells, in its thread -----------------------------------------------------
 
     def started(self, job_dir: str) -> None:
-        self._follow = lambda tables: StateFollower(job_dir, tables)
+        self._follow = lambda tables: StateFollower(job_dir, tables, self._codec)
         self._thread = threading.Thread(target=self._run, name="queryable-state", daemon=True)
         self._thread.start()
 

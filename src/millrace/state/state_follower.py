@@ -20,6 +20,7 @@ from millrace.state.checkpoint.layer_set import LayerSet, read_layers_of
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.layer import Layer
+from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.store import AT_ONCE, EMPTY, SubtaskState
 from millrace.state.table import Delta, Table
 
@@ -37,13 +38,17 @@ class StateFollower:
     Args:
         directory: what the paths in the manifests are relative to.
         tables: the tables to follow, ``<operator uid>/<state name>``; the rest is not decoded.
+        codec: how layers are read.
 
     Keys and values are as the job's tables hold them: those of states that expire with stamps
     (see `without_stamps`). Lists and dicts are copies.
     """
 
-    def __init__(self, directory: StrPath, tables: Collection[str]) -> None:
+    def __init__(
+        self, directory: StrPath, tables: Collection[str], codec: SnapshotCodec = TRUSTING
+    ) -> None:
         self._directory = directory
+        self._codec = codec
         self._tables = frozenset(tables)
         self._layers = LayerSet()
         self._load = LayerLoader(directory)
@@ -66,7 +71,7 @@ class StateFollower:
         found = layers.by_subtask()
         wanted = {key for key in manifest.versions if self._concerns(manifest, key[0])}
         for key in wanted:
-            copy = self._copies.setdefault(key, _Copy(self._tables))
+            copy = self._copies.setdefault(key, _Copy(self._tables, self._codec))
             copy.advance(manifest.versions[key], found.get(key, []), self._load)
         for key in self._copies.keys() - wanted:
             self._copies[key].empty()
@@ -118,11 +123,12 @@ class StateFollower:
 class _Copy:
     """The followed tables of one subtask. Also their watcher: notes what keys held before."""
 
-    def __init__(self, tables: Collection[str]) -> None:
+    def __init__(self, tables: Collection[str], codec: SnapshotCodec) -> None:
         self._tables = tables
+        self._codec = codec
         self._before: Changes = {}
         self._reading_anew = False
-        self.state = SubtaskState(self, as_written=True)
+        self.state = SubtaskState(self, codec=self._codec, as_written=True)
 
     def wants(self, name: str) -> bool:
         return name in self._tables
@@ -152,7 +158,7 @@ class _Copy:
         self._rebuild(EMPTY, [], self._nothing)
 
     def _rebuild(self, version: str, layers: list[Layer], load: Any) -> None:
-        state = SubtaskState(self, as_written=True)
+        state = SubtaskState(self, codec=self._codec, as_written=True)
         self._reading_anew = True
         try:
             state.restore(version, layers, load)
