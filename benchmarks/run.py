@@ -22,6 +22,8 @@ import epoch_overhead
 import latency
 import memory
 import queryable_state
+import rescale
+import savepoint
 import startup
 import state_bytes
 import state_growth
@@ -48,6 +50,8 @@ BARS: dict[str, Bar] = {
             vectorised,
             async_lookups,
             queryable_state,
+            rescale,
+            savepoint,
         )
     },
 }
