@@ -28,6 +28,7 @@ from millrace.state.key_groups import (
     key_group_of,
     key_group_range,
     key_hash,
+    owners_of_keys,
     subtask_of,
 )
 
@@ -269,3 +270,11 @@ def test_memo() -> None:
     assert len(memo) == 1
     with pytest.raises(KeyTypeError):
         memo[object()]
+
+
+@given(st.lists(st.one_of(st.integers(), st.text(), st.tuples(st.integers(), st.text()))))
+def test_owners_of_many_keys(keys) -> None:
+    """The fast way gives what asking one by one does, for keys of one type and of several."""
+    for some in (keys, [k for k in keys if type(k) is int], [k for k in keys if type(k) is str]):
+        one_by_one = [subtask_of(key_group_of(key, 128), 3, 128) for key in some]
+        assert owners_of_keys(some, 3, 128) == one_by_one

@@ -21,6 +21,7 @@ from millrace.engine.savepoint_writer import SavepointWriter
 from millrace.engine.sink_coordinator import Pending
 from millrace.engine.state_assignment import (
     Origin,
+    Parts,
     StateAssignment,
     assign_state,
     chains_of,
@@ -102,14 +103,16 @@ class CheckpointCoordinator:
         origin = self._origin(self._storage, resume)
         return self._restored(origin, graph) if origin is not None else None
 
-    def assign(self, graph: JobGraph) -> Restored:
-        """What another graph of the running job goes on from: the newest checkpoint.
+    def assign(self, graph: JobGraph, parts: Parts) -> Restored:
+        """What another graph of the running job goes on from: the newest checkpoint, of which
+        subtasks may have divided their share themselves.
 
         Raises CheckpointError when it does not fit.
         """
         assert self._storage is not None
         with self._storage.pin() as pin:
-            restored = self._restored(Origin(pin.manifest, pin.layers, committed=True), graph)
+            origin = Origin(pin.manifest, pin.layers, committed=True, parts=parts)
+            restored = self._restored(origin, graph)
         self._graph = graph
         return restored
 

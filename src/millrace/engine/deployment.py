@@ -5,7 +5,9 @@ A job that is rescaled goes on with another deployment.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from millrace.engine.checkpoint_coordinator import Restored
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
@@ -15,12 +17,17 @@ from millrace.engine.state_assignment import SubtaskId
 from millrace.engine.state_registry import StateRegistry
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, SubtaskPlan
+from millrace.state.checkpoint.files import delete_quietly
 
 
 class Deployment:
-    """What a graph's subtasks are told in each epoch, and what their answers add up to."""
+    """What a graph's subtasks are told in each epoch, and what their answers add up to.
 
-    def __init__(self, graph: JobGraph) -> None:
+    Args:
+        leftovers: files that are not needed once the first epoch has been accepted.
+    """
+
+    def __init__(self, graph: JobGraph, leftovers: Sequence[Path] = ()) -> None:
         self.graph = graph
         self.program = graph.program
         self.sources = [SourceCoordinator(node) for node in graph.sources]
@@ -30,6 +37,7 @@ class Deployment:
         self.states = StateRegistry()
         self.restoring: set[SubtaskId] = set()
         """Subtasks whose plan has to have their whole state."""
+        self._leftovers = leftovers
 
     def go_on_from(self, restored: Restored) -> None:
         """Take over what a snapshot knows."""
@@ -96,6 +104,9 @@ class Deployment:
                 source = next(s for s in self.sources if s.node.uid == progress.source)
                 source.accept(progress)
         self.restoring.clear()
+        for path in self._leftovers:
+            delete_quietly(path)
+        self._leftovers = ()
         self.loops.accept(acks)
         return all(ack.ended for ack in acks) and not self.loops.pending
 

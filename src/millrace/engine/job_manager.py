@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -49,8 +50,10 @@ from millrace.engine.pacing import Pacer
 from millrace.engine.progress import Listener, Progress
 from millrace.engine.restart import create_decider
 from millrace.engine.savepoint_writer import SavepointWriter
+from millrace.engine.state_assignment import divisions
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.state.layer import FileRef
 
 log = logging.getLogger(__name__)
 
@@ -240,7 +243,10 @@ class JobManager:
         subtasks = self._deployment.plans(self._pacer.records)
         job_dir, durable = self._checkpoints.job_dir, self._checkpoints.durable
         flush = self._serving is not None
-        return EpochPlan(self._epoch, self._try, now, job_dir, durable, subtasks, flush)
+        divide = {}
+        if isinstance(self._serving, RescaleRequest):
+            divide = divisions(self._deployment.graph, self._next_graph)
+        return EpochPlan(self._epoch, self._try, now, job_dir, durable, subtasks, flush, divide)
 
     # -- failures ----------------------------------------------------------------------
 
@@ -282,7 +288,7 @@ class JobManager:
         self._epoch += 1
         if self._ended or self._serving or self._checkpoints.due(self._clock.now()):
             if self._checkpoint() and self._serving is not None:
-                self._serve(self._serving)
+                self._serve(self._serving, acks)
         elif not self._checkpoints.every_epoch:
             self._deliver()
         for listener in self._listeners:
@@ -369,11 +375,11 @@ class JobManager:
             return False
         return True
 
-    def _serve(self, request: Request) -> None:
+    def _serve(self, request: Request, acks: list[Ack]) -> None:
         """The checkpoint that a request waited for is complete."""
         if isinstance(request, RescaleRequest):
             if not self._ended:
-                self._rescale(self._next_graph)
+                self._rescale(self._next_graph, acks)
             self._serving = None
             answer(request, None)
         elif self._ended or request.after is not After.DRAIN:
@@ -396,11 +402,16 @@ class JobManager:
             raise JobCancelledError("the job was cancelled after a savepoint")
         self._left = True
 
-    def _rescale(self, graph: JobGraph) -> None:
+    def _rescale(self, graph: JobGraph, acks: list[Ack]) -> None:
         """Go on with another graph where the newest checkpoint has left off."""
-        restored = self._checkpoints.assign(graph)
+        uids = {stage.id: stage.uid for stage in self._deployment.program.stages}
+        parts = {(uids[ack.stage], ack.subtask): ack.parts for ack in acks}
+        restored = self._checkpoints.assign(graph, parts)
         self._deployment.close()
-        self._deployment = Deployment(graph)
+        places = [part.data for of_one in parts.values() for part in of_one]
+        job_dir = Path(self._checkpoints.job_dir)
+        files = [job_dir / place.path for place in places if isinstance(place, FileRef)]
+        self._deployment = Deployment(graph, files)
         self._deployment.go_on_from(restored)
         self._wakeup = None if self._ended else self._started
         try:

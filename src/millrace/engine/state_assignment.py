@@ -24,6 +24,8 @@ from millrace.state.layer import FileRef, Layer
 SubtaskId = tuple[int, int]
 """(stage, subtask)."""
 LayersOf = Mapping[SubtaskKey, list[Layer]]
+Parts = Mapping[SubtaskKey, tuple[Layer, ...]]
+"""Per former subtask, the part of each heir."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Origin:
     """Whether state of operators that the job does not have is left behind."""
     committed: bool = False
     """Whether nothing of it is left for the sinks to commit."""
+    parts: Parts = field(default_factory=dict)
+    """What subtasks have divided themselves."""
 
     @property
     def name(self) -> str:
@@ -120,19 +124,51 @@ def _inherit(
     assignment: StateAssignment, origin: Origin, stage: Stage, inputs: tuple[str, ...]
 ) -> None:
     manifest = origin.manifest
-    own = {node.uid for node in stage.nodes}
+    uids = {node.uid for node in stage.nodes}
     portions = [
         Portion(index, manifest.stages[uid], layers, uid == stage.uid)
         for uid, chain in manifest.chains.items()
-        if own & set(chain)
+        if uids & set(chain)
         for index in range(manifest.stages[uid])
         if (layers := origin.layers_of(uid, index))
     ]
+    divided = _divided(origin, stage)
     same_inputs = manifest.inputs.get(stage.uid) == inputs
-    inheritance = Inheritance(tuple(portions), same_inputs, origin.forked)
     for index in range(stage.parallelism):
         version = f"{manifest.snapshot_id}@{stage.uid}"
-        assignment.inherited[stage.id, index] = (version, inheritance)
+        own = divided[index] if divided else tuple(portions)
+        assignment.inherited[stage.id, index] = (
+            version,
+            Inheritance(own, same_inputs, origin.forked),
+        )
+
+
+def _divided(origin: Origin, stage: Stage) -> list[tuple[Portion, ...]]:
+    """Per heir, its parts of what the former subtasks of the stage have divided; empty if they
+    have not."""
+    width = origin.manifest.stages.get(stage.uid, 0)
+    parts = [origin.parts.get((stage.uid, index), ()) for index in range(width)]
+    if not parts or any(len(part) != stage.parallelism for part in parts):
+        return []
+    return [
+        tuple(
+            Portion(former, width, (part[heir],), True, True) for former, part in enumerate(parts)
+        )
+        for heir in range(stage.parallelism)
+    ]
+
+
+def divisions(now: JobGraph, then: JobGraph) -> dict[int, int]:
+    """Stages of one graph that are the same but for their parallelism in the one that follows:
+    their subtasks can divide their state among that many."""
+    chains = chains_of(then)
+    widths = {stage.uid: stage.parallelism for stage in then.program.stages}
+    return {
+        stage.id: widths[stage.uid]
+        for stage in now.program.stages
+        if chains_of(now)[stage.uid] == chains.get(stage.uid)
+        and widths[stage.uid] != stage.parallelism
+    }
 
 
 def _located(layer: Layer, directory: Path) -> Layer:

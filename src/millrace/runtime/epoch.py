@@ -46,6 +46,8 @@ class Portion:
     layers: tuple[Layer, ...]
     head: bool
     """Whether it was of the stage that the heir's first operator was in."""
+    divided: bool = False
+    """Whether its owner has left in it only the keys of this heir."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ class EpochPlan:
     """Per (stage, subtask)."""
     flush: bool = False
     """Whether sinks must hand over all they have, for a savepoint or another parallelism."""
+    divide: dict[int, int] = field(default_factory=dict)
+    """Stages whose subtasks are to divide their state, and among how many heirs."""
 
 
 class FailureKind(Enum):
@@ -164,6 +168,8 @@ class Ack:
     """Per loop: encoded batches to be fed back to the head with this subtask's index."""
     queryable: list[QueryableState] = field(default_factory=list)
     """Queryable states that have been used for the first time in this worker."""
+    parts: tuple[Layer, ...] = ()
+    """The state as of now in parts, if the plan wanted that: one for each heir."""
     stateful: tuple[str, ...] = ()
     """Uids of operators with state, whenever they are more than last time."""
     held: list[str] = field(default_factory=list)

@@ -15,8 +15,8 @@ from millrace.runtime.epoch import Inheritance, Portion
 from millrace.runtime.watermark_valve import ValveSnapshot
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.layer_payload import Loader
-from millrace.state.store import EMPTY, SubtaskState
-from millrace.state.table_kinds import VALVE
+from millrace.state.store import SubtaskState
+from millrace.state.table_kinds import TABLE_KINDS, VALVE, Layout
 
 Entries = dict[str, Any]
 """The operators' own values of one subtask."""
@@ -42,8 +42,8 @@ class Redistribution:
         self._state = state
         self._heir = heir
         self._load = load
-        own = key_group_range(heir.index, heir.parallelism, heir.max_parallelism)
-        self._is_ours = KeyMemo(heir.max_parallelism, own.__contains__)
+        self._own = key_group_range(heir.index, heir.parallelism, heir.max_parallelism)
+        self._is_ours = KeyMemo(heir.max_parallelism, self._own.__contains__)
         self._own_entries: list[tuple[Portion, Entries]] = []
 
     def take_over(self, inheritance: Inheritance, version: str) -> None:
@@ -60,23 +60,44 @@ class Redistribution:
 
     def _take(self, portion: Portion) -> set[str]:
         """Merge one portion; returns the names of the lists that have to be dealt out anew."""
-        other = SubtaskState(owners=self._state.owners, codec=self._state.codec)
-        other.restore(EMPTY, portion.layers, self._load)
-        wanted = {name for name in other.tables if self._wants(portion, name, other.kind(name))}
-        self._state.merge(other, self._is_ours.__getitem__, wanted)
+        to_be_dealt: set[str] = set()
+        overlaps = portion.divided or self._overlaps(portion)
+        same_width = portion.parallelism == self._heir.parallelism
+
+        def wants(name: str, kind: str) -> bool:
+            if kind == "split-list" and not same_width:
+                to_be_dealt.add(name)
+            return self._wants(portion, name, kind, overlaps)
+
+        all_ours = portion.divided or self._contains(portion)
+        keep = None if all_ours else self._is_ours.__getitem__
+        values = self._state.take(portion.layers, self._load, wants, keep)
         operators = {
             key: value
-            for key, value in other.operator_table().data.items()
+            for key, value in values.items()
             if key == VALVE or self._operator_of(key) is not None
         }
         self._own_entries.append((portion, operators))
-        if portion.parallelism == self._heir.parallelism:
-            return set()
-        return {name for name in wanted if other.kind(name) == "split-list"}
+        return to_be_dealt
 
-    def _wants(self, portion: Portion, name: str, kind: str) -> bool:
+    def _overlaps(self, portion: Portion) -> bool:
+        """Whether the portion has keys of ours: most have none."""
+        theirs = self._keys_of(portion)
+        return theirs.start < self._own.stop and self._own.start < theirs.stop
+
+    def _contains(self, portion: Portion) -> bool:
+        """Whether all keys of the portion are ours."""
+        theirs = self._keys_of(portion)
+        return self._own.start <= theirs.start and theirs.stop <= self._own.stop
+
+    def _keys_of(self, portion: Portion) -> range:
+        return key_group_range(portion.subtask, portion.parallelism, self._heir.max_parallelism)
+
+    def _wants(self, portion: Portion, name: str, kind: str, overlaps: bool) -> bool:
         if self._operator_of(name) is None:
             return False
+        if TABLE_KINDS[kind].layout is not Layout.OPERATOR:
+            return overlaps
         if kind == "broadcast":  # all of them hold the same
             return portion.subtask == self._heir.index % portion.parallelism
         if kind == "split-list" and portion.parallelism == self._heir.parallelism:

@@ -30,7 +30,8 @@ from millrace.runtime.program import Program, Stage
 from millrace.runtime.redistribution import Heir, Redistribution
 from millrace.runtime.watermark_valve import Channel, WatermarkValve
 from millrace.state.backend.state_backend import SubtaskPlace
-from millrace.state.layer import FileRef
+from millrace.state.division import Division
+from millrace.state.layer import FileRef, Layer
 from millrace.state.layer_payload import Loader
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_kinds import VALVE
@@ -302,6 +303,23 @@ class Subtask:
         if stateful != self._told:
             self._told = ack.stateful = stateful
         ack.layer = layer
+        heirs = epoch.divide.get(self.stage.id)
+        if heirs is not None:
+            self._divide(heirs, epoch.epoch, version, ack, write_segment)
+
+    def _divide(
+        self,
+        heirs: int,
+        epoch: int,
+        version: str,
+        ack: Ack,
+        write_segment: SegmentWriter | None,
+    ) -> None:
+        division = Division(heirs, self.program.max_parallelism)
+        for heir, payload in enumerate(self.state.divided(division) or ()):
+            name = f"{version}-{self.stage.id}-{self.index}-part{heir}"
+            data = self._placed(iter([payload]), name, write_segment)
+            ack.parts += (Layer(epoch, version, epoch, data),)
 
     def _stateful(self) -> tuple[str, ...]:
         """The operators with state."""

@@ -63,6 +63,23 @@ def subtask_of(key_group: int, parallelism: int, max_parallelism: int) -> int:
     return key_group * parallelism // max_parallelism
 
 
+def owners_of_keys(keys: list[Any], parallelism: int, max_parallelism: int) -> list[int]:
+    """The subtask of each of many keys; several times as fast as asking one by one."""
+    kinds = set(map(type, keys))
+    crc32 = zlib.crc32
+    if kinds == {int}:
+        crcs = [crc32(b"i%x" % key) for key in keys]
+    elif kinds == {str}:
+        crcs = [crc32(_str(key)) for key in keys]
+    else:
+        crcs = [crc32(canonical(key)) for key in keys]
+    owners = [subtask_of(g, parallelism, max_parallelism) for g in range(max_parallelism)]
+    # `key_hash`, written out: a call per key would cost more than the work
+    first = [((crc ^ (crc >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF for crc in crcs]
+    second = [((mix ^ (mix >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF for mix in first]
+    return [owners[(mix ^ (mix >> 16)) % max_parallelism] for mix in second]
+
+
 def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> range:
     """The key groups that a subtask owns."""
     start = (subtask * max_parallelism + parallelism - 1) // parallelism

@@ -7,7 +7,7 @@ a few layers, or give up and ask for a full restore (`StateMissError`).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from millrace.common.errors import StateError
 from millrace.common.type_information import TypeInformation
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
+from millrace.state.division import MOST_ENTRIES, Division
 from millrace.state.flat_table import FlatTable
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import (
@@ -24,6 +25,7 @@ from millrace.state.layer_payload import (
     Place,
     contents,
     entries_in,
+    framed,
     joined,
     pieces_of,
 )
@@ -273,6 +275,51 @@ class SubtaskState:
         for name, table in self.tables.items():
             for step in table.everything(self._budget):
                 yield self._entry("pass", name, step.delta, step.size)
+
+    def divided(self, division: Division) -> list[bytes] | None:
+        """Everything there is now, as the payload of a layer for each of other subtasks; None:
+        it is too much."""
+        if sum(table.entry_count() for table in self.tables.values()) > MOST_ENTRIES:
+            return None
+        parts = [[framed(self.codec.encode({"all": {}}))] for _ in range(division.parallelism)]
+        for name, table in self.tables.items():
+            form = self._forms[name]
+            for step in table.everything(self._budget):
+                for part, delta in zip(parts, division.divide(form.kind, step.delta), strict=True):
+                    entry = self._entry("pass", name, delta, step.size)
+                    part += pieces_of([entry], self._budget, False, self.codec)
+        return [b"".join(part) for part in parts]
+
+    def take(
+        self,
+        layers: Sequence[Layer],
+        load: Loader,
+        wants: Callable[[str, str], bool],
+        keep: KeyFilter | None,
+    ) -> dict[str, Any]:
+        """Add what another subtask's ``layers`` (in epoch order) have.
+
+        Args:
+            wants: given a table's name and kind, whether to take it over; others are not decoded.
+            keep: of tables with keys, admits the keys to be taken; None: all of them.
+
+        Returns:
+            The operators' own values of that subtask, which are not added.
+        """
+        values = FlatTable()
+        self._backend.replaying()
+        self._dump_all = True
+        self.generation += 1
+        for layer in live(list(layers)):
+            for content in self._contents(layer, load):
+                for name, kind, schema, encoded in entries_in(content):
+                    if name == OPERATOR_TABLE:
+                        values.apply(self.codec.decode(encoded))
+                    elif wants(name, kind):
+                        table = self.table(name, kind)
+                        written = self.codec.decode(encoded)
+                        table.apply(self._forms[name].incoming(written, schema), keep)
+        return values.data
 
     def _increment(self, epoch: int, dirty: int) -> Iterator[Entry]:
         """The epoch's changes, then a piece of the rolling copy."""

@@ -1,0 +1,50 @@
+"""Divides state among the subtasks of another parallelism, as its owner can do best: it has it all
+decoded, so its heirs need not read what is not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from millrace.state.key_groups import owners_of_keys
+from millrace.state.table import Delta
+from millrace.state.table_kinds import TABLE_KINDS, Layout
+
+MOST_ENTRIES = 4_000_000
+"""Of bigger state than this the parts would not fit into memory beside it."""
+
+
+class Division:
+    """Divides tables among so many subtasks by key group; what is of no key goes to all."""
+
+    def __init__(self, parallelism: int, max_parallelism: int) -> None:
+        self.parallelism = parallelism
+        self._max_parallelism = max_parallelism
+
+    def divide(self, kind: str, delta: Delta) -> list[Delta]:
+        """The part of each subtask; ``delta`` is of a table of that kind and removes nothing."""
+        layout = TABLE_KINDS[kind].layout
+        if layout is Layout.OPERATOR:
+            return [delta] * self.parallelism
+        divide = self._nested if layout is Layout.NESTED else self._flat
+        return [{**delta, "put": put} for put in divide(TABLE_KINDS[kind].key_of, delta["put"])]
+
+    def _owners(self, keys: list[Any]) -> Iterator[int]:
+        return iter(owners_of_keys(keys, self.parallelism, self._max_parallelism))
+
+    def _flat(self, key_of: Callable[..., Any], entries: dict[Any, Any]) -> list[dict[Any, Any]]:
+        puts: list[dict[Any, Any]] = [{} for _ in range(self.parallelism)]
+        owners = self._owners([key_of(key) for key in entries])
+        for owner, (key, value) in zip(owners, entries.items(), strict=True):
+            puts[owner][key] = value
+        return puts
+
+    def _nested(
+        self, key_of: Callable[..., Any], entries: dict[Any, dict[Any, Any]]
+    ) -> list[dict[Any, dict[Any, Any]]]:
+        puts: list[dict[Any, dict[Any, Any]]] = [{} for _ in range(self.parallelism)]
+        owners = self._owners([key_of(outer, i) for outer, below in entries.items() for i in below])
+        for outer, below in entries.items():
+            for inner, value in below.items():
+                puts[next(owners)].setdefault(outer, {})[inner] = value
+        return puts

@@ -1,0 +1,71 @@
+"""Division: every entry goes to the owner of its key, what is of no key to all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millrace.state.division import Division
+from millrace.state.key_groups import key_group_of, key_group_range
+from millrace.state.layer import Layer
+from millrace.state.layer_payload import split
+from millrace.state.store import SubtaskState
+from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, Layout
+
+MAXIMUM = 16
+
+
+def filled() -> SubtaskState:
+    """A table of every kind, with a hundred keys where it has keys."""
+    state = SubtaskState()
+    for kind, of in TABLE_KINDS.items():
+        table = state.table(f"op/{kind}", kind)
+        for key in range(100):
+            place: Any = ((0, 9), key) if kind.startswith("window-") else key
+            if of.layout is Layout.NESTED and kind == "panes":
+                table.put((0, 9), key, "value")
+            elif kind == "timers":
+                table.put(17, (key, None), True)
+            elif of.layout is Layout.NESTED:
+                table.put(place, "inner", "value")
+            elif of.layout is Layout.LIST:
+                table.append(place, "value")
+            else:
+                table.put(place, "value")
+    return state
+
+
+def load(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+@pytest.mark.parametrize("parallelism", [1, 3, 16])
+def test_the_parts_are_what_filtering_gives(parallelism: int) -> None:
+    state = filled()
+    parts = state.divided(Division(parallelism, MAXIMUM))
+    assert parts is not None
+    for heir, payload in enumerate(parts):
+        own = key_group_range(heir, parallelism, MAXIMUM)
+        filtered = SubtaskState()
+        filtered.merge(state, lambda key, own=own: key_group_of(key, MAXIMUM) in own)
+        part = SubtaskState()
+        part.restore("v", [Layer(1, "v", 1, payload)], load)
+        names = set(state.tables) - {OPERATOR_TABLE}
+        assert {n: part.tables[n].data for n in names} == {
+            n: filtered.tables[n].data for n in names
+        }
+
+
+def test_what_is_taken_need_not_be_all() -> None:
+    """By table, and by key."""
+    layer = filled().snapshot(1, "v")
+    assert layer is not None
+    assert len(list(split(load(layer)))) >= 1
+    state = SubtaskState()
+    state.operator_table()
+    values = state.take([layer], load, lambda name, kind: kind == "map", lambda key: key < 10)
+    assert values == {}
+    assert set(state.tables) == {OPERATOR_TABLE, "op/map"}
+    assert sorted(state.tables["op/map"].data) == list(range(10))
