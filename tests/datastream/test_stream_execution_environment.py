@@ -72,6 +72,13 @@ def test_checkpointing() -> None:
     assert env.get_checkpoint_config().get_checkpoint_interval() == 500
 
 
+def test_the_directory_of_savepoints() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    assert env.get_default_savepoint_directory() is None
+    assert env.set_default_savepoint_directory("kept") is env
+    assert env.get_default_savepoint_directory() == "kept"
+
+
 def test_restart_strategy() -> None:
     env = new_env()
     strategy = RestartStrategies.fixed_delay_restart(3, 10)

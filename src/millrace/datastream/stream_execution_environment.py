@@ -142,6 +142,15 @@ class StreamExecutionEnvironment:
         """The guarantee for state."""
         return self._checkpoint_config.get_checkpointing_mode()
 
+    def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
+        """Where savepoints go that are asked for without a directory."""
+        self._configuration.set(options.SAVEPOINT_DIR, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """Where savepoints go that are asked for without a directory; None: nobody has said."""
+        return self._configuration.get(options.SAVEPOINT_DIR)
+
     def set_restart_strategy(
         self, restart_strategy_configuration: RestartStrategyConfiguration
     ) -> StreamExecutionEnvironment:
