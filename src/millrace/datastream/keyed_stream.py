@@ -16,6 +16,7 @@ from millrace.common.functions import (
     ProcessFunction,
     ReduceFunction,
 )
+from millrace.common.state import ReducingStateDescriptor, ValueStateDescriptor
 from millrace.common.typeinfo import TypeInformation
 from millrace.common.window import (
     CountSlidingWindowAssigner,
@@ -25,12 +26,14 @@ from millrace.common.window import (
 )
 from millrace.datastream.checks import checked_assigner, checked_field, checked_function
 from millrace.datastream.data_stream import DataStream
+from millrace.datastream.data_stream_sink import DataStreamSink
 from millrace.datastream.joined_streams import IntervalJoin
 from millrace.datastream.windowed_stream import WindowedStream
-from millrace.plan.transformation import Input, Partitioning
+from millrace.plan.transformation import Input, Partitioning, Role
 from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum
 from millrace.runtime.operators.keyed_function import with_keyed_state
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator
+from millrace.runtime.operators.queryable_sink import QueryableSink
 from millrace.runtime.operators.reduce import ReduceOperator
 
 if TYPE_CHECKING:
@@ -150,6 +153,33 @@ class KeyedStream(DataStream[T], Generic[T, K]):
                 f"interval_join() takes a keyed stream, got {other!r}; call key_by on it"
             )
         return IntervalJoin(self, other)
+
+    def as_queryable_state(
+        self,
+        queryable_state_name: str,
+        state_descriptor: ValueStateDescriptor[T] | ReducingStateDescriptor[T] | None = None,
+    ) -> DataStreamSink:
+        """Keep the last record of each key where it can be asked for while the job runs; with a
+        reducing state's descriptor, all records of a key reduced to one.
+
+        Semantics: Flink docs, "Queryable State", Queryable State Stream.
+
+        Raises:
+            JobDefinitionError: the descriptor is of another kind of state.
+            StateError: the name is empty, or the descriptor is queryable already.
+        """
+        known = self.declared_type()
+        descriptor = state_descriptor or ValueStateDescriptor(queryable_state_name, known)
+        if not isinstance(descriptor, (ValueStateDescriptor, ReducingStateDescriptor)):
+            raise JobDefinitionError(
+                "as_queryable_state() takes the descriptor of a value or reducing state, got "
+                f"{state_descriptor!r}"
+            )
+        descriptor.set_queryable(queryable_state_name)
+        function = QueryableSink(descriptor)
+        factory = partial(KeyedProcessOperator, function, self._key_batch)
+        transformation = self._transform("Queryable State", Role.SINK, factory, (function,))
+        return self._env.add_sink_transformation(transformation)
 
     def get_type(self) -> TypeInformation:
         """The type of the records."""
