@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millrace.common import Time, Types
-from millrace.common.errors import StateError
+from millrace.common.errors import SerializationError, StateError
 from millrace.common.functions import AggregateFunction
 from millrace.common.time_window import TimeWindow
 from millrace.datastream import (
@@ -368,7 +368,7 @@ def test_the_values_of_others_are_not_touched_when_listing(tmp_path: Path) -> No
     Unreadable.readable = False
     try:
         info = reader.state("last", "@reduce")
-        with pytest.raises(RuntimeError, match="was read"):
+        with pytest.raises(SerializationError, match="was read"):
             list(reader.entries(info))
     finally:
         Unreadable.readable = True

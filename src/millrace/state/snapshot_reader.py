@@ -14,7 +14,8 @@ from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.snapshot import Snapshot
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents, entries_in
-from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
+from millrace.state.serialization.snapshot_codec import SAFE, SnapshotCodec
+from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
 from millrace.state.store import SubtaskState
 from millrace.state.table_kinds import OPERATOR_TABLE
@@ -62,7 +63,9 @@ class SnapshotReader:
 
     Args:
         snapshot: as `open_snapshot` gives it.
-        codec: how values are read; with ``SAFE`` no code of whoever made the snapshot is run.
+        codec: how values are read. With ``SAFE`` no code of whoever made the snapshot is run, and
+            what only a pickle can hold is refused; with ``SHOWING`` (the default) values of classes
+            that cannot be imported are shown as `StandIn`.
 
     Example:
         >>> from millrace.state.checkpoint.snapshot import open_snapshot
@@ -74,9 +77,9 @@ class SnapshotReader:
         ...             print("   ", entry.key, entry.value)
     """
 
-    def __init__(self, snapshot: Snapshot, codec: SnapshotCodec = TRUSTING) -> None:
+    def __init__(self, snapshot: Snapshot, codec: SnapshotCodec = SHOWING) -> None:
         self.snapshot = snapshot
-        self._codec = codec
+        self.codec = codec
         self._layers = snapshot.layers.by_subtask()
         self._load = LayerLoader(snapshot.directory)
         self._states: list[StateInfo] | None = None
@@ -118,7 +121,7 @@ class SnapshotReader:
             CheckpointCorruptError: a layer is damaged.
             SerializationError: the codec does not read its values.
         """
-        state = SubtaskState(as_written=True, codec=self._codec)
+        state = SubtaskState(as_written=True, codec=self.codec)
         state.restore("snapshot", self.layers(stage, subtask), self._load)
         return state
 

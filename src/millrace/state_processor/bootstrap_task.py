@@ -4,7 +4,7 @@ there over all that arrive."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -16,9 +16,11 @@ from millrace.runtime.failure import describe_failure
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.output import Discard
 from millrace.state.key_groups import KeyMemo, subtask_of
+from millrace.state.serialization.entry_types import StateOwner
+from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import SubtaskState
 from millrace.state_processor.arrow_rows import columns_of
-from millrace.state_processor.transformations import Input, StateBootstrapTransformation
+from millrace.state_processor.transformations import StateBootstrapTransformation
 from millrace.state_processor.written_part import failed, write_part
 
 __all__ = ["BootstrapTask", "Target"]
@@ -36,6 +38,8 @@ class Target:
     epoch: int
     now: int
     """The time of writing, ms since the epoch."""
+    pickle_allowed: bool = True
+    """Whether values without a type are pickled."""
     classes: dict[str, type] = field(default_factory=dict)
     """Of the main module."""
 
@@ -47,7 +51,7 @@ class BootstrapTask:
         self, transformation: StateBootstrapTransformation, names: tuple[str, ...], target: Target
     ) -> None:
         rows = transformation.input
-        self._input = Input(None, rows.to_record, rows.timestamps, rows.key_batch)
+        self._input = replace(rows, dataframe=None)
         self._factory: Callable[[], Operator] = transformation.factory
         self._broadcast = transformation.broadcast
         self._names = names
@@ -89,7 +93,7 @@ class BootstrapTask:
     def take(self, subtask: int, packets: Iterator[bytes]) -> bytes:
         """Make and write the state of a subtask."""
         install_main_classes(self._target.classes)
-        state = SubtaskState()
+        state = self._empty_state()
         try:
             operator = self._opened(subtask, state)
             for packet in packets:
@@ -105,6 +109,11 @@ class BootstrapTask:
         target = self._target
         part = write_part(target.directory, target.stage, subtasks, state, target.epoch)
         return b"" if part is None else part.encode()
+
+    def _empty_state(self) -> SubtaskState:
+        target = self._target
+        owner = StateOwner(target.uid, self._input.key_type)
+        return SubtaskState(owners={target.uid: owner}, codec=codec_of(target.pickle_allowed))
 
     def _opened(self, subtask: int, state: SubtaskState) -> Operator:
         target = self._target

@@ -20,6 +20,7 @@ from typing import Any
 from millrace.common.composite_types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo
 from millrace.common.type_information import TypeInformation
 from millrace.common.types import Row
+from millrace.state.serialization.stand_ins import StandIn
 
 __all__ = ["JSON", "NULL", "Column", "ColumnType", "common_type", "declared", "merged", "type_of"]
 
@@ -141,6 +142,9 @@ def field_values(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = tuple(field.name for field in dataclasses.fields(value))
         return names, tuple(getattr(value, name) for name in names)
+    if isinstance(value, StandIn):
+        fields = value.fields()
+        return tuple(fields), tuple(fields.values())
     return None
 
 

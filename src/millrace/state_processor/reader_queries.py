@@ -10,12 +10,14 @@ from typing import Any
 from millrace.common.errors import StateError
 from millrace.common.functions import Function
 from millrace.common.runtime_context import KeyedStateStore
+from millrace.common.type_information import TypeInformation
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.runtime.window_logic import namespace_of
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.store import SubtaskState
 from millrace.state_processor.functions import KeyedStateReaderFunction, WindowReaderFunction
@@ -37,6 +39,12 @@ class OperatorPlace:
     max_parallelism: int
     states: frozenset[str]
     """The names of its states, in whatever subtask."""
+    key_type: TypeInformation | None = None
+
+    @property
+    def owner(self) -> StateOwner:
+        """What the state has to know of it."""
+        return StateOwner(self.name, self.key_type)
 
     def states_of(
         self, state: SubtaskState, current: CurrentKey, prefix: str = "", scope: str = ""
@@ -93,8 +101,8 @@ class KeyedReaderQuery:
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
         """What the function says of the keys of a subtask."""
-        state = self.source.restore(task)
         current, function, place = CurrentKey(), self.function, self.place
+        state = self.source.restore_for(task, place.uid, place.owner)
         states = place.states_of(state, current)
         index = self.source.subtasks[task]
         asked = place.open(function, state, states, index, self.source.parallelism)
@@ -182,7 +190,8 @@ class WindowReaderQuery:
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
         """What the function says of the windows of a subtask."""
-        state, place, function = self.source.restore(task), self.place, self.function
+        place, function = self.place, self.function
+        state = self.source.restore_for(task, place.uid, place.owner)
         context = _WindowContext(state, place)
         index = self.source.subtasks[task]
         place.open(function, state, context.keyed, index, self.source.parallelism)

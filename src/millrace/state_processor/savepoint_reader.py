@@ -51,15 +51,21 @@ class SavepointReader:
         self._reader = reader
 
     @staticmethod
-    def read(spark: Any, path: str | os.PathLike[str]) -> SavepointReader:
+    def read(
+        spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = True
+    ) -> SavepointReader:
         """A reader of the snapshot at a path: a savepoint, a ``chk-<n>`` directory, a ``_metadata``
         file, or the directory of a job, of which the newest checkpoint is taken.
+
+        Args:
+            pickle_allowed: False for a savepoint that you do not trust: nothing in it can run code
+                then, and states that hold pickled values are refused when they are read.
 
         Raises:
             CheckpointError: there is none, or it is of a later format.
             CheckpointCorruptError: it is damaged.
         """
-        return SavepointReader(spark, SnapshotReader(open_snapshot(path)))
+        return SavepointReader(spark, SnapshotReader(open_snapshot(path), pickle_allowed))
 
     def states(self) -> list[StateInfo]:
         """All states: whose they are, and of what shape."""
@@ -81,7 +87,7 @@ class SavepointReader:
                 name of a state: its entries are ``key, value`` (and, with a time to live,
                 ``written``). The value of list state is an array, that of map state a map, that of
                 aggregating state the accumulator.
-            key_type: type of the keys, for a state read by name.
+            key_type: type of the keys.
             output_type: type of what the function yields, or of the values.
 
         Raises:
@@ -96,7 +102,7 @@ class SavepointReader:
         infos = self._keyed_states(uid)
         subtasks = sorted({subtask for info in infos for subtask in info.subtasks})
         source = StateSource.of(self._reader, infos[0].stage, subtasks)
-        query = KeyedReaderQuery(source, place_of(self._reader, infos[0]), function)
+        query = KeyedReaderQuery(source, place_of(self._reader, infos[0], key_type), function)
         return frame_of_values(self._spark, query, output_type, sample)
 
     def read_value_state(

@@ -26,11 +26,11 @@ from millrace.state.checkpoint.layer_file import (
 )
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state_processor.bootstrap_task import BootstrapTask, Target
-from millrace.state_processor.rewrite_task import RewriteTask
-from millrace.state_processor.savepoint_plan import SavepointPlan, StageChange, empty_manifest
-from millrace.state_processor.state_source import StateSource
+from millrace.state_processor.layer_rewriting import rewritten
+from millrace.state_processor.savepoint_plan import SavepointPlan, empty_manifest
 from millrace.state_processor.transformations import StateBootstrapTransformation
 from millrace.state_processor.written_part import WrittenPart, read_answer
 
@@ -50,8 +50,11 @@ class SavepointWriter:
         ...     writer.with_operator("accounts", accounts).write(path)
     """
 
-    def __init__(self, spark: Any, base: SnapshotReader | None, max_parallelism: int) -> None:
+    def __init__(
+        self, spark: Any, base: SnapshotReader | None, max_parallelism: int, pickle_allowed: bool
+    ) -> None:
         self._spark = spark
+        self._pickle_allowed = pickle_allowed
         self._base = base
         manifest = base.snapshot.manifest if base else empty_manifest(max_parallelism)
         self._plan = SavepointPlan(manifest)
@@ -59,26 +62,36 @@ class SavepointWriter:
         self._configuration = Configuration()
 
     @staticmethod
-    def new_savepoint(spark: Any, max_parallelism: int | None = None) -> SavepointWriter:
+    def new_savepoint(
+        spark: Any, max_parallelism: int | None = None, pickle_allowed: bool = True
+    ) -> SavepointWriter:
         """A savepoint that begins empty.
 
         Args:
             max_parallelism: of the jobs that will start from it (default: that of jobs, 128).
+            pickle_allowed: False: values that only a pickle can hold are refused, for jobs with
+                ``state.pickle.allowed: false``.
         """
         default = Configuration().get(options.MAX_PARALLELISM)
-        return SavepointWriter(spark, None, max_parallelism or default)
+        return SavepointWriter(spark, None, max_parallelism or default, pickle_allowed)
 
     @staticmethod
-    def from_existing_savepoint(spark: Any, path: str | os.PathLike[str]) -> SavepointWriter:
+    def from_existing_savepoint(
+        spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = True
+    ) -> SavepointWriter:
         """A savepoint with what is in another one (or in a checkpoint) and is not replaced: its
-        files are copied, the old savepoint stays as it is.
+        layers are copied, the old savepoint stays as it is.
+
+        Args:
+            pickle_allowed: False: nothing in the old savepoint can run code here.
 
         Raises:
             CheckpointError: there is none.
             CheckpointCorruptError: it is damaged.
         """
-        reader = SnapshotReader(open_snapshot(path))
-        return SavepointWriter(spark, reader, reader.snapshot.manifest.max_parallelism)
+        reader = SnapshotReader(open_snapshot(path), pickle_allowed)
+        maximum = reader.snapshot.manifest.max_parallelism
+        return SavepointWriter(spark, reader, maximum, pickle_allowed)
 
     def with_configuration(self, option: ConfigOption[Any] | str, value: Any) -> SavepointWriter:
         """Set an option: ``parallelism.default`` is the parallelism of operators that set none
@@ -152,43 +165,34 @@ class SavepointWriter:
 
     def _write(self, directory: Path) -> None:
         draft = _Draft(self._plan.manifest(), str(directory))
-        changes = self._plan.changes()
         if self._base is not None:
-            self._copy(self._base, draft, [change for change in changes if not change.rewritten])
-            for change in changes:
-                if change.rewritten:
-                    self._rewrite(self._base, draft, change)
+            self._copy(self._base, draft)
         for uid, transformation in self._new.items():
             self._bootstrap(draft, uid, transformation)
         draft.complete()
 
-    @staticmethod
-    def _copy(base: SnapshotReader, draft: _Draft, stages: list[StageChange]) -> None:
-        """Copy the layers of stages that stay what they are."""
-        versions = base.snapshot.manifest.versions
-        kept = {key for key in base.subtasks() if key[0] in {change.old for change in stages}}
+    def _copy(self, base: SnapshotReader, draft: _Draft) -> None:
+        """Copy the layers of the operators that stay."""
+        changes = {change.old: change for change in self._plan.changes()}
+        kept = [key for key in base.subtasks() if key[0] in changes]
         if not kept:
             return
         load = LayerLoader(base.snapshot.directory)
+        codec = codec_of(self._pickle_allowed)
 
         def entries() -> Iterator[LayerEntry]:
-            for stage, subtask in sorted(kept):
+            for stage, subtask in kept:
+                change = changes[stage]
                 for layer in base.layers(stage, subtask):
-                    data = load(layer)
-                    yield stage, subtask, dataclasses.replace(layer, data=data)
+                    if change.rewritten:
+                        yield change.new, subtask, rewritten(layer, load, change.uids, codec)
+                    else:
+                        yield stage, subtask, dataclasses.replace(layer, data=load(layer))
 
         file = write_layer_file(draft.directory, f"state{SUFFIX}", entries())
         draft.files.append(file.ref)
-        draft.versions.update({key: versions[key] for key in kept})
-
-    def _rewrite(self, base: SnapshotReader, draft: _Draft, change: StageChange) -> None:
-        from millrace.spark.state_frames import collect_from_tasks
-
-        subtasks = [subtask for stage, subtask in base.subtasks() if stage == change.old]
-        source = StateSource.of(base, change.old, subtasks)
-        task = RewriteTask(source, change.uids, change.new, draft.directory, draft.layer_epoch)
-        for answer in collect_from_tasks(self._spark, len(subtasks), task.run):
-            draft.take(read_answer(answer))
+        versions = base.snapshot.manifest.versions
+        draft.versions.update({(changes[s].new, i): versions[s, i] for s, i in kept})
 
     def _bootstrap(
         self, draft: _Draft, uid: str, transformation: StateBootstrapTransformation
@@ -200,7 +204,7 @@ class SavepointWriter:
         stage = draft.add_stage(uid, width)
         target = Target(
             uid, stage, width, draft.manifest.max_parallelism, draft.directory,
-            draft.layer_epoch, draft.manifest.timestamp, main_classes(),
+            draft.layer_epoch, draft.manifest.timestamp, self._pickle_allowed, main_classes(),
         )  # fmt: skip
         task = BootstrapTask(transformation, tuple(dataframe.columns), target)
         for answer in exchange_rows(dataframe, width, task.route, task.take):

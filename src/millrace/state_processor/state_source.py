@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from millrace.common.main_classes import install_main_classes, main_classes
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.layer import Layer
+from millrace.state.serialization.entry_types import StateOwner
+from millrace.state.serialization.snapshot_codec import codec_of
+from millrace.state.serialization.stand_ins import showing_codec
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.store import SubtaskState
 
@@ -24,6 +27,8 @@ class StateSource:
     subtasks: tuple[int, ...]
     layers: tuple[tuple[Layer, ...], ...]
     """Of each of the subtasks."""
+    pickle_allowed: bool = True
+    """Whether values that were pickled may be read."""
     classes: dict[str, type] = field(default_factory=dict)
     """Of the main module: values in state may be of them."""
 
@@ -35,12 +40,22 @@ class StateSource:
             reader.snapshot.manifest.stages[stage],
             tuple(subtasks),
             tuple(tuple(reader.layers(stage, subtask)) for subtask in subtasks),
+            reader.pickle_allowed,
             main_classes(),
         )
 
     def restore(self, position: int) -> SubtaskState:
-        """All the state of the subtask at a position of `subtasks`."""
+        """All the state of the subtask at a position of `subtasks`, for looking at it: values of
+        typed classes are rows, those of others that are not here are stand-ins."""
+        codec = showing_codec(self.pickle_allowed)
+        return self._restored(position, SubtaskState(codec=codec, as_written=True))
+
+    def restore_for(self, position: int, uid: str, owner: StateOwner) -> SubtaskState:
+        """The same for functions that declare their states: these are then what they declare."""
+        codec = codec_of(self.pickle_allowed)
+        return self._restored(position, SubtaskState(codec=codec, owners={uid: owner}))
+
+    def _restored(self, position: int, state: SubtaskState) -> SubtaskState:
         install_main_classes(self.classes)
-        state = SubtaskState(as_written=True)
         state.restore("snapshot", self.layers[position], LayerLoader(self.directory))
         return state

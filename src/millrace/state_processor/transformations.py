@@ -12,6 +12,7 @@ from millrace.common.evictor import Evictor
 from millrace.common.functions import Function
 from millrace.common.key_selector import batch_keys
 from millrace.common.time import Duration, Time
+from millrace.common.type_information import TypeInformation
 from millrace.common.watermark_strategy import TimestampAssigner
 from millrace.common.window import Trigger, WindowAssigner
 from millrace.datastream import DataStream, StreamExecutionEnvironment
@@ -49,6 +50,7 @@ class Input:
     to_record: Callable[[Any], Any] | None = None
     timestamps: Callable[[Any], int] | None = None
     key_batch: KeyBatch | None = None
+    key_type: TypeInformation | None = None
     parallelism: int | None = None
 
 
@@ -120,9 +122,12 @@ class OneInputOperatorTransformation:
         """
         return OneInputOperatorTransformation(replace(self._rows, timestamps=_timestamps(assigner)))
 
-    def key_by(self, key_selector: Any) -> KeyedOperatorTransformation:
+    def key_by(
+        self, key_selector: Any, key_type: TypeInformation | None = None
+    ) -> KeyedOperatorTransformation:
         """Keys, found as in `DataStream.key_by`. They must be the ones the job finds."""
-        return KeyedOperatorTransformation(replace(self._rows, key_batch=batch_keys(key_selector)))
+        keys = batch_keys(key_selector)
+        return KeyedOperatorTransformation(replace(self._rows, key_batch=keys, key_type=key_type))
 
     def transform(
         self, function: StateBootstrapFunction | BroadcastStateBootstrapFunction

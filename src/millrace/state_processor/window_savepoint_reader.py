@@ -108,8 +108,10 @@ class WindowSavepointReader:
         return WindowContents(info.name, logic, self._assigner)
 
 
-def place_of(reader: SnapshotReader, info: StateInfo) -> OperatorPlace:
+def place_of(
+    reader: SnapshotReader, info: StateInfo, key_type: TypeInformation | None = None
+) -> OperatorPlace:
     """The operator that a state is of."""
     names = frozenset(other.name for other in reader.states() if other.uid == info.uid)
     maximum = reader.snapshot.manifest.max_parallelism
-    return OperatorPlace(info.uid, info.operator or info.uid, maximum, names)
+    return OperatorPlace(info.uid, info.operator or info.uid, maximum, names, key_type)
