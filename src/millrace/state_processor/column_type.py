@@ -17,6 +17,7 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
+from millrace.common.collection_types import SetTypeInfo
 from millrace.common.composite_types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo
 from millrace.common.type_information import TypeInformation
 from millrace.common.types import Row
@@ -204,6 +205,8 @@ def declared(info: TypeInformation) -> ColumnType | None:
         if info.name == "PRIMITIVE_ARRAY(BYTE)":
             return BINARY
         return _made("array", [info.element_type])
+    if isinstance(info, SetTypeInfo):
+        return _made("array", [info.element_type])
     if isinstance(info, MapTypeInfo):
         return _made("map", [info.key_type, info.value_type])
     if isinstance(info, RowTypeInfo):
@@ -225,6 +228,7 @@ _DECLARED = {
     "DOUBLE": DOUBLE,
     "SQL_DATE": DATE,
     "SQL_TIME": TEXT,
+    "BYTES": BINARY,
 }
 
 

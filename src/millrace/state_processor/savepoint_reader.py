@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 from millrace.common.errors import StateError
@@ -19,26 +18,30 @@ from millrace.state_processor.reader_queries import KeyedReaderQuery
 from millrace.state_processor.state_changes import CHANGE_TYPES, CHANGES, ChangesQuery
 from millrace.state_processor.state_frame import SAMPLE, frame_of, frame_of_values
 from millrace.state_processor.state_queries import ConcatenatedQuery, EntriesQuery
-from millrace.state_processor.state_rows import FIXED, TIMERS, column_names
+from millrace.state_processor.state_rows import FIXED, TIMERS, column_names, written_types
 from millrace.state_processor.state_source import StateSource
-from millrace.state_processor.state_views import StateView, mentioned, state_views
+from millrace.state_processor.state_views import (
+    LISTED,
+    StateView,
+    is_show_tables,
+    listed,
+    mentioned,
+    state_views,
+)
 from millrace.state_processor.window_savepoint_reader import WindowSavepointReader, place_of
 
 __all__ = ["SavepointReader"]
 
-LISTED = ("view", "columns", "uid", "operator", "state", "shape")
-"""What ``SHOW TABLES`` tells."""
-_SHOW_TABLES = re.compile(r"\s*show\s+(tables|views)\s*;?\s*", re.IGNORECASE)
 _KEYED_SHAPES = (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
 
 
 class SavepointReader:
     """Reads the state in a checkpoint or savepoint. Flink: class ``SavepointReader``.
 
-    One Spark task reads one subtask's state. Columns have the types that are declared, else those
-    of the first entries (``sample`` of them; None: of all, which takes a pass over them). What has
-    no type in Spark is text; a column with JSON in it says so in its comment. Times are in ms since
-    the epoch.
+    One Spark task reads one subtask's state. Columns have the types that the job declared, else
+    those of the first entries (``sample`` of them; None: of all, which takes a pass over them).
+    What has no type in Spark is text; a column with JSON in it says so in its comment. Times are
+    in ms since the epoch.
 
     Example:
         >>> def balances(spark, path):
@@ -187,7 +190,8 @@ class SavepointReader:
     def read_state(self, info: StateInfo, sample: int | None = SAMPLE) -> Any:
         """Any of `states`, with the columns of its shape."""
         query = EntriesQuery.of(self._reader, info)
-        return frame_of(self._spark, query, column_names(info), FIXED, sample)
+        known = {**FIXED, **written_types(info)}
+        return frame_of(self._spark, query, column_names(info), known, sample)
 
     def read_state_changes(
         self,
@@ -227,8 +231,8 @@ class SavepointReader:
         from millrace.spark.state_frames import frame_of_rows, new_session, run_query
 
         session = new_session(self._spark)
-        if _SHOW_TABLES.fullmatch(query):
-            return frame_of_rows(session, LISTED, [_listed(view) for view in self.views()])
+        if is_show_tables(query):
+            return frame_of_rows(session, LISTED, listed(self.views()))
         for view in mentioned(self.views(), query):
             self._of_view(session, view, sample).createOrReplaceTempView(view.name)
         return run_query(session, query, [view.name for view in self.views()])
@@ -236,7 +240,8 @@ class SavepointReader:
     def _of_view(self, session: Any, view: StateView, sample: int | None) -> Any:
         parts = tuple(EntriesQuery.of(self._reader, info) for info in view.states)
         query = ConcatenatedQuery(parts)
-        return frame_of(session, query, view.columns, FIXED, sample)
+        known = {**FIXED, **(written_types(view.first) if len(parts) == 1 else {})}
+        return frame_of(session, query, view.columns, known, sample)
 
     def _entries(
         self,
@@ -254,7 +259,8 @@ class SavepointReader:
                 f"state '{name}' of operator '{uid}' is {info.shape.value} state, not {wanted}"
             )
         query = EntriesQuery.of(self._reader, info)
-        known = {**FIXED, **_declared("key", key_type), **_declared("value", value_type)}
+        given = {**_declared("key", key_type), **_declared("value", value_type)}
+        known = {**FIXED, **written_types(info), **given}
         return frame_of(self._spark, query, column_names(info), known, sample)
 
     def _keyed_states(self, uid: str) -> list[StateInfo]:
@@ -264,14 +270,6 @@ class SavepointReader:
             names = ", ".join(info.name for info in own) or "nothing"
             raise StateError(f"operator '{uid}' has no keyed state in this snapshot (has: {names})")
         return found
-
-
-def _listed(view: StateView) -> tuple[str, ...]:
-    info = view.first
-    shape = "timers" if info.shape.is_timers else info.shape.value
-    return (
-        view.name, ", ".join(view.columns), info.uid, info.operator or info.uid, info.name, shape,
-    )  # fmt: skip
 
 
 def _declared(name: str, info: TypeInformation | None) -> dict[str, ColumnType]:

@@ -6,11 +6,20 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from millrace.common.time_window import TimeWindow
+from millrace.state.serialization.schema import type_of_schema
 from millrace.state.snapshot_entries import Entry, StateShape
 from millrace.state.snapshot_reader import StateInfo
-from millrace.state_processor.column_type import BIGINT, STRING, TEXT, ColumnType
+from millrace.state_processor.column_type import BIGINT, STRING, TEXT, ColumnType, declared
 
-__all__ = ["FIXED", "TIMERS", "WINDOWED", "column_names", "rows_of", "window_columns"]
+__all__ = [
+    "FIXED",
+    "TIMERS",
+    "WINDOWED",
+    "column_names",
+    "rows_of",
+    "window_columns",
+    "written_types",
+]
 
 Row = tuple[Any, ...]
 
@@ -53,6 +62,27 @@ def column_names(info: StateInfo) -> tuple[str, ...]:
     if not info.has_ttl:
         return names
     return (*names, "written" if info.shape is StateShape.VALUE else "written_all")
+
+
+def written_types(info: StateInfo) -> dict[str, ColumnType]:
+    """The types of columns that the snapshot tells; of the others only values can."""
+    if not isinstance(info.schema, tuple):
+        return {}
+    key, inner, value = (declared(type_of_schema(schema)) for schema in info.schema[1:])
+    if info.shape in _LISTS and value is not None:
+        value = ColumnType("array", (value,))
+    elif info.shape in _MAPS:
+        value = None if value is None or inner is None else ColumnType("map", (inner, value))
+    elif info.shape is StateShape.BROADCAST:
+        key = inner or key
+    elif info.name.startswith("@"):
+        value = None  # windows keep more than one value in an entry
+    found = {"key": key, "value": value}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+_LISTS = (StateShape.LIST, StateShape.WINDOW_LIST)
+_MAPS = (StateShape.MAP, StateShape.WINDOW_MAP)
 
 
 def rows_of(info: StateInfo, entries: Iterable[Entry]) -> Iterator[Row]:

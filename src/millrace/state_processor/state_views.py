@@ -19,8 +19,10 @@ from millrace.state.snapshot_reader import StateInfo
 from millrace.state_processor.state_rows import column_names
 from millrace.state_processor.window_entries import PASSED
 
-__all__ = ["StateView", "mentioned", "state_views"]
+__all__ = ["LISTED", "StateView", "is_show_tables", "listed", "mentioned", "state_views"]
 
+LISTED = ("view", "columns", "uid", "operator", "state", "shape")
+"""What ``SHOW TABLES`` tells."""
 _HIDDEN = (MERGING, PASSED)
 """Bookkeeping of windows."""
 _HASH = re.compile(r"[0-9a-f]{16}")
@@ -59,6 +61,23 @@ def state_views(states: Iterable[StateInfo]) -> list[StateView]:
         taken.add(name)
         views.append(StateView(name, tuple(found)))
     return sorted(views, key=lambda view: view.name)
+
+
+def is_show_tables(query: str) -> bool:
+    """Whether a query asks which views there are."""
+    return re.fullmatch(r"\s*show\s+(tables|views)\s*;?\s*", query, re.IGNORECASE) is not None
+
+
+def listed(views: Iterable[StateView]) -> list[tuple[str, ...]]:
+    """The answer to that: a row of `LISTED` for each."""
+    return [_row(view) for view in views]
+
+
+def _row(view: StateView) -> tuple[str, ...]:
+    info = view.first
+    shape = "timers" if info.shape.is_timers else info.shape.value
+    operator = info.operator or info.uid
+    return view.name, ", ".join(view.columns), info.uid, operator, info.name, shape
 
 
 def mentioned(views: Iterable[StateView], query: str) -> list[StateView]:

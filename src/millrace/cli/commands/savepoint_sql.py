@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from millrace.cli.commands.grammar import Commands, add_command
 from millrace.cli.commands.savepoint_paths import resolved
@@ -28,25 +33,50 @@ def register(commands: Commands) -> None:
         "query", metavar="QUERY", nargs="?", default="SHOW TABLES", help="default: SHOW TABLES"
     )
     parser.add_argument(
+        "--no-pickle",
+        action="store_true",
+        help="for a savepoint of somebody else: run nothing that is in it, and refuse to read "
+        "values that would need that",
+    )
+    parser.add_argument(
         "--format", choices=FORMATS, default="table", help="how to answer (default: table)"
     )
 
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Ask, and print the answer."""
-    path = resolved(named.path)
-    from millrace.cli.query_output import print_answer
-    from millrace.spark.session import active_context, create_session
-    from millrace.state.checkpoint.snapshot import snapshot_metadata
+    from millrace.cli.query_output import print_answer, print_rows
+    from millrace.state.checkpoint.snapshot import open_snapshot
+    from millrace.state.snapshot_reader import SnapshotReader
     from millrace.state_processor import SavepointReader
+    from millrace.state_processor.state_views import LISTED, is_show_tables, listed, state_views
 
-    snapshot_metadata(path)  # a wrong path is told before Spark has started
-    running = active_context() is not None
-    spark = create_session("millrace savepoint sql", parallelism=0, master="local[*,4]")
-    try:
-        answer = SavepointReader.read(spark, path).sql(named.query)
-        print_answer(answer, "json" if named.json else named.format)
-    finally:
-        if not running:
-            spark.stop()
+    reader = SnapshotReader(open_snapshot(resolved(named.path)), not named.no_pickle)
+    style = "json" if named.json else named.format
+    if is_show_tables(named.query):  # for that Spark need not start
+        print_rows(LISTED, listed(state_views(reader.states())), style)
+        return 0
+    with _local_spark() as spark:
+        print_answer(SavepointReader(spark, reader).sql(named.query), style)
     return 0
+
+
+@contextmanager
+def _local_spark() -> Iterator[Any]:
+    """A Spark session on this machine, which says nothing but what went wrong."""
+    from millrace.spark.gateway import LOG_VARIABLE
+    from millrace.spark.session import active_context, create_session
+
+    if active_context() is not None:
+        yield create_session("millrace savepoint sql", parallelism=1)
+        return
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
+    with tempfile.TemporaryDirectory(prefix="millrace-sql-") as directory:
+        os.environ.setdefault(LOG_VARIABLE, os.path.join(directory, "spark.log"))
+        settings = {"spark.sql.warehouse.dir": os.path.join(directory, "warehouse")}
+        # an error in a query comes again with each attempt
+        spark = create_session("millrace savepoint sql", 1, "local[*]", settings)
+        try:
+            yield spark
+        finally:
+            spark.stop()
