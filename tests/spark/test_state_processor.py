@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,13 @@ pytestmark = pytest.mark.spark
 PAYMENTS = [("ann", 5), ("bob", 7), ("ann", 3), ("cid", 1), ("ann", 2)]
 
 
+@dataclass
+class Note:
+    """Has no declared type, so it is pickled."""
+
+    text: str
+
+
 class Account(KeyedProcessFunction):
     """Balance, history, count per amount, and a timer for each payment."""
 
@@ -52,11 +60,13 @@ class Account(KeyedProcessFunction):
         self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.LONG()))
         self.history = runtime_context.get_list_state(ListStateDescriptor("history"))
         self.amounts = runtime_context.get_map_state(MapStateDescriptor("amounts"))
+        self.notes = runtime_context.get_state(ValueStateDescriptor("notes"))
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         amount = value[1]
         self.balance.update((self.balance.value() or 0) + amount)
         self.history.add({"amount": amount})
+        self.notes.update(Note(str(amount)))
         self.amounts.put(amount, (self.amounts.get(amount) or 0) + 1)
         ctx.timer_service().register_event_time_timer(1_000 * amount)
         yield value[0], self.balance.value()
@@ -225,6 +235,11 @@ def test_sql_from_the_command_line(
     spark: Any, checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the answer in several formats, and errors in one line."""
+    unsafe = "SELECT * FROM accounts_notes"
+    assert main(["savepoint", "sql", str(checkpoint), unsafe]) == 1
+    assert "--allow-pickle reads it" in capsys.readouterr().err
+    assert main(["savepoint", "sql", str(checkpoint), unsafe, "--allow-pickle"]) == 0
+    assert '{"text": "7"}' in capsys.readouterr().out
     query = "SELECT key, value FROM accounts_balance ORDER BY key"
     assert main(["savepoint", "sql", str(checkpoint), query, "--format", "csv"]) == 0
     assert capsys.readouterr().out == "key,value\nann,10\nbob,7\ncid,1\n"

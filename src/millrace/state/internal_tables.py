@@ -5,6 +5,7 @@ from __future__ import annotations
 ACCUMULATORS = "@accumulators"
 ELEMENTS = "@elements"
 MERGING = "@merging"
+PASSED = "@passed"
 PANE_ACCUMULATORS = "@panes"
 PANE_ELEMENTS = "@pane-elements"
 SESSIONS = "@sessions"

@@ -6,21 +6,23 @@ decoded, which holds plain builtin values; no user's value is touched before its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from millrace.common.errors import StateError
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.snapshot import Snapshot
+from millrace.state.internal_tables import MERGING, PASSED
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents, entries_in
 from millrace.state.serialization.snapshot_codec import SAFE, SnapshotCodec
 from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
 from millrace.state.store import SubtaskState
+from millrace.state.table import Delta, Table
 from millrace.state.table_kinds import OPERATOR_TABLE
 
-__all__ = ["SnapshotReader", "StateInfo"]
+__all__ = ["OnlyTables", "SnapshotReader", "StateInfo", "tables_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +116,17 @@ class SnapshotReader:
             return found[0]
         raise StateError(self._not_found(uid, name, [info.uid for info in found]))
 
-    def restore(self, stage: str, subtask: int) -> SubtaskState:
-        """All the state of one subtask; empty if it has none.
+    def restore(
+        self, stage: str, subtask: int, tables: Container[str] | None = None
+    ) -> SubtaskState:
+        """All the state of one subtask, or only these tables of it; empty if it has none.
 
         Raises:
             CheckpointCorruptError: a layer is damaged.
             SerializationError: the codec does not read its values.
         """
-        state = SubtaskState(as_written=True, codec=self.codec)
+        only = None if tables is None else OnlyTables(tables)
+        state = SubtaskState(only, as_written=True, codec=self.codec)
         state.restore("snapshot", self.layers(stage, subtask), self._load)
         return state
 
@@ -136,7 +141,7 @@ class SnapshotReader:
         """
         if subtask is None:
             return self._all_entries(info)
-        state = state or self.restore(info.stage, subtask)
+        state = state or self.restore(info.stage, subtask, tables_of(info))
         return entries_of(state, info.table, info.name) if info.table in state.tables else iter(())
 
     def _all_entries(self, info: StateInfo) -> Iterator[Entry]:
@@ -194,6 +199,27 @@ class SnapshotReader:
             f"{self.snapshot.path} has no state of an operator '{uid}' (it has state of: "
             f"{', '.join(known) or 'none'})"
         )
+
+
+class OnlyTables:
+    """Lets only some tables of a subtask be read; the values of others are not touched."""
+
+    def __init__(self, tables: Container[str]) -> None:
+        self._tables = tables
+
+    def wants(self, name: str) -> bool:
+        """Whether it is one of them."""
+        return name in self._tables
+
+    def replaying(self, table: Table, name: str, delta: Delta) -> None:
+        """Nobody looks on."""
+
+
+def tables_of(info: StateInfo) -> frozenset[str]:
+    """The tables that the entries of a state are read from: windows that merge, and panes that
+    windows share, take a look at another one."""
+    prefix = info.table.removesuffix(info.name)
+    return frozenset({info.table, f"{prefix}{MERGING}", f"{prefix}{PASSED}"})
 
 
 def _split(table: str, operators: Iterable[str]) -> tuple[str, str]:

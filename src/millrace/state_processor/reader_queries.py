@@ -19,6 +19,7 @@ from millrace.runtime.window_logic import namespace_of
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.snapshot_entries import entries_of
+from millrace.state.snapshot_reader import StateInfo
 from millrace.state.store import SubtaskState
 from millrace.state_processor.functions import KeyedStateReaderFunction, WindowReaderFunction
 from millrace.state_processor.state_rows import window_columns
@@ -160,7 +161,7 @@ class WindowQuery:
     """The windows of an operator."""
 
     source: StateSource
-    uid: str
+    info: StateInfo
     entries: WindowContents
 
     @property
@@ -170,7 +171,7 @@ class WindowQuery:
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
         """The windows of a subtask."""
-        for entry in self.entries(self.source.restore(task), self.uid):
+        for entry in self.entries(self.source.restore(task, self.info), self.info.uid):
             yield entry.key, *window_columns(entry.window), entry.value
 
 

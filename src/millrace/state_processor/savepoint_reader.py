@@ -10,6 +10,7 @@ from millrace.common.type_information import TypeInformation
 from millrace.common.window import WindowAssigner
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.serialization.stand_ins import showing_codec
 from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.column_type import ColumnType, declared
@@ -68,7 +69,9 @@ class SavepointReader:
             CheckpointError: there is none, or it is of a later format.
             CheckpointCorruptError: it is damaged.
         """
-        return SavepointReader(spark, SnapshotReader(open_snapshot(path), pickle_allowed))
+        return SavepointReader(
+            spark, SnapshotReader(open_snapshot(path), showing_codec(pickle_allowed))
+        )
 
     def states(self) -> list[StateInfo]:
         """All states: whose they are, and of what shape."""

@@ -27,6 +27,7 @@ from millrace.state.checkpoint.layer_file import (
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.serialization.snapshot_codec import codec_of
+from millrace.state.serialization.stand_ins import showing_codec
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state_processor.bootstrap_task import BootstrapTask, Target
 from millrace.state_processor.layer_rewriting import rewritten
@@ -89,7 +90,7 @@ class SavepointWriter:
             CheckpointError: there is none.
             CheckpointCorruptError: it is damaged.
         """
-        reader = SnapshotReader(open_snapshot(path), pickle_allowed)
+        reader = SnapshotReader(open_snapshot(path), showing_codec(pickle_allowed))
         maximum = reader.snapshot.manifest.max_parallelism
         return SavepointWriter(spark, reader, maximum, pickle_allowed)
 

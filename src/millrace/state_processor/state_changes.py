@@ -62,7 +62,7 @@ class _Side:
             theirs = key_group_range(subtask, self.source.parallelism, self.maximum)
             if theirs.start >= own.stop or theirs.stop <= own.start:
                 continue
-            state = self.source.restore(position)
+            state = self.source.restore(position, self.info)
             if self.info.table in state.tables:
                 for entry in entries_of(state, self.info.table, self.info.name):
                     if key_group_of(entry.key, self.maximum) in own:

@@ -39,7 +39,7 @@ class EntriesQuery:
 
     def rows(self, task: int) -> Iterator[Row]:
         """The entries of a subtask."""
-        state = self.source.restore(task)
+        state = self.source.restore(task, self.info)
         if self.info.table not in state.tables:
             return iter(())
         return rows_of(self.info, entries_of(state, self.info.table, self.info.name))
@@ -61,7 +61,7 @@ class UnionQuery:
         """The elements of all subtasks."""
         elements = {}
         for position in range(len(self.source.subtasks)):
-            state = self.source.restore(position)
+            state = self.source.restore(position, self.info)
             if self.info.table in state.tables:
                 entries = entries_of(state, self.info.table, self.info.name)
                 elements.update({entry.key: entry for entry in entries})

@@ -12,7 +12,7 @@ from millrace.state.layer import Layer
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.serialization.stand_ins import showing_codec
-from millrace.state.snapshot_reader import SnapshotReader
+from millrace.state.snapshot_reader import OnlyTables, SnapshotReader, StateInfo, tables_of
 from millrace.state.store import SubtaskState
 
 __all__ = ["StateSource"]
@@ -40,18 +40,19 @@ class StateSource:
             reader.snapshot.manifest.stages[stage],
             tuple(subtasks),
             tuple(tuple(reader.layers(stage, subtask)) for subtask in subtasks),
-            reader.pickle_allowed,
+            reader.codec.pickle_allowed,
             main_classes(),
         )
 
-    def restore(self, position: int) -> SubtaskState:
-        """All the state of the subtask at a position of `subtasks`, for looking at it: values of
+    def restore(self, position: int, info: StateInfo) -> SubtaskState:
+        """One state of the subtask at a position of `subtasks`, for looking at it: values of
         typed classes are rows, those of others that are not here are stand-ins."""
-        codec = showing_codec(self.pickle_allowed)
-        return self._restored(position, SubtaskState(codec=codec, as_written=True))
+        codec, only = showing_codec(self.pickle_allowed), OnlyTables(tables_of(info))
+        return self._restored(position, SubtaskState(only, codec=codec, as_written=True))
 
     def restore_for(self, position: int, uid: str, owner: StateOwner) -> SubtaskState:
-        """The same for functions that declare their states: these are then what they declare."""
+        """All the state, for functions that declare their states: these are then what they
+        declare."""
         codec = codec_of(self.pickle_allowed)
         return self._restored(position, SubtaskState(codec=codec, owners={uid: owner}))
 

@@ -13,11 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from millrace.runtime.window_state import MERGING, TABLES
-from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.internal_tables import EVENT_TIMERS, PASSED, PROCESSING_TIMERS
 from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state_processor.state_rows import column_names
-from millrace.state_processor.window_entries import PASSED
 
 __all__ = ["LISTED", "StateView", "is_show_tables", "listed", "mentioned", "state_views"]
 

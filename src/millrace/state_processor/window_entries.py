@@ -19,6 +19,7 @@ from millrace.runtime.window_state import (
     TABLES,
     TIMED_ELEMENTS,
 )
+from millrace.state.internal_tables import PASSED
 from millrace.state.snapshot_entries import Entry, entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.store import SubtaskState
@@ -27,7 +28,6 @@ __all__ = ["WindowContents", "window_table"]
 
 SLICES = (SLICE_ACCUMULATORS, SLICE_ELEMENTS)
 ELEMENT_TABLES = (ELEMENTS, PANE_ELEMENTS, SLICE_ELEMENTS, TIMED_ELEMENTS)
-PASSED = "@passed"
 
 
 def window_table(reader: SnapshotReader, uid: str) -> StateInfo:

@@ -98,7 +98,7 @@ class WindowSavepointReader:
 
     def _rows(self, uid: str, logic: WindowLogic, sample: int | None) -> Any:
         info = window_table(self._reader, uid)
-        query = WindowQuery(self._source(info), info.uid, self._contents(info, logic))
+        query = WindowQuery(self._source(info), info, self._contents(info, logic))
         return frame_of(self._spark, query, WINDOWED, FIXED, sample)
 
     def _source(self, info: StateInfo) -> StateSource:

@@ -74,10 +74,10 @@ def reader_of(word: str, allow_pickle: bool) -> SnapshotReader:
         CheckpointError: there is none, or it is damaged.
     """
     from millrace.state.checkpoint.snapshot import open_snapshot
-    from millrace.state.serialization.snapshot_codec import codec_of
+    from millrace.state.serialization.stand_ins import showing_codec
     from millrace.state.snapshot_reader import SnapshotReader
 
-    return SnapshotReader(open_snapshot(resolved(word)), codec_of(allow_pickle))
+    return SnapshotReader(open_snapshot(resolved(word)), showing_codec(allow_pickle))
 
 
 def resolved(word: str) -> Path:

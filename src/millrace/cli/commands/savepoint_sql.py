@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from millrace.cli.commands.grammar import Commands, add_command
-from millrace.cli.commands.savepoint_paths import resolved
+from millrace.cli.commands.savepoint_paths import PICKLE_HINT, add_allow_pickle, reader_of
+from millrace.common.errors import MillraceError, StateError
 
 FORMATS = ("table", "json", "csv")
 
@@ -32,12 +33,7 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "query", metavar="QUERY", nargs="?", default="SHOW TABLES", help="default: SHOW TABLES"
     )
-    parser.add_argument(
-        "--no-pickle",
-        action="store_true",
-        help="for a savepoint of somebody else: run nothing that is in it, and refuse to read "
-        "values that would need that",
-    )
+    add_allow_pickle(parser)
     parser.add_argument(
         "--format", choices=FORMATS, default="table", help="how to answer (default: table)"
     )
@@ -46,18 +42,21 @@ def register(commands: Commands) -> None:
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Ask, and print the answer."""
     from millrace.cli.query_output import print_answer, print_rows
-    from millrace.state.checkpoint.snapshot import open_snapshot
-    from millrace.state.snapshot_reader import SnapshotReader
     from millrace.state_processor import SavepointReader
     from millrace.state_processor.state_views import LISTED, is_show_tables, listed, state_views
 
-    reader = SnapshotReader(open_snapshot(resolved(named.path)), not named.no_pickle)
+    reader = reader_of(named.path, named.allow_pickle)
     style = "json" if named.json else named.format
     if is_show_tables(named.query):  # for that Spark need not start
         print_rows(LISTED, listed(state_views(reader.states())), style)
         return 0
     with _local_spark() as spark:
-        print_answer(SavepointReader(spark, reader).sql(named.query), style)
+        try:
+            print_answer(SavepointReader(spark, reader).sql(named.query), style)
+        except MillraceError as error:
+            if "state.pickle.allowed" not in str(error):
+                raise
+            raise StateError(f"{error}; {PICKLE_HINT}") from error
     return 0
 
 

@@ -12,7 +12,7 @@ from millrace.common.errors import SerializationError
 from millrace.common.payload import PICKLE, decode
 from millrace.state.serialization.snapshot_codec import SAFE, SnapshotCodec
 
-__all__ = ["StandIn", "showing_codec"]
+__all__ = ["SHOWING", "StandIn", "showing_codec"]
 
 
 class StandIn:
@@ -94,9 +94,10 @@ class _Unpickler(pickle.Unpickler):
             return self._classes[place]
 
 
-_SHOWING: SnapshotCodec = _ShowingCodec()
+SHOWING: SnapshotCodec = _ShowingCodec()
+"""Unpickles; what is of a class that is not here becomes a `StandIn`."""
 
 
 def showing_codec(pickle_allowed: bool = True) -> SnapshotCodec:
     """The codec of who only looks: with stand-ins, if pickles may be read at all."""
-    return _SHOWING if pickle_allowed else SAFE
+    return SHOWING if pickle_allowed else SAFE
