@@ -149,6 +149,16 @@ def test_stop_without_savepoint_and_cancel_are_done_when_the_job_has_ended(
     assert [a.result(PATIENCE) for a in answers] == [{"status": "CANCELED"}] * 2
 
 
+def test_who_sits_before_the_job_is_told(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of what goes on it is enough to have a note in the log."""
+    running.ask("status").result(PATIENCE)
+    running.job.finish(JobStatus.CANCELED)
+    running.ask("cancel").result(PATIENCE)
+    assert [record.message for record in caplog.records] == ["job 'count' was asked to cancel"]
+
+
 def test_rescale_and_status(running: Running) -> None:
     running.job.future.set_result("")
     assert running.ask("rescale", parallelism=4).result(PATIENCE) == {"parallelism": 4}

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from millrace import __version__
 from millrace.cli.arguments import RunArguments, run_arguments
-from millrace.cli.commands import cancel, list_jobs, rescale, run, savepoint, stop
+from millrace.cli.commands import cancel, list_jobs, rescale, run, savepoint, status, stop
 
-COMMANDS = (run, list_jobs, savepoint, stop, cancel, rescale)
+COMMANDS = (run, list_jobs, status, savepoint, stop, cancel, rescale)
 
 
 def create_parser() -> argparse.ArgumentParser:

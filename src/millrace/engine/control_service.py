@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 POLL = 0.2
 """Seconds between two looks into the mailbox."""
+ENDING = ("stop", "cancel")
 GRACE = 5.0
 """Seconds that a job which has ended waits for the answers that it still owes."""
 
@@ -134,9 +135,16 @@ class ControlService:
         try:
             if request.run_id != self._note.run_id:
                 raise JobControlError("the request was meant for an earlier run of the job")
-            return _operation(request)(self._job)
+            result = _operation(request)(self._job)
+            self._tell(request)
+            return result
         except Exception as error:
             return _failed(error)
+
+    def _tell(self, request: Request) -> None:
+        """Whoever sits before a job that ends should know that somebody else wanted it to."""
+        level = logging.WARNING if request.command in ENDING else logging.INFO
+        log.log(level, "job '%s' was asked to %s", self._note.job_name, request.command)
 
     def _give_answers(self) -> None:
         for id, result in list(self._owed.items()):

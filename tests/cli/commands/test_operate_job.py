@@ -87,6 +87,15 @@ def test_a_savepoint_while_the_job_goes_on(start: Any, place: Any, millrace: Any
     assert client.get_job_status().result() is JobStatus.RUNNING
 
 
+def test_how_far_it_is(start: Any, millrace: Any) -> None:
+    start()
+    told = millrace("status", "numbers")
+    assert told.code == 0
+    assert told.out.startswith("numbers is RUNNING: ")
+    assert " records  " in told.out
+    assert json.loads(millrace("status", "numbers", "--json").out)["status"] == "RUNNING"
+
+
 def test_stop_with_a_savepoint(start: Any, place: Any, millrace: Any) -> None:
     client = start()
     told = millrace("stop", "numbers", "--savepoint", place.directory / "own")
