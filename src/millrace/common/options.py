@@ -294,6 +294,11 @@ BUFFER_RECORDS = known(
     ConfigOptions.key("millrace.buffer.records").int_type().default_value(4096).at_least(1),
     "Records in one buffer between stages.",
 )
+STATE_PICKLE_ALLOWED = known(
+    ConfigOptions.key("state.pickle.allowed").boolean_type().default_value(True),
+    "Whether what has no type is pickled in checkpoints. `false`: such state is refused, and "
+    "restoring runs no code of whoever wrote the checkpoint or savepoint.",
+)
 STATE_INLINE_LIMIT = known(
     ConfigOptions.key("millrace.state.inline-limit")
     .memory_type()

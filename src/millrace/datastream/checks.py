@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import Function
+from millrace.common.type_information import TypeInformation
 from millrace.common.window import WindowAssigner
 
 A = TypeVar("A")
@@ -27,6 +28,15 @@ def checked_function(function: Any, wanted: type[Function], where: str, plain: b
         )
     if not (plain and callable(function)):
         raise JobDefinitionError(f"{where}() takes {alternatives}, got {function!r}")
+
+
+def checked_key_type(where: str, key_type: TypeInformation | None) -> TypeInformation | None:
+    """The type; raises JobDefinitionError if it is none."""
+    if key_type is not None and not isinstance(key_type, TypeInformation):
+        raise JobDefinitionError(
+            f"{where}() takes a key_type such as Types.STRING(), got {key_type!r}"
+        )
+    return key_type
 
 
 def checked_assigner(where: str, assigner: A) -> A:

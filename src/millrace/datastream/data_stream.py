@@ -33,7 +33,7 @@ from millrace.common.window import (
     CountWindow,
     WindowAssigner,
 )
-from millrace.datastream.checks import checked_assigner, checked_function
+from millrace.datastream.checks import checked_assigner, checked_function, checked_key_type
 from millrace.datastream.connected_streams import (
     BroadcastConnectedStream,
     BroadcastStream,
@@ -283,12 +283,15 @@ class DataStream(OperatorSettings, Generic[T]):
         The selector is a function, a `KeySelector`, or names or positions of fields. Keys are
         of types with a stable encoding: str, int, float, bytes, bool, None, Decimal, Fraction,
         complex, dates and times, UUID, enums, rows, frozen dataclasses, tuples and frozensets of
-        these.
+        these. With ``key_type``, keys are written as plain data with their type, not pickled.
         """
         from millrace.datastream.keyed_stream import KeyedStream
 
         partitioning = Partitioning(
-            Exchange.KEYED, resolve_key_selector(key_selector), batch_keys(key_selector)
+            Exchange.KEYED,
+            resolve_key_selector(key_selector),
+            batch_keys(key_selector),
+            key_type=checked_key_type("key_by", key_type),
         )
         return KeyedStream(self._env, self._partitioned(partitioning), partitioning)
 

@@ -98,6 +98,7 @@ class JobLauncher:
             memory_cap=cap.get_bytes() if cap else None,
             poll_interval=poll.to_millis(),
             state_backend=chosen_backend(configuration, backend),
+            pickle_allowed=configuration.get(options.STATE_PICKLE_ALLOWED),
             main_classes=main_classes(),
         )
 

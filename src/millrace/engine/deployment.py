@@ -18,6 +18,7 @@ from millrace.engine.state_registry import StateRegistry
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, SubtaskPlan
 from millrace.state.checkpoint.files import delete_quietly
+from millrace.state.serialization.snapshot_codec import codec_of
 
 
 class Deployment:
@@ -30,9 +31,10 @@ class Deployment:
     def __init__(self, graph: JobGraph, leftovers: Sequence[Path] = ()) -> None:
         self.graph = graph
         self.program = graph.program
-        self.sources = [SourceCoordinator(node) for node in graph.sources]
+        codec = codec_of(graph.program.pickle_allowed)
+        self.sources = [SourceCoordinator(node, codec) for node in graph.sources]
         self.source_stages = {node.stage for node in graph.sources}
-        self.sinks = SinkCoordinator(graph.sinks)
+        self.sinks = SinkCoordinator(graph.sinks, codec)
         self.loops = FeedbackCoordinator(graph.loops)
         self.states = StateRegistry()
         self.restoring: set[SubtaskId] = set()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millrace.common.errors import CheckpointError
-from millrace.common.payload import decode, encode
+from millrace.common.payload import encode
 from millrace.plan.job_graph import LoopNode
 from millrace.runtime.epoch import Ack
+from millrace.state.serialization.snapshot_codec import SAFE
 
 Place = tuple[int, int]
 """(stage, subtask)."""
@@ -76,7 +77,7 @@ class FeedbackCoordinator:
 
         Raises CheckpointError when something goes round in a loop that the job does not have.
         """
-        pending, drained = decode(snapshot)
+        pending, drained = SAFE.decode(snapshot)
         loop_of = {node.uid: loop for loop, node in self._nodes.items()}
         if allow_non_restored:
             pending = {key: batches for key, batches in pending.items() if key[0] in loop_of}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millrace.common.errors import JobExecutionError
-from millrace.common.payload import decode
 from millrace.common.sink import Committer
 from millrace.plan.job_graph import SinkNode
 from millrace.runtime.epoch import Ack
+from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 
 Pending = dict[str, list[bytes]]
 """Per sink uid: encoded committables."""
@@ -17,7 +17,8 @@ Pending = dict[str, list[bytes]]
 class SinkCoordinator:
     """Gathers committables of accepted epochs and commits them after a checkpoint."""
 
-    def __init__(self, nodes: Iterable[SinkNode]) -> None:
+    def __init__(self, nodes: Iterable[SinkNode], codec: SnapshotCodec = TRUSTING) -> None:
+        self._codec = codec
         self._committers: dict[str, Committer] = {}
         self._names: dict[str, str] = {}
         for node in nodes:
@@ -54,7 +55,7 @@ class SinkCoordinator:
 
     def _commit(self, uid: str, committer: Committer, committables: list[bytes]) -> None:
         try:
-            committer.commit([decode(item) for item in committables])
+            committer.commit([self._codec.decode(item) for item in committables])
         except OSError as error:
             raise JobExecutionError(
                 f"sink '{self._names[uid]}' could not be committed: {error}. The checkpoint is "

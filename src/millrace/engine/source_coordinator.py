@@ -6,9 +6,10 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.payload import decode, encode
+from millrace.common.errors import SerializationError
 from millrace.plan.job_graph import SourceNode
 from millrace.runtime.epoch import SplitPlan, SplitProgress
+from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 
 
 @dataclass
@@ -22,8 +23,9 @@ class _Assigned:
 class SourceCoordinator:
     """Assigns the splits of one source and follows their progress."""
 
-    def __init__(self, node: SourceNode) -> None:
+    def __init__(self, node: SourceNode, codec: SnapshotCodec = TRUSTING) -> None:
         self.node = node
+        self._codec = codec
         self._enumerator = node.source.create_enumerator()
         self._assigned: dict[str, _Assigned] = {}
         self._waiting: deque[Any] = deque()
@@ -116,11 +118,17 @@ class SourceCoordinator:
             "all": self._discovered_all,
             "parallelism": self.node.parallelism,
         }
-        return encode(state)
+        try:
+            return self._codec.encode(state)
+        except SerializationError as error:
+            raise SerializationError(
+                f"what source '{self.node.name}' has to remember cannot be written: {error}; keep "
+                "plain data in its splits and positions"
+            ) from error
 
     def restore(self, snapshot: bytes) -> None:
         """Take over what `snapshot` gave, before the first `discover`."""
-        state = decode(snapshot)
+        state = self._codec.decode(snapshot)
         self._enumerator.restore_state(state["enumerator"])
         self._discovered_all = state["all"]
         self._waiting = deque(state["waiting"])

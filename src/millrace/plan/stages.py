@@ -128,6 +128,7 @@ class _Builder:
             name=_edge_name(exchange, upstream),
             input_number=source.number,
             partitioner=_pickled_partitioner(partitioning, upstream),
+            key_type=partitioning.key_type if partitioning else None,
         )
         dump_code(edge.key_batch, lambda: f"the key selector of '{edge.name}'")
         self._edges.append(edge)

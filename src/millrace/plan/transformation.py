@@ -35,6 +35,8 @@ class Partitioning:
     key_selector: Callable[[Any], Any] | None = None
     key_batch: Callable[[list[Any]], list[Any]] | None = None
     partitioner: Partitioner | Callable[[Any, int], int] | None = None
+    key_type: TypeInformation | None = None
+    """Of the keys, if the program says so."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from millrace.common.output_tag import OutputTag
+from millrace.common.type_information import TypeInformation
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
 
@@ -44,6 +45,8 @@ class Edge:
     """Which of the inputs of the target's first operator it feeds."""
     partitioner: bytes = b""
     """Chooses the target of a key (CUSTOM); pickled, for every subtask needs one of its own."""
+    key_type: TypeInformation | None = None
+    """Of the keys (KEYED), if the program says so."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class Program:
     poll_interval: int = 100
     closed_runs: tuple[str, ...] = ()
     """Runs that ended in this Spark application: workers drop what they hold of them."""
+    pickle_allowed: bool = True
+    """Whether state may be pickled, and pickles in checkpoints may be read."""
     main_classes: dict[str, type] = field(default_factory=dict)
     """Classes defined in the job file itself; workers know them under their own names."""
 

@@ -28,11 +28,13 @@ from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.redistribution import Heir, Redistribution
+from millrace.runtime.state_owners import owners_of
 from millrace.runtime.watermark_valve import Channel, WatermarkValve
 from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.division import Division
 from millrace.state.layer import FileRef, Layer
 from millrace.state.layer_payload import Loader
+from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_kinds import VALVE
 
@@ -65,7 +67,11 @@ class Subtask:
         self.stage = stage
         self.index = index
         place = SubtaskPlace(program.job_name, program.run_id, stage.uid, index)
-        self.state = SubtaskState(backend=program.state_backend.create_keyed_state_backend(place))
+        self.state = SubtaskState(
+            backend=program.state_backend.create_keyed_state_backend(place),
+            owners=owners_of(program, stage),
+            codec=codec_of(program.pickle_allowed),
+        )
         self._worker = worker
         self._source_clock = source_clock
         self._chain: OperatorChain | None = None

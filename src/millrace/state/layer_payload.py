@@ -15,6 +15,8 @@ part      meaning
 
 from __future__ import annotations
 
+import io
+import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +24,7 @@ from typing import IO, NamedTuple, Protocol, runtime_checkable
 
 from millrace.common.errors import CheckpointCorruptError, SerializationError
 from millrace.state.budget import PIECE_BYTES, Budget
-from millrace.state.checkpoint.files import StrPath, reading
+from millrace.state.checkpoint.files import StrPath, opened
 from millrace.state.layer import FileRef, Layer
 from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableSchema
@@ -132,7 +134,9 @@ def pieces_in(path: StrPath, offset: int, length: int) -> Iterator[bytes]:
         CheckpointCorruptError: the file is missing, too short, or damaged.
         CheckpointError: it cannot be read.
     """
-    with reading(path), open(path, "rb") as file:
+    with opened(path) as raw, io.BufferedReader(raw) as file:
+        if offset < 0 or offset + length > os.fstat(file.fileno()).st_size:
+            raise CheckpointCorruptError(path, f"it ends before byte {offset + length}")
         file.seek(offset)
         left = length
         while left > 0:

@@ -122,9 +122,9 @@ class SubtaskState:
             self._forms[name].declare(type_info, self.tables[name])
         return self.tables[name]
 
-    def _owner(self, name: str) -> StateOwner:
+    def _owner(self, name: str) -> StateOwner | None:
         uids = (uid for uid in self.owners if name.startswith(f"{uid}/"))
-        return self.owners.get(max(uids, key=len, default=""), StateOwner())
+        return self.owners.get(max(uids, key=len, default=""))
 
     def kind(self, name: str) -> str:
         """Which of the `TABLE_KINDS` the table called ``name`` is of."""
@@ -211,7 +211,7 @@ class SubtaskState:
             if name != OPERATOR_TABLE and (names is None or name in names):
                 target, form = self.table(name, other._kinds[name]), self._forms[name]
                 for step in table.everything(self._budget):
-                    target.apply(form.admit(step.delta, other._forms[name].written), keep)
+                    target.apply(form.take(step.delta, other._forms[name]), keep)
         self._dump_all = True
         self.generation += 1
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from millrace.common.payload import encode_records
+from millrace.common.payload import decode, encode_records
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.epoch import Ack
+from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
+from millrace.runtime.output import Discard
+from millrace.state.store import SubtaskState
 from millrace.testing import OperatorHarness
 
 
@@ -69,13 +72,17 @@ def test_the_tail_hands_over_what_it_took_in_this_epoch() -> None:
     loop.close_with(loop.map(abs))
     tail = env._sinks[-1].factory()
     assert isinstance(tail, IterationTailOperator)
+    context = OperatorContext("tail", "tail", 0, 1, 1, SubtaskState(), lambda: 0)
+    tail.setup(context, Discard(), {})
     tail.open()
     tail.begin_epoch(0, 0)
     tail.process([1, 2], [11, 12])
     tail.process([3], None)
     ack = Ack(0, 0, 0)
     tail.contribute(ack)
-    assert ack.feedback == {"loop-1": [encode_records([1, 2], [11, 12]), encode_records([3], None)]}
+    batches = [decode(batch) for batch in ack.feedback.pop("loop-1")]
+    assert batches == [([1, 2], [11, 12]), ([3], None)]
+    assert ack.feedback == {}
     tail.begin_epoch(1, 0)
     ack = Ack(0, 0, 0)
     tail.contribute(ack)

@@ -282,7 +282,7 @@ def test_typed_keys_are_real_in_memory_and_plain_in_layers(
     ((_, schema, put),) = written(layer)
     assert schema == (1, "UUID", "ANY", "ANY")
     assert KEY.bytes in repr(put).encode() or repr(KEY.bytes) in repr(put)
-    for options in ({"owners": KEYED}, {}):
+    for options in ({"owners": KEYED}, {"owners": {"op": StateOwner()}}, {"as_written": True}):
         again = restored(layer, **options)
         assert again.tables["op/s"].data == state.tables["op/s"].data  # type: ignore[attr-defined]
     merged = SubtaskState(owners=KEYED)
@@ -290,6 +290,18 @@ def test_typed_keys_are_real_in_memory_and_plain_in_layers(
     merged.merge(restored(layer, owners=KEYED), lambda key: seen.append(key) or True)
     assert seen == [KEY]
     assert place in merged.tables["op/s"].data  # type: ignore[attr-defined]
+
+
+def test_keys_of_operators_that_are_not_known_are_written_as_they_were() -> None:
+    """Whoever moves state need not have the program."""
+    state = SubtaskState(owners=KEYED)
+    state.table("op/s", "flat", BEFORE).put(KEY, Before("a", 3))
+    moved = SubtaskState()
+    moved.merge(restored(layer_of(state)), lambda key: True)
+    moved.adopt("moved")
+    assert list(written(layer_of(moved, 2))) == [
+        ("op/s", (1, "UUID", "ANY", BEFORE.schema()), {KEY.bytes: ("a", 3)})
+    ]
 
 
 def test_keys_may_not_change_their_type() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.payload import decode, encode_records
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
@@ -40,7 +39,7 @@ class IterationHeadOperator(Operator):
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         for payload in self.feedback:
-            values, timestamps = decode(payload)
+            values, timestamps = self.context.state.codec.decode(payload)
             self.output.emit(values, timestamps)
         if self.drained and self.holds_end:
             self._end("released")
@@ -78,7 +77,7 @@ class IterationTailOperator(Operator):
         self._taken = []
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self._taken.append(encode_records(values, timestamps))
+        self._taken.append(self.context.state.codec.encode((values, timestamps)))
 
     def contribute(self, ack: Ack) -> None:
         if self._taken:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from millrace.common.payload import encode
+from millrace.common.errors import SerializationError
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
@@ -71,11 +71,20 @@ class SinkOperator(Operator):
         if self._writer is None and not self._wanted(ended):
             return
         writer = self._writer or self._create_writer()
-        self._committables = [encode(item) for item in writer.prepare_commit(ended)]
+        self._committables = [self._encoded(item) for item in writer.prepare_commit(ended)]
         self._keep(writer.snapshot_state())
         self._wakeup = writer.next_wakeup()
         self._writer = None
         writer.close()
+
+    def _encoded(self, committable: Any) -> bytes:
+        try:
+            return self.context.state.codec.encode(committable)
+        except SerializationError as error:
+            raise SerializationError(
+                f"a committable of sink '{self.context.name}' cannot be written: {error}; keep "
+                "plain data in it"
+            ) from error
 
     def _keep(self, state: Any) -> None:
         self._asked = True

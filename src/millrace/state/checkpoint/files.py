@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from io import FileIO
 
 from millrace.common.crash import crash_point
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
@@ -18,6 +20,7 @@ __all__ = [
     "StrPath",
     "delete_quietly",
     "make_directory",
+    "opened",
     "read_range",
     "sync",
     "sync_all",
@@ -153,7 +156,12 @@ def read_range(path: StrPath, offset: int, length: int, crc: int) -> bytes:
         CheckpointCorruptError: the file is missing, too short, or holds something else.
         CheckpointError: the file system refused to read it.
     """
-    with reading(path), open(path, "rb", buffering=0) as file:
+    with opened(path) as file:
+        available = os.fstat(file.fileno()).st_size - offset
+        if not 0 <= length <= available or offset < 0:
+            raise CheckpointCorruptError(
+                path, f"it ends at byte {offset + available} of at least {offset + length}"
+            )
         data = os.pread(file.fileno(), length, offset)
         while len(data) < length:
             more = os.pread(file.fileno(), length - len(data), offset + len(data))
@@ -177,12 +185,24 @@ def check(path: StrPath, data: bytes, offset: int, length: int, crc: int) -> Non
 
 
 @contextlib.contextmanager
+def opened(path: StrPath) -> Iterator[FileIO]:
+    """A file to be read, without a buffer; raises our errors, also for what is no plain file."""
+    with reading(path):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise CheckpointError(f"cannot read {os.fspath(path)}: it is not a file")
+        with open(path, "rb", buffering=0) as file:
+            yield file
+
+
+@contextlib.contextmanager
 def reading(path: StrPath) -> Iterator[None]:
     """Turns what the file system says while ``path`` is read into our errors."""
     try:
         yield
     except FileNotFoundError:
         raise CheckpointCorruptError(path, "the file is missing") from None
+    except ValueError as error:  # a path that is none
+        raise CheckpointCorruptError(repr(path), str(error)) from None
     except OSError as error:
         raise CheckpointError(f"cannot read {os.fspath(path)}: {reason_of(error)}") from error
 

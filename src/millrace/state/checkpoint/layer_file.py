@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from millrace.common.errors import CheckpointCorruptError
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.envelope import dump_plain, load_plain
-from millrace.state.checkpoint.files import StrPath, check, read_range, reading, write_file
+from millrace.state.checkpoint.files import StrPath, check, opened, read_range, write_file
 from millrace.state.layer import FileRef, Layer
 from millrace.state.layer_payload import pieces_in, split
 
@@ -53,6 +53,7 @@ SubtaskKey = tuple[str, int]
 LayerEntry = tuple[str, int, Layer]
 """(stage uid, subtask, layer)."""
 _Row = tuple[str, int, int, str, int, str, int, int, int]
+_ROW_TYPES = (str, int, int, str, int, str, int, int, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +244,13 @@ def read_index(job_dir: StrPath, ref: LayerFileRef) -> list[LayerEntry]:
 
 def _read_checked(path: str, ref: LayerFileRef) -> bytes:
     """The bytes of the index, after header, length and footer were found right."""
-    with reading(path), open(path, "rb", buffering=0) as file:
+    with opened(path) as file:
         descriptor = file.fileno()
         length = os.fstat(descriptor).st_size
+        if length != ref.length or not 0 <= ref.index_offset <= length:
+            raise CheckpointCorruptError(path, f"it has {length} bytes instead of {ref.length}")
         header = os.pread(descriptor, _HEADER.size, 0)
         tail = os.pread(descriptor, ref.length - ref.index_offset, ref.index_offset)
-    if length != ref.length:
-        raise CheckpointCorruptError(path, f"it has {length} bytes instead of {ref.length}")
     if header != _HEADER.pack(_MAGIC, FORMAT_VERSION):
         raise CheckpointCorruptError(path, "its header is not that of a layer file")
     index, footer = tail[: ref.index_length], tail[ref.index_length :]
@@ -260,6 +261,8 @@ def _read_checked(path: str, ref: LayerFileRef) -> bytes:
 
 
 def _entry(row: _Row, own_path: str) -> LayerEntry:
+    if tuple(map(type, row)) != _ROW_TYPES:
+        raise TypeError(f"a row of it is {row!r:.80}")
     stage, subtask, epoch, version, floor, path, offset, length, crc = row
     reference = FileRef(path or own_path, offset, length, crc)
     return stage, subtask, Layer(epoch, version, floor, reference)

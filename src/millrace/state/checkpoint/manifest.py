@@ -17,6 +17,7 @@ from millrace.state.checkpoint.directory import metadata_path
 from millrace.state.checkpoint.envelope import seal, unseal
 from millrace.state.checkpoint.files import StrPath, reading
 from millrace.state.checkpoint.layer_file import LayerFileRef, SubtaskKey
+from millrace.state.checkpoint.plain_shape import require
 
 __all__ = ["FORMAT_VERSION", "Manifest", "read_manifest"]
 
@@ -101,12 +102,43 @@ class Manifest:
             raise CheckpointCorruptError(path, f"a field is wrong or missing ({error})") from error
 
 
+_FIELDS: dict[str, Any] = {
+    "job_id": str,
+    "job_name": str,
+    "run_id": str,
+    "checkpoint": int,
+    "epoch": int,
+    "timestamp": int,
+    "parent": int | None,
+    "max_parallelism": int,
+    "stages": dict[str, int],
+    "operators": dict[str, str],
+    "versions": dict[tuple[str, int], str],
+    "sources": dict[str, bytes],
+    "pending": dict[str, list[bytes]],
+    "kind": str,
+    "finished": bool,
+    "feedback": bytes,
+    "snapshot_id": str,
+    "ancestor": str,
+    "chains": dict[str, tuple[str, ...]],
+    "inputs": dict[str, tuple[str, ...]],
+    "stateful": tuple[str, ...],
+}
+"""What whoever reads a manifest relies on."""
+
+
 def _row(ref: LayerFileRef) -> tuple[str, int, int, int, int, int]:
     return (ref.path, ref.length, ref.index_offset, ref.index_crc, ref.layers, ref.tier)
 
 
 def _from_content(content: dict[str, Any]) -> Manifest:
     refs = tuple(LayerFileRef(*row) for row in content["layer_files"])
+    for ref in refs:
+        require(_row(ref), tuple[str, int, int, int, int, int], "layer_files")
+    for name, hint in _FIELDS.items():
+        if name in content:
+            require(content[name], hint, name)
     return Manifest(**{**content, "layer_files": refs})
 
 

@@ -77,12 +77,20 @@ def _converted(values: Iterable[Any], fields: Fields) -> list[Any]:
 
 
 def _apart(value: Any) -> Any:
-    """A value of another type: plain data of no type but lists is a list."""
-    return None if value is None else [value]
+    """A value of another type, wrapped; as a key it must stay one that can be hashed."""
+    if value is None:
+        return None
+    try:
+        return frozenset((value,))
+    except TypeError:
+        return [value]
+
+
+_WRAPPINGS = frozenset({list, frozenset, type(None)})
 
 
 def _of_apart(plain: Any) -> Any:
-    return None if plain is None else plain[0]
+    return None if plain is None else next(iter(plain))
 
 
 @_out.register
@@ -103,7 +111,7 @@ def _single_out(type_info: ConvertedTypeInfo) -> Convert:
 @_into.register
 def _single_in(type_info: ConvertedTypeInfo) -> Convert:
     decode = type_info.decode
-    return lambda plain: _of_apart(plain) if plain is None or type(plain) is list else decode(plain)
+    return lambda plain: _of_apart(plain) if type(plain) in _WRAPPINGS else decode(plain)
 
 
 @_out.register
@@ -158,14 +166,19 @@ def _enum_out(type_info: EnumTypeInfo) -> Convert:
 @_into.register
 def _enum_in(type_info: EnumTypeInfo) -> Convert:
     decode = type_info.from_internal_type
-    return lambda plain: decode(plain) if type(plain) is not list else _of_apart(plain)
+    return lambda plain: _of_apart(plain) if type(plain) in _WRAPPINGS else decode(plain)
+
+
+def _apart_from_sets(value: Any) -> Any:
+    return None if value is None else (value,)
 
 
 @_out.register
 def _set_out(type_info: SetTypeInfo) -> Convert:
     element, kind = to_plain(type_info.element_type), type_info.kind
     assert element is not None
-    return lambda value: kind(map(element, value)) if type(value) is kind else _apart(value)
+    other = _apart_from_sets if type_info.frozen else _apart
+    return lambda value: kind(map(element, value)) if type(value) is kind else other(value)
 
 
 @_into.register

@@ -54,11 +54,13 @@ class TableForm:
     Args:
         name: of the table, ``<operator uid>/<state>``.
         kind: one of those that `SubtaskState.table` knows.
-        owner: the operator, as far as it is known.
+        owner: the operator; None: not known, so keys stay in the form they were written in.
         as_written: what was written is made values at once, of the types it was written with.
     """
 
-    def __init__(self, name: str, kind: str, owner: StateOwner, as_written: bool = False) -> None:
+    def __init__(
+        self, name: str, kind: str, owner: StateOwner | None, as_written: bool = False
+    ) -> None:
         self.kind = kind
         self._as_written = as_written
         self.stale = False
@@ -69,8 +71,10 @@ class TableForm:
         self._types: EntryTypes | None = None
         self._written: _Written | None = None
         """What layers that were read have; None: none was read."""
-        key_type = owner.key_type if has_keys(kind) else None
+        key_type = owner.key_type if owner is not None and has_keys(kind) else None
         self._key_type = key_type or ANYTHING
+        self._written_key: Schema = ANY
+        """Of keys that are in their plain form."""
         self._out = (DeltaMap(), DeltaMap())
         self._prepare()
 
@@ -82,8 +86,7 @@ class TableForm:
     @property
     def schema(self) -> TableSchema:
         """What is written next to the entries."""
-        late = self._present()
-        key = self._key_type.schema()
+        late, key = self._present(), self._key()
         if late == UNTYPED and key == ANY:
             return None
         return (SCHEMA_VERSION, key, late.inner, late.value)
@@ -126,16 +129,23 @@ class TableForm:
                 f"{self._described()} has a schema of version {version}; use the release of "
                 "millrace that wrote it, or a newer one"
             )
-        if key != self._key_type.schema():
+        if self._owner is None and not self._as_written:
+            self._written_key = key
+            with_keys = delta
+        else:
+            with_keys = self._applied(self._checked(lambda: self._key_reader(key)), delta)
+        if key != self._key():
             self.stale = True
-        with_keys = self._applied(self._checked(lambda: self._key_reader(key)), delta)
         return self.admit(with_keys, _Written(inner, value))
 
-    def admit(self, delta: Delta, written: tuple[Schema, Schema]) -> Delta:
-        """The same for a delta whose keys are in their real form: of another subtask's table.
+    def take(self, delta: Delta, other: TableForm) -> Delta:
+        """The same for a delta of another subtask's table, as it is in memory."""
+        self._written_key = other._written_key
+        return self.admit(delta, other.written)
 
-        ``written`` is that table's `written`.
-        """
+    def admit(self, delta: Delta, written: tuple[Schema, Schema]) -> Delta:
+        """The same for a delta whose keys are as they are here; ``written`` says of which types
+        its values are the plain form (see `written`)."""
         late = _Written(*written)
         if self._as_written and self._types is None and late != UNTYPED:
             self._types = EntryTypes(type_of_schema(late.inner), type_of_schema(late.value))
@@ -178,6 +188,7 @@ class TableForm:
     def forget(self) -> None:
         """The table was emptied: nothing of what layers had is left."""
         self._written = None
+        self._written_key = ANY
         self.stale = False
         if self._as_written:
             self._types = None
@@ -190,6 +201,9 @@ class TableForm:
     def _present(self) -> _Written:
         return self._written or UNTYPED if self._types is None else _schemas(self._types)
 
+    def _key(self) -> Schema:
+        return self._written_key if self._owner is None else self._key_type.schema()
+
     def _prepare(self) -> None:
         values = DeltaMap()
         if self._types is not None:
@@ -200,7 +214,7 @@ class TableForm:
     def _key_reader(self, written: Schema) -> DeltaMap:
         if written == ANY:
             return DeltaMap()
-        if self._owner.key_type is None:
+        if self._owner is None or self._owner.key_type is None:
             described = type_of_schema(written)
             return key_map(self.kind, _read(written, described))
         key_migration(written, self._key_type, "its key")
@@ -245,7 +259,8 @@ class TableForm:
 
     def _described(self) -> str:
         uid, _, state = self._name.rpartition("/")
-        return f"state '{state}' of operator '{self._owner.name or uid}'"
+        operator = self._owner.name if self._owner is not None else ""
+        return f"state '{state}' of operator '{operator or uid}'"
 
 
 def _schemas(types: EntryTypes) -> _Written:

@@ -1,0 +1,178 @@
+"""Declared types of state and keys in whole jobs: savepoints of one program read by the next."""
+
+from __future__ import annotations
+
+import enum
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.common import options
+from millrace.common.configuration import Configuration
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.functions import KeyedProcessFunction
+from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from millrace.common.typeinfo import Types
+from millrace.common.types import Row
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.snapshot_reader import SnapshotReader
+from millrace.testing import run_local
+
+
+class Color(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+@dataclass
+class First:
+    count: int
+    color: Color
+
+
+@dataclass
+class Second:
+    color: Color
+    count: float
+    total: Decimal = Decimal("0.5")
+    seen: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Impossible:
+    count: str
+    color: Color
+
+
+class Count(KeyedProcessFunction):
+    """Counts in state of a class, and keeps what it saw in a list and a map."""
+
+    def __init__(self, cls: Any, typed: bool = True) -> None:
+        self._cls = cls
+        self._typed = typed
+
+    def open(self, runtime_context: Any) -> None:
+        of = Types.of(self._cls) if self._typed else None
+        self._value = runtime_context.get_state(ValueStateDescriptor("value", of))
+        self._list = runtime_context.get_list_state(ListStateDescriptor("list", of))
+        self._map = runtime_context.get_map_state(MapStateDescriptor("map", Types.LONG(), of))
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        now = self._value.value() or self._cls(count=0, color=Color.RED)
+        now.count += 1
+        self._value.update(now)
+        self._list.add(now)
+        self._map.put(value, now)
+        yield value, now.count, len(list(self._list.get())), type(now).__name__
+
+
+def keys(value: int) -> uuid.UUID:
+    return uuid.UUID(int=value % 3)
+
+
+def program(function: Count, key_type: Any = None) -> Callable[[StreamExecutionEnvironment], Any]:
+    def build(env: StreamExecutionEnvironment) -> Any:
+        numbers = env.from_collection(range(30)).uid("numbers")
+        return numbers.key_by(keys, key_type).process(function).uid("count").name("Counter")
+
+    return build
+
+
+UUIDS = Types.of(uuid.UUID)
+
+
+def run(
+    directory: Path, build: Any, savepoint: str | None = None, parallelism: int = 2, **settings: Any
+) -> tuple[list[Any], str]:
+    """What a job gives from ``savepoint`` on, and the savepoint made after three of its epochs."""
+    configuration = Configuration()
+    configuration.set(options.SAVEPOINT_DIR, str(directory))
+    for key, value in settings.items():
+        configuration.set(getattr(options, key), value)
+    if savepoint is not None:
+        configuration.set(options.START_FROM, savepoint)
+    made: list[Any] = []
+    with run_local(workers=2, seed=1, epoch_records=2) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(parallelism).enable_checkpointing(0)
+        results = build(env).execute_and_collect("job")
+        client = results._client
+
+        def save(progress: Any) -> None:
+            if progress.epochs == 3:
+                made.append(client.trigger_savepoint())
+
+        cluster.listeners.append(save)
+        found = list(results)
+    return found, made[0].result(0)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+@pytest.mark.parametrize("key_type", [None, UUIDS], ids=["untyped keys", "typed keys"])
+def test_a_class_evolves(tmp_path: Path, parallelism: int, key_type: Any) -> None:
+    """Counts go on, at any parallelism."""
+    whole, savepoint = run(tmp_path, program(Count(First), key_type))
+    rest, _ = run(tmp_path, program(Count(Second), key_type), savepoint, parallelism=parallelism)
+    assert 0 < len(rest) < 30
+    expected = [(value, count, many, "Second") for value, count, many, _ in whole]
+    assert set(rest) <= set(expected)
+    assert {row[0] for row in rest} | {row[0] for row in whole} == set(range(30))
+
+
+def test_an_impossible_change_is_refused(tmp_path: Path) -> None:
+    """With operator, state and field, and no traceback."""
+    _, savepoint = run(tmp_path, program(Count(First)))
+    with pytest.raises(JobExecutionError) as caught:
+        run(tmp_path, program(Count(Impossible)), savepoint)
+    message = str(caught.value)
+    assert (
+        "state 'value' of operator 'Counter' cannot be restored: field 'count' was LONG and is "
+        "STRING now"
+    ) in message
+    assert "Traceback" not in message
+
+
+def test_without_pickles(tmp_path: Path) -> None:
+    """What has types is written and read; the rest is refused with its name."""
+    forbidden = {"STATE_PICKLE_ALLOWED": False}
+    whole, savepoint = run(tmp_path, program(Count(First), UUIDS), **forbidden)
+    rest, _ = run(tmp_path, program(Count(Second), UUIDS), savepoint, **forbidden)
+    assert {row[:3] for row in rest} <= {row[:3] for row in whole}
+    with pytest.raises(JobExecutionError, match="state 'value' cannot be written: .*First would"):
+        run(tmp_path, program(Count(First, typed=False), UUIDS), **forbidden)
+
+
+def test_pickles_of_others_are_not_read(tmp_path: Path) -> None:
+    """A savepoint that was made with leave to pickle."""
+    _, savepoint = run(tmp_path, program(Count(First, typed=False), UUIDS))
+    with pytest.raises(JobExecutionError, match="names .*First, and state.pickle.allowed is false"):
+        run(
+            tmp_path,
+            program(Count(First, typed=False), UUIDS),
+            savepoint,
+            STATE_PICKLE_ALLOWED=False,
+        )
+
+
+def test_typed_state_is_read_without_the_program(tmp_path: Path) -> None:
+    """Rows and the names of enums; keys are what they were."""
+    _, savepoint = run(tmp_path, program(Count(First), UUIDS))
+    reader = SnapshotReader(open_snapshot(savepoint))
+    info = reader.state("count", "value")
+    entries = list(reader.entries(info))
+    assert info.schema == (1, "UUID", "ANY", Types.of(First).schema())
+    assert {entry.key for entry in entries} == {uuid.UUID(int=number) for number in range(3)}
+    assert all(isinstance(entry.value, Row) and entry.value.color == "RED" for entry in entries)
+
+
+def test_a_key_type_must_be_a_type() -> None:
+    """``int`` is none."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    with pytest.raises(JobDefinitionError, match=r"key_by\(\) takes a key_type such as"):
+        env.from_collection([1]).key_by(abs, int)  # type: ignore[arg-type]
