@@ -8,6 +8,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from millrace.common.errors import JobControlError
 from millrace.engine.control_mailbox import MAX_BYTES, Answer, Mailbox, Request, RunNote
@@ -122,6 +124,15 @@ def test_what_is_no_request_gets_a_clear_answer(
     assert isinstance(answer, Answer)
     assert (answer.id, answer.state) == (ID, "failed")
     assert reason in answer.error
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+def test_no_bytes_deafen_the_job(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    mailbox = Mailbox(tmp_path_factory.mktemp("job"))
+    with mailbox.open_for(NOTE):
+        put(mailbox, data)
+        assert [type(found) for found in mailbox.requests()] == [Answer]
 
 
 def test_links_and_pipes_are_not_followed(mailbox: Mailbox, tmp_path: Path) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,6 +111,48 @@ def test_stop_with_a_savepoint(start: Any, place: Any, millrace: Any) -> None:
     again = millrace("stop", "numbers")
     assert again.code == 1
     assert "job 'numbers' is not running; its newest checkpoint is chk-" in again.err
+
+
+def test_drain(start: Any, millrace: Any) -> None:
+    """Nothing is left to be done: the savepoint says that the job has finished."""
+    client = start()
+    told = json.loads(millrace("stop", "numbers", "--drain", "--json").out)
+    assert status(client) is JobStatus.FINISHED
+    assert open_snapshot(told["savepoint"]).manifest.finished
+
+
+KILLED = """
+import os, signal, sys
+from millrace.common import Configuration, WatermarkStrategy
+from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.control_mailbox import Mailbox
+from millrace.testing import LocalExecutor
+
+JobLauncher.install(JobLauncher(executor=lambda *_: LocalExecutor()))
+settings = Configuration({"execution.checkpointing.dir": sys.argv[1]})
+env = StreamExecutionEnvironment.get_execution_environment(settings)
+source = DataGeneratorSource(lambda index: index, None, RateLimiterStrategy.per_second(10))
+env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").print()
+env.execute_async("killed")
+while not any(Mailbox(os.path.join(sys.argv[1], n)).running() for n in os.listdir(sys.argv[1])):
+    pass
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_job_that_was_killed_does_not_run(place: Any, millrace: Any) -> None:
+    """Though its note is still there."""
+    place.checkpoints.mkdir(parents=True)
+    command = [sys.executable, "-c", KILLED, str(place.checkpoints)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL
+    [job_dir] = place.checkpoints.iterdir()
+    assert (job_dir / "control" / "run.json").exists()
+    [job] = json.loads(millrace("list", "--json").out)
+    assert (job["state"], job["pid"]) == ("stopped", None)
+    assert "is not running" in millrace("cancel", job["id"]).err
 
 
 def test_stop_with_a_checkpoint_only(start: Any, place: Any, millrace: Any) -> None:
