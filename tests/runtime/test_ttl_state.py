@@ -164,6 +164,16 @@ def test_elements_and_entries_expire_one_by_one() -> None:
         assert ask(made, "keys") == []
 
 
+def test_asking_whether_there_is_an_entry_is_a_read() -> None:
+    with harness("map", on_read=True) as made:
+        ask(made, "put", "a", 1)
+        for time in (9, 18, 27):
+            made.set_processing_time(time)
+            assert ask(made, "contains", "a") is True
+        made.set_processing_time(37)
+        assert ask(made, "contains", "a") is False
+
+
 def test_what_nobody_asks_for_is_swept_away() -> None:
     with harness("value") as made:
         for key in range(50):

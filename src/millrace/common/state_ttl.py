@@ -21,12 +21,15 @@ DEFAULT_CLEANUP_SIZE = 5
 class CleanupStrategies:
     """How expired entries that nobody asks for are deleted.
 
-    State is in memory here, so all strategies come down to one: with each access a few entries are
-    looked at in turn, unless that was switched off.
+    In the background, which is the default: of state in memory a few entries are looked at with
+    each access; a table of the rocksdb backend is gone through with the rolling copy of the state.
+    What was set explicitly holds even if the background is switched off.
     """
 
     background: bool = True
-    size: int = DEFAULT_CLEANUP_SIZE
+    size: int | None = None
+    """Entries looked at per access, if it was set."""
+    per_record: bool = False
     full_snapshot: bool = False
     compaction: bool = False
 
@@ -35,16 +38,22 @@ class CleanupStrategies:
         return self.background
 
     def in_full_snapshot(self) -> bool:
-        """Whether expired entries are to be left out of snapshots."""
+        """Whether expired entries are left out when the state is copied."""
         return self.full_snapshot
 
     def in_rocksdb_compact_filter(self) -> bool:
-        """Whether expired entries are to be deleted when state is compacted."""
-        return self.compaction
+        """Whether tables on disk are gone through for expired entries."""
+        return self.compaction or self.background
 
     def cleanup_size(self) -> int:
-        """Entries looked at per access; 0: none."""
-        return self.size if self.background else 0
+        """Entries looked at per access to state in memory; 0: none."""
+        if self.size is not None:
+            return self.size
+        return DEFAULT_CLEANUP_SIZE if self.background else 0
+
+    def run_cleanup_for_every_record(self) -> bool:
+        """Whether each record counts like an access."""
+        return self.per_record
 
 
 class UpdateType(Enum):
@@ -164,21 +173,31 @@ class StateTtlConfigBuilder:
         return self
 
     def cleanup_full_snapshot(self) -> StateTtlConfigBuilder:
-        """Accepted; see `CleanupStrategies`."""
+        """Leave expired entries out when the state is copied into a checkpoint; what is in the
+        worker stays. That is so without asking unless the background is switched off."""
         return self._with(cleanup=replace(self._config.cleanup, full_snapshot=True))
 
     def cleanup_incrementally(
         self, cleanup_size: int, run_cleanup_for_every_record: bool = False
     ) -> StateTtlConfigBuilder:
-        """Look at so many entries with each access to the state."""
+        """Of state in memory, look at so many entries with each access, and for each record of an
+        epoch if that is asked for.
+
+        Raises:
+            StateError: the size is not above 0.
+        """
         if cleanup_size <= 0:
             raise StateError(f"cleanup_incrementally() takes a size above 0, got {cleanup_size}")
-        return self._with(cleanup=replace(self._config.cleanup, size=cleanup_size))
+        per_record = run_cleanup_for_every_record
+        cleanup = replace(self._config.cleanup, size=cleanup_size, per_record=per_record)
+        return self._with(cleanup=cleanup)
 
     def cleanup_in_rocksdb_compact_filter(
         self, query_time_after_num_entries: int, periodic_compaction_time: Amount | None = None
     ) -> StateTtlConfigBuilder:
-        """Accepted; see `CleanupStrategies`."""
+        """Go through tables of the rocksdb backend with the rolling copy of the state, which takes
+        the place of compaction: the time is asked for once per epoch, so both numbers are of no
+        consequence."""
         return self._with(cleanup=replace(self._config.cleanup, compaction=True))
 
     def disable_cleanup_in_background(self) -> StateTtlConfigBuilder:

@@ -68,6 +68,8 @@ class FunctionOperator(Operator):
         self._epoch = epoch
 
     def end_epoch(self, ended: bool) -> None:
+        if self._keyed_states is not None:
+            self._keyed_states.end_epoch()
         if self._has_operator_state:
             self._checkpointed.snapshot_state(SnapshotContext(self._epoch))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
-from millrace.common.errors import StateError
+from millrace.common.errors import StateError, StateMigrationError
 from millrace.common.functions import AggregateFunction
 from millrace.common.runtime_context import KeyedStateStore
 from millrace.common.state import (
@@ -24,8 +24,8 @@ from millrace.common.state import (
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import are_immutable
 from millrace.runtime.epoch import QueryableState
+from millrace.runtime.ttl_cleanup import Cleanup, Lifetime, without_expired
 from millrace.runtime.ttl_state import (
-    Lifetime,
     TtlAggregatingState,
     TtlListState,
     TtlMapState,
@@ -37,6 +37,18 @@ from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
+
+EXPIRING = "ttl-"
+"""What the kinds of tables begin with that hold state with a time to live."""
+
+Expiring = TypeVar(
+    "Expiring",
+    TtlValueState,
+    TtlListState,
+    TtlMapState,
+    TtlReducingState,
+    TtlAggregatingState,
+)
 
 
 class _ValueState(ValueState[Any]):
@@ -264,11 +276,15 @@ class KeyedStates(KeyedStateStore):
         self._scope = scope
         self._known: dict[str, StateDescriptor] = {}
         self._queryable: list[QueryableState] = []
+        self._cleanups: dict[str, Cleanup] = {}
+        self.records = 0
+        """How many records the open epoch has had so far."""
 
     def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> ValueState[Any]:
         lifetime = self._lifetime(state_descriptor)
         if lifetime is not None:
-            return TtlValueState(self._table(state_descriptor, "ttl-flat"), self._current, lifetime)
+            table = self._table(state_descriptor, "ttl-flat")
+            return self._expiring(TtlValueState(table, self._current, lifetime), state_descriptor)
         table = self._table(state_descriptor, "flat")
         info = state_descriptor.type_info
         immutable = info is not None and info.is_immutable
@@ -277,13 +293,15 @@ class KeyedStates(KeyedStateStore):
     def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
         lifetime = self._lifetime(state_descriptor)
         if lifetime is not None:
-            return TtlListState(self._table(state_descriptor, "ttl-list"), self._current, lifetime)
+            table = self._table(state_descriptor, "ttl-list")
+            return self._expiring(TtlListState(table, self._current, lifetime), state_descriptor)
         return _ListState(self._table(state_descriptor, "list"), self._current)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> MapState[Any, Any]:
         lifetime = self._lifetime(state_descriptor)
         if lifetime is not None:
-            return TtlMapState(self._table(state_descriptor, "ttl-map"), self._current, lifetime)
+            table = self._table(state_descriptor, "ttl-map")
+            return self._expiring(TtlMapState(table, self._current, lifetime), state_descriptor)
         return _MapState(self._table(state_descriptor, "map"), self._current)
 
     def get_reducing_state(
@@ -292,7 +310,8 @@ class KeyedStates(KeyedStateStore):
         lifetime, reduce = self._lifetime(state_descriptor), state_descriptor.reducer
         if lifetime is not None:
             table = self._table(state_descriptor, "ttl-flat")
-            return TtlReducingState(table, self._current, lifetime, reduce)
+            state = TtlReducingState(table, self._current, lifetime, reduce)
+            return self._expiring(state, state_descriptor)
         return _ReducingState(self._table(state_descriptor, "flat"), self._current, reduce)
 
     def get_aggregating_state(
@@ -301,7 +320,8 @@ class KeyedStates(KeyedStateStore):
         lifetime, aggregate = self._lifetime(state_descriptor), state_descriptor.get_agg_function()
         if lifetime is not None:
             table = self._table(state_descriptor, "ttl-flat")
-            return TtlAggregatingState(table, self._current, lifetime, aggregate)
+            state = TtlAggregatingState(table, self._current, lifetime, aggregate)
+            return self._expiring(state, state_descriptor)
         return _AggregatingState(self._table(state_descriptor, "flat"), self._current, aggregate)
 
     def newly_queryable(self) -> list[QueryableState]:
@@ -336,6 +356,25 @@ class KeyedStates(KeyedStateStore):
             )
         return Lifetime.of(descriptor.ttl_config, self._clock)
 
+    def _expiring(self, state: Expiring, descriptor: StateDescriptor) -> Expiring:
+        """All views of one state clean up together; copies of it leave out what has expired."""
+        known = self._cleanups.get(descriptor.name)
+        if known is not None:
+            state.cleanup = known
+            return state
+        cleanup = self._cleanups[descriptor.name] = state.cleanup
+        if not cleanup.lifetime.copies_all:
+            name = f"{self._uid}/{descriptor.name}"
+            left_out = without_expired(self._state.kind(name), cleanup.lifetime)
+            self._state.leave_out(name, left_out)
+        return state
+
+    def end_epoch(self) -> None:
+        """The epoch's input is complete: delete some of what has expired."""
+        for cleanup in self._cleanups.values():
+            cleanup.end_epoch(self.records)
+        self.records = 0
+
     def get_any(self, descriptor: StateDescriptor) -> Any:
         """The state of a descriptor of any kind."""
         if isinstance(descriptor, ValueStateDescriptor):
@@ -366,10 +405,31 @@ class KeyedStates(KeyedStateStore):
         if known is None:
             known = self._known[name] = descriptor
             self._note_queryable(descriptor)
+        if (known.ttl_config is None) != (descriptor.ttl_config is None):
+            raise StateError(
+                f"state '{name}' is declared twice, with a time to live and without; call "
+                "enable_time_to_live() on each descriptor of it"
+            )
         if known.kind != descriptor.kind or known.type_info != descriptor.type_info:
             raise StateError(
                 f"state '{name}' is declared twice with different types: {known!r} and "
                 f"{descriptor!r}; give each state descriptor of an operator its own name"
             )
-        table_name = f"{self._uid}/{name}"
-        return self._state.table(table_name, self._scope + kind, descriptor.type_info)
+        table_name, kind = f"{self._uid}/{name}", self._scope + kind
+        if table_name in self._state.tables:
+            _check_expires_alike(name, self._state.kind(table_name), kind)
+        return self._state.table(table_name, kind, descriptor.type_info)
+
+
+def _check_expires_alike(name: str, written: str, declared: str) -> None:
+    """Raises StateMigrationError when only one of two kinds of tables is of state that expires."""
+    if written == f"{EXPIRING}{declared}":
+        raise StateMigrationError(
+            f"state '{name}' was written with a time to live, and its descriptor has none; call "
+            "enable_time_to_live() again, or give the state another name and start it empty"
+        )
+    if declared == f"{EXPIRING}{written}":
+        raise StateMigrationError(
+            f"state '{name}' was written without a time to live, and its descriptor has one; "
+            "leave out enable_time_to_live(), or give the state another name and start it empty"
+        )

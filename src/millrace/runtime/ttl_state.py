@@ -7,64 +7,15 @@ is one instant per epoch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.functions import AggregateFunction
 from millrace.common.state import AggregatingState, ListState, MapState, ReducingState, ValueState
-from millrace.common.state_ttl import StateTtlConfig, StateVisibility, UpdateType
 from millrace.runtime.current_key import CurrentKey
+from millrace.runtime.ttl_cleanup import Cleanup, Lifetime, Stamped
 from millrace.state.flat_table import FlatTable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
-
-Stamped = tuple[Any, int]
-"""A value and the time (ms since the epoch) from which its time to live counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lifetime:
-    """What a state's configuration comes down to."""
-
-    ttl: int
-    renewed_by_reading: bool
-    shows_expired: bool
-    cleanup_size: int
-    clock: Callable[[], int]
-
-    @staticmethod
-    def of(config: StateTtlConfig, clock: Callable[[], int]) -> Lifetime:
-        """The lifetime that a descriptor asks for."""
-        return Lifetime(
-            config.ttl_ms,
-            config.update_type is UpdateType.OnReadAndWrite,
-            config.visibility is StateVisibility.ReturnExpiredIfNotCleanedUp,
-            config.cleanup.cleanup_size(),
-            clock,
-        )
-
-    def expired(self, stamped: Stamped) -> bool:
-        """Whether a value's time is over."""
-        return stamped[1] + self.ttl <= self.clock()
-
-
-class _Sweeper:
-    """Looks at a few keys with each access, so that what nobody asks for goes too."""
-
-    def __init__(self, data: dict[Any, Any], size: int, sweep: Callable[[Any], None]) -> None:
-        self._data = data
-        self._size = size
-        self._sweep = sweep
-        self._ahead: list[Any] = []
-
-    def step(self) -> None:
-        """Look at the next few keys."""
-        for _ in range(self._size):
-            if not self._ahead:
-                if not self._data:
-                    return
-                self._ahead = list(self._data)
-            self._sweep(self._ahead.pop())
 
 
 class _Flat:
@@ -74,7 +25,7 @@ class _Flat:
         self._table = table
         self._current = current
         self._lifetime = lifetime
-        self._sweeper = _Sweeper(table.data, lifetime.cleanup_size, self._sweep)
+        self.cleanup = Cleanup(table, lifetime, self._sweep)
 
     def _sweep(self, key: Any) -> None:
         stamped = self._table.data.get(key)
@@ -94,7 +45,7 @@ class _Flat:
             if lifetime.renewed_by_reading:
                 self._table.put(key, (found, lifetime.clock()))
         self._current.note(found)
-        self._sweeper.step()
+        self.cleanup.accessed()
         return found
 
     def living(self) -> Any:
@@ -106,7 +57,7 @@ class _Flat:
         """Set the value of the current key."""
         self._current.note(value)
         self._table.put(self._current.key, (value, self._lifetime.clock()))
-        self._sweeper.step()
+        self.cleanup.accessed()
 
     def clear(self) -> None:
         """Delete the value of the current key."""
@@ -178,7 +129,7 @@ class TtlListState(ListState[Any]):
         self._table = table
         self._current = current
         self._lifetime = lifetime
-        self._sweeper = _Sweeper(table.data, lifetime.cleanup_size, self._sweep)
+        self.cleanup = Cleanup(table, lifetime, self._sweep)
 
     def _sweep(self, key: Any) -> None:
         found = self._table.data.get(key, [])
@@ -200,7 +151,7 @@ class TtlListState(ListState[Any]):
             self._keep(key, [(value, now) for value, _ in alive])
         elif len(alive) < len(found):
             self._keep(key, alive)
-        self._sweeper.step()
+        self.cleanup.accessed()
         values = [value for value, _ in (found if lifetime.shows_expired else alive)]
         self._current.note(tuple(values))
         return values
@@ -208,7 +159,7 @@ class TtlListState(ListState[Any]):
     def add(self, value: Any) -> None:
         self._current.note(value)
         self._table.append(self._current.key, (value, self._lifetime.clock()))
-        self._sweeper.step()
+        self.cleanup.accessed()
 
     def add_all(self, values: Iterable[Any]) -> None:
         for value in values:
@@ -231,7 +182,7 @@ class TtlMapState(MapState[Any, Any]):
         self._table = table
         self._current = current
         self._lifetime = lifetime
-        self._sweeper = _Sweeper(table.data, lifetime.cleanup_size, self._sweep)
+        self.cleanup = Cleanup(table, lifetime, self._sweep)
 
     def _sweep(self, key: Any) -> None:
         entries = self._table.data.get(key, {})
@@ -240,7 +191,7 @@ class TtlMapState(MapState[Any, Any]):
 
     def get(self, key: Any) -> Any:
         outer, lifetime = self._current.key, self._lifetime
-        self._sweeper.step()
+        self.cleanup.accessed()
         stamped = self._table.data.get(outer, {}).get(key)
         if stamped is None:
             return None
@@ -258,7 +209,7 @@ class TtlMapState(MapState[Any, Any]):
     def put(self, key: Any, value: Any) -> None:
         self._current.note(value)
         self._table.put(self._current.key, key, (value, self._lifetime.clock()))
-        self._sweeper.step()
+        self.cleanup.accessed()
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         for key, value in dict_value.items():
@@ -268,7 +219,10 @@ class TtlMapState(MapState[Any, Any]):
         self._table.remove(self._current.key, key)
 
     def contains(self, key: Any) -> bool:
-        return key in self._living()
+        # a read like any other: it may begin the time to live anew
+        found = key in self._living()
+        self.get(key)
+        return found
 
     def items(self) -> list[tuple[Any, Any]]:
         return [(key, self.get(key)) for key in self._living()]

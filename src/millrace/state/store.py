@@ -34,7 +34,7 @@ from millrace.state.rolling_pass import RollingPass
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableForm, TableSchema
-from millrace.state.table import Delta, KeyFilter, Table
+from millrace.state.table import Delta, KeyFilter, Scan, Table
 from millrace.state.table_kinds import OPERATOR_TABLE, VALVE
 
 EMPTY = ""
@@ -90,6 +90,7 @@ class SubtaskState:
         self.version = EMPTY
         self.replays = 0
         self._kinds: dict[str, str] = {}
+        self._left_out: dict[str, Callable[[Delta], Delta]] = {}
         self._pending: str | None = None
         self._pass = RollingPass(self.tables)
         self._budget = Budget()
@@ -133,6 +134,14 @@ class SubtaskState:
     def schema(self, name: str) -> TableSchema:
         """The types of the table called ``name`` in plain data; None: it has none."""
         return self._forms[name].schema
+
+    def leave_out(self, name: str, part: Callable[[Delta], Delta]) -> None:
+        """From now on copies of the table called ``name`` are without what ``part`` leaves out.
+
+        Changes are written as they are, so what is left out must not be missed by anyone who
+        restores.
+        """
+        self._left_out[name] = part
 
     def operator_table(self) -> FlatTable:
         """Values that belong to operators rather than keys."""
@@ -274,7 +283,7 @@ class SubtaskState:
     def _everything(self) -> Iterator[Entry]:
         for name, table in self.tables.items():
             for step in table.everything(self._budget):
-                yield self._entry("pass", name, step.delta, step.size)
+                yield self._copy(name, step)
 
     def divided(self, division: Division) -> list[bytes] | None:
         """Everything there is now, as the payload of a layer for each of other subtasks; None:
@@ -327,7 +336,12 @@ class SubtaskState:
             for delta, count in table.changes_by(self._budget):
                 yield self._entry("delta", name, delta, count)
         for name, step in self._pass.advance(epoch, dirty, self._budget):
-            yield self._entry("pass", name, step.delta, step.size)
+            yield self._copy(name, step)
+
+    def _copy(self, name: str, step: Scan) -> Entry:
+        leave_out = self._left_out.get(name)
+        delta = step.delta if leave_out is None else leave_out(step.delta)
+        return self._entry("pass", name, delta, step.size)
 
     def _entry(self, part: str, name: str, delta: Delta, size: int) -> Entry:
         form = self._forms[name]

@@ -93,6 +93,7 @@ class KeyedProcessOperator(FunctionOperator):
         self._fire(self.processing_timers, now, TimeDomain.PROCESSING_TIME)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self.states.records += len(values)
         if timestamps is not None:
             self._process_timed(values, timestamps)
             return

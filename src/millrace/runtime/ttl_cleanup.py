@@ -1,0 +1,158 @@
+"""Deleting expired state that nobody asks for.
+
+Semantics: Flink docs, "Working with State", Cleanup of Expired State. In memory a few entries are
+looked at with each access. A table on disk is gone through a little in each epoch that changes it.
+Either way what has expired is left out whenever state is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.state_ttl import StateTtlConfig, StateVisibility, UpdateType
+from millrace.state.rolling_pass import MINIMUM_ENTRIES
+from millrace.state.table import Delta, Table
+
+__all__ = ["Cleanup", "Lifetime", "Stamped", "without_expired"]
+
+AT_ONCE = 4096
+"""Entries of a table on disk that are fetched together."""
+Stamped = tuple[Any, int]
+"""A value and the time (ms since the epoch) from which its time to live counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """What a state's configuration comes down to."""
+
+    ttl: int
+    renewed_by_reading: bool
+    shows_expired: bool
+    cleanup_size: int
+    """Entries to look at per access; 0: none."""
+    cleanup_per_record: bool
+    """Whether records count as accesses."""
+    compacts: bool
+    """Whether a table that is not in memory is gone through."""
+    copies_all: bool
+    """Whether what has expired is copied with the rest."""
+    clock: Callable[[], int]
+
+    @staticmethod
+    def of(config: StateTtlConfig, clock: Callable[[], int]) -> Lifetime:
+        """The lifetime that a descriptor asks for."""
+        cleanup = config.cleanup
+        compacts = cleanup.in_rocksdb_compact_filter()
+        return Lifetime(
+            config.ttl_ms,
+            config.update_type is UpdateType.OnReadAndWrite,
+            config.visibility is StateVisibility.ReturnExpiredIfNotCleanedUp,
+            cleanup.cleanup_size(),
+            cleanup.run_cleanup_for_every_record(),
+            compacts,
+            not (compacts or cleanup.in_full_snapshot() or cleanup.cleanup_size() > 0),
+            clock,
+        )
+
+    def expired(self, stamped: Stamped) -> bool:
+        """Whether a value's time is over."""
+        return stamped[1] + self.ttl <= self.clock()
+
+    def deadline(self) -> int:
+        """What was stamped then or before has expired."""
+        return self.clock() - self.ttl
+
+
+class Cleanup:
+    """Looks through one table for what has expired.
+
+    Args:
+        table: a FlatTable, ListTable or NestedTable of stamped values.
+        sweep: deletes what has expired below a key.
+    """
+
+    def __init__(self, table: Any, lifetime: Lifetime, sweep: Callable[[Any], None]) -> None:
+        in_memory = type(table.data) is dict
+        self._table: Table = table
+        self._data: dict[Any, Any] = table.data
+        self._sweep = sweep
+        self.lifetime = lifetime
+        self._size = lifetime.cleanup_size if in_memory else 0
+        self._compacts = lifetime.compacts and not in_memory
+        self._ahead: list[Any] = []
+        self._cursor: Any = None
+
+    def accessed(self, times: int = 1) -> None:
+        """Look at the next few keys."""
+        for _ in range(times * self._size):
+            if not self._ahead:
+                if not self._data:
+                    return
+                self._ahead = list(self._data)
+            self._sweep(self._ahead.pop())
+
+    def end_epoch(self, records: int) -> None:
+        """The epoch had so many records; look at what belongs to its end."""
+        if self.lifetime.cleanup_per_record:
+            self.accessed(records)
+        if self._compacts:
+            self._compact()
+
+    def _compact(self) -> None:
+        """Go on through the table, about as far as the rolling copy of the state does."""
+        changed = self._table.change_count()
+        left = max(MINIMUM_ENTRIES, changed) if changed else 0
+        deadline = self.lifetime.deadline()
+        while left > 0:
+            step = self._table.scan(self._cursor, min(left, AT_ONCE))
+            left = left - step.size if step.cursor is not None else 0
+            self._cursor = step.cursor
+            for key, value in step.delta["put"].items():
+                if _oldest(value) <= deadline:
+                    self._sweep(key)
+
+
+def _oldest(value: Any) -> int:
+    """The earliest stamp in a value, list or map of stamped ones."""
+    if type(value) is tuple:
+        return int(value[1])
+    stamped: Iterable[Stamped] = value.values() if isinstance(value, dict) else value
+    return min((stamp for _, stamp in stamped), default=0)
+
+
+def without_expired(kind: str, lifetime: Lifetime) -> Callable[[Delta], Delta]:
+    """Leaves out of a copy of a table (``ttl-flat``, ``ttl-list`` or ``ttl-map``) what has
+    expired."""
+    alive = {"ttl-flat": _alive_values, "ttl-list": _alive_elements, "ttl-map": _alive_entries}[
+        kind
+    ]
+
+    def leave_out(delta: Delta) -> Delta:
+        return {**delta, "put": alive(delta["put"], lifetime.deadline())}
+
+    return leave_out
+
+
+def _alive_values(put: dict[Any, Stamped], deadline: int) -> dict[Any, Stamped]:
+    return {key: stamped for key, stamped in put.items() if stamped[1] > deadline}
+
+
+def _alive_elements(put: dict[Any, list[Stamped]], deadline: int) -> dict[Any, list[Stamped]]:
+    alive = {key: [e for e in found if e[1] > deadline] for key, found in put.items()}
+    return {key: found for key, found in alive.items() if found}
+
+
+def _alive_entries(
+    put: dict[Any, dict[Any, Stamped]], deadline: int
+) -> dict[Any, dict[Any, Stamped]]:
+    alive = {key: _alive_values(found, deadline) for key, found in put.items()}
+    return {key: found for key, found in alive.items() if found}
+
+
+_ALIVE: dict[str, Callable[[dict[Any, Any], int], dict[Any, Any]]] = {
+    "ttl-flat": _alive_values,
+    "ttl-list": _alive_elements,
+    "ttl-map": _alive_entries,
+}
