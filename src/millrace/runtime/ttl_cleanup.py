@@ -125,9 +125,7 @@ def _oldest(value: Any) -> int:
 def without_expired(kind: str, lifetime: Lifetime) -> Callable[[Delta], Delta]:
     """Leaves out of a copy of a table (``ttl-flat``, ``ttl-list`` or ``ttl-map``) what has
     expired."""
-    alive = {"ttl-flat": _alive_values, "ttl-list": _alive_elements, "ttl-map": _alive_entries}[
-        kind
-    ]
+    alive = _ALIVE[kind]
 
     def leave_out(delta: Delta) -> Delta:
         return {**delta, "put": alive(delta["put"], lifetime.deadline())}
