@@ -1,10 +1,10 @@
-"""A job on Spark is operated from other processes: savepoint, rescaling, stop, on from there."""
+"""The page "Fix a bug and go on" through the real command, on Spark, rescaled on the way."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,22 +14,8 @@ import pytest
 pytestmark = pytest.mark.spark
 
 Start = Callable[..., "subprocess.Popen[str]"]
+EXAMPLE = Path(__file__).parents[2] / "docs" / "savepoints" / "examples" / "fix_a_bug"
 PATIENCE = 180
-
-JOB = """
-    from millrace.common import Types, WatermarkStrategy
-    from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
-    from millrace.datastream import StreamExecutionEnvironment
-
-    env = StreamExecutionEnvironment.get_execution_environment()
-    source = DataGeneratorSource(
-        lambda index: index, None, RateLimiterStrategy.per_second(100), splits=1
-    )
-    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
-    tens = numbers.map(lambda n: (n % 10, 1)).key_by(lambda pair: pair[0], key_type=Types.LONG())
-    tens.sum(1).uid("sum").map(lambda pair: pair[1]).print()
-    env.execute("tens")
-"""
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -37,42 +23,50 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def test_a_job_is_operated_and_goes_on_elsewhere(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(textwrap.dedent(JOB))
+def lines(process: subprocess.Popen[str], count: int) -> list[str]:
+    """What a job prints next, without the numbers of subtasks."""
+    assert process.stdout is not None
+    return sorted(process.stdout.readline().strip().rpartition("> ")[2] for _ in range(count))
+
+
+def test_a_bug_is_fixed(start: Start, tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "input").mkdir()
 
     def command(*words: str) -> Any:
         code, out, err = finish(start(*words, "--json"))
         assert code == 0, err
         return json.loads(out)
 
-    def begin(*words: str) -> subprocess.Popen[str]:
-        process = start("run", *words, "job.py")
-        assert process.stdout is not None
-        assert process.stdout.readline()  # it has begun
-        return process
+    def arrives(name: str) -> None:
+        (tmp_path / name).rename(tmp_path / "input" / name)
 
-    def end(process: subprocess.Popen[str]) -> None:
-        code, _, err = finish(process)
-        assert code == 0, err
-
-    first = begin()
+    arrives("monday.csv")
+    wrong = start("run", "revenue.py")
+    assert lines(wrong, 2) == ["ann: 20", "bob: 35"]
     [job] = command("list")
-    assert (job["name"], job["state"]) == ("tens", "running")
-    path = command("savepoint", "tens", "kept")["savepoint"]
-    assert command("rescale", "tens", "-p", "2")["parallelism"] == 2
-    stopped = command("stop", "tens", "--savepoint", "kept")["savepoint"]
-    end(first)
+    assert (job["name"], job["state"]) == ("revenue", "running")
+    monday = command("savepoint", "revenue", "kept")["savepoint"]
+    assert command("rescale", "revenue", "-p", "2")["parallelism"] == 2
+    arrives("tuesday.csv")
+    assert lines(wrong, 2) == ["ann: 25", "bob: 70"]
+    tuesday = command("stop", "revenue", "--savepoint", "kept")["savepoint"]
+    code, _, err = finish(wrong)
+    assert code == 0, err
+    assert "job 'revenue' was asked to stop" in err
     assert [job["state"] for job in command("list")] == ["stopped"]
 
-    lineage = {s["id"]: s for s in command("savepoint", "tree", "kept")}
-    assert lineage[Path(stopped).name]["parent"] == Path(path).name
-    assert [s["parallelism"] for s in lineage.values()] == [1, 2]
-    [changed] = [s for s in command("savepoint", "diff", path, stopped) if s["uid"] == "sum"]
-    assert changed["changed"] + changed["added"] > 0
+    known = {s["id"]: s for s in command("savepoint", "tree", "kept")}
+    assert known[Path(tuesday).name]["parent"] == Path(monday).name
+    assert [s["parallelism"] for s in known.values()] == [1, 2]
+    states = command("savepoint", "diff", monday, tuesday)
+    assert [s["changed"] for s in states if s["state"] == "sum"] == [2]
 
     (tmp_path / "kept").rename(tmp_path / "moved")
-    moved = next((tmp_path / "moved").glob(Path(stopped).name))
-    second = begin("-s", str(moved), "--parallelism", "1", "--name", "fork")
-    command("cancel", "fork")
-    end(second)
-    assert {job["name"] for job in command("list")} == {"tens", "fork"}
+    good = tmp_path / "moved" / Path(monday).name
+    fixed = start("run", "-s", str(good), "--name", "fixed", "revenue_fixed.py")
+    assert lines(fixed, 2) == ["ann: 25", "bob: 0"]
+    command("cancel", "fixed")
+    code, _, err = finish(fixed)
+    assert code == 0, err
+    assert {job["name"] for job in command("list")} == {"revenue", "fixed"}
