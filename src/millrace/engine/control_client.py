@@ -23,7 +23,7 @@ def ask(
 
     Args:
         job_dir: the job's checkpoint directory.
-        command, arguments: see `millrace.engine.control_service.COMMANDS`.
+        command, arguments: see `millrace.engine.control_commands.COMMANDS`.
         timeout: seconds to wait for the end of what was asked for.
 
     Raises:

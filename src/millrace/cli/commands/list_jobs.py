@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.cli.commands.grammar import Commands, add_checkpoint_dir, add_command, checkpoint_dir
+
+if TYPE_CHECKING:
+    from millrace.cli.jobs import Job
 
 
 def register(commands: Commands) -> None:
@@ -17,33 +20,37 @@ def register(commands: Commands) -> None:
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Show all jobs of the checkpoint directory."""
-    from millrace.cli.jobs import Job, jobs_in
-    from millrace.cli.printing import print_json, print_table, time_text
-
-    def as_json(job: Job) -> dict[str, Any]:
-        newest = job.newest
-        return {
-            "name": job.name,
-            "id": job.id,
-            "state": job.state,
-            "directory": str(job.directory),
-            "checkpoint": newest.checkpoint if newest else None,
-            "checkpoint_time": newest.timestamp if newest else None,
-            "host": job.run.host if job.run else None,
-            "pid": job.run.pid if job.run else None,
-        }
-
-    def row(job: Job) -> tuple[str, ...]:
-        newest = job.newest
-        checkpoint = (f"chk-{newest.checkpoint}", time_text(newest.timestamp)) if newest else "--"
-        return (job.state, job.name, job.id, *checkpoint)
+    from millrace.cli.jobs import jobs_in
+    from millrace.cli.printing import print_json, print_table
 
     directory = checkpoint_dir(named)
     jobs = list(jobs_in(directory))
     if named.json:
-        print_json([as_json(job) for job in jobs])
+        print_json(list(map(_as_json, jobs)))
     elif jobs:
-        print_table(("STATE", "NAME", "ID", "CHECKPOINT", "OF"), [row(job) for job in jobs])
+        print_table(("STATE", "NAME", "ID", "CHECKPOINT", "OF"), list(map(_row, jobs)))
     else:
         print(f"no job has kept checkpoints in {directory}")
     return 0
+
+
+def _row(job: Job) -> tuple[str, ...]:
+    from millrace.cli.printing import time_text
+
+    newest = job.newest
+    checkpoint = (f"chk-{newest.checkpoint}", time_text(newest.timestamp)) if newest else ("-", "-")
+    return (job.state, job.name, job.id, *checkpoint)
+
+
+def _as_json(job: Job) -> dict[str, Any]:
+    newest, run = job.newest, job.run
+    return {
+        "name": job.name,
+        "id": job.id,
+        "state": job.state,
+        "directory": str(job.directory),
+        "checkpoint": newest.checkpoint if newest else None,
+        "checkpoint_time": newest.timestamp if newest else None,
+        "host": run.host if run else None,
+        "pid": run.pid if run else None,
+    }
