@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -40,6 +41,39 @@ MOMENTS = 50
 
 def timestamp(number: int, _: int) -> int:
     return number * 100
+
+
+@dataclass(frozen=True)
+class Place:
+    """A key that has a type."""
+
+    number: int
+    name: str = "place"
+
+
+class Note(NamedTuple):
+    """A value that has a type."""
+
+    count: int
+    last: Place
+
+
+def place_of(number: int) -> Place:
+    return Place(number % 11)
+
+
+class Annotate(KeyedProcessFunction):
+    """Typed keys and values: the layers hold plain data, the program sees its classes."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.note = runtime_context.get_state(ValueStateDescriptor("note", Types.of(Note)))
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        before = self.note.value() or Note(0, Place(-1))
+        assert type(before) is Note
+        assert type(before.last) is Place
+        self.note.update(Note(before.count + 1, ctx.get_current_key()))
+        yield "note", ctx.get_current_key().number, before.count + 1
 
 
 class Remember(KeyedProcessFunction):
@@ -98,6 +132,7 @@ def pipeline(env: StreamExecutionEnvironment) -> Any:
         keyed.window(EventTimeSessionWindows.with_gap(900)).reduce(max).uid("sessions"),
         keyed.process(Remember()).uid("remember"),
         keyed.connect(rules).process(Judge()).uid("judge"),
+        numbers.key_by(place_of, Types.of(Place)).process(Annotate()).uid("annotate"),
         AsyncDataStream.unordered_wait(numbers, Twice(), 10_000).uid("twice"),
     ]
     tagged = [part.map(lambda v, i=i: (i, v)).uid(f"tag-{i}") for i, part in enumerate(parts)]
@@ -106,11 +141,12 @@ def pipeline(env: StreamExecutionEnvironment) -> Any:
 
 def run(
     directory: Path, parallelism: int, seed: int, *, stop_at: int | None = None,
-    start_from: str | None = None, drain: bool = False,
+    start_from: str | None = None, drain: bool = False, backend: str = "hashmap",
 ) -> tuple[list[Any], str | None, int]:  # fmt: skip
     """What a run gave, the savepoint it ended with, and how many epochs it had."""
     configuration = Configuration()
     configuration.set(options.SAVEPOINT_DIR, str(directory / "savepoints"))
+    configuration.set(options.STATE_BACKEND, backend)
     if start_from is not None:
         configuration.set(options.START_FROM, start_from)
     with run_local(workers=2, seed=seed, epoch_records=1) as cluster:
@@ -144,7 +180,8 @@ def test_nothing_changes(moment: int, tmp_path: Path, whole: Counter[Any]) -> No
     chance = random.Random(moment)
     before, after = chance.sample([1, 2, 3, 4], 2)
     stop_at = chance.randint(1, 20)
-    first, path, _ = run(tmp_path, before, moment, stop_at=stop_at)
+    backends = [chance.choice(["hashmap", "rocksdb"]) for _ in range(2)]
+    first, path, _ = run(tmp_path, before, moment, stop_at=stop_at, backend=backends[0])
     assert path is not None
-    second, _, _ = run(tmp_path, after, moment + 1, start_from=path)
+    second, _, _ = run(tmp_path, after, moment + 1, start_from=path, backend=backends[1])
     assert Counter(first) + Counter(second) == whole

@@ -92,8 +92,9 @@ class RocksDBStore(KeyValueStore):
     def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
         bounded = self._rocks.ReadOptions()
         bounded.set_iterate_upper_bound(end)
-        rows: Iterator[Row] = iter(self._db.items(from_key=start, read_opt=bounded))
-        return rows
+        # a generator, for the iterator reads the bound where these options have it: they must live
+        # as long
+        yield from self._db.items(from_key=start, read_opt=bounded)
 
     def load(self, rows: Iterable[Row]) -> None:
         path = str(self._directory / f"load-{next(self._files)}.sst")
