@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millrace.common import Configuration
 from millrace.common.errors import (
     CheckpointCorruptError,
     JobDefinitionError,
@@ -57,8 +58,9 @@ class Totals(KeyedProcessFunction):
 class Followed:
     """The job that is followed, one epoch and checkpoint at a time; may be stopped and resumed."""
 
-    def __init__(self, directory: str, parallelism: int = 2) -> None:
+    def __init__(self, directory: str, parallelism: int = 2, retained: int = 2) -> None:
         self.directory = directory
+        self._settings = Configuration({"execution.checkpointing.num-retained": str(retained)})
         self.job_dir = str(Path(directory) / job_id_of("MiniJob"))
         self.parallelism = parallelism
         self.model: dict[Any, int] = {}
@@ -66,7 +68,12 @@ class Followed:
         self._job: MiniJob | None = None
 
     def start(self, resume: bool = False) -> None:
-        self._job = MiniJob(self.parallelism, checkpoint_dir=self.directory, resume=resume)
+        self._job = MiniJob(
+            self.parallelism,
+            configuration=self._settings,
+            checkpoint_dir=self.directory,
+            resume=resume,
+        )
         self._job.__enter__()
         self._source = self._job.source("numbers")
         stream = self._source.stream.key_by(0).process(Totals()).uid("totals").name("Totals")
@@ -182,9 +189,22 @@ def test_a_position_in_the_middle_counts_for_nothing(followed) -> None:
     followed.push(*((number, 1) for number in range(10)))
     first = reader(followed)
     assert len(first.read(4).values) == 4
+    followed.push(("new", 1))
     following = reader(followed, first.position())
-    assert len(epoch(following)) == 10
+    assert {update.checkpoint for update in epoch(following)} == {1}
     assert epoch(following) == [CopyComplete(1)]
+    assert epoch(following) == [StateUpdate("new", 1, False, 2)]
+
+
+def test_a_position_in_the_middle_of_what_is_gone(followed) -> None:
+    followed.push(*((number, 1) for number in range(10)))
+    first = reader(followed)
+    first.read(4)
+    for _ in range(3):
+        followed.push(("new", 1))
+    following = reader(followed, first.position())
+    assert len(epoch(following)) == 11
+    assert epoch(following) == [CopyComplete(4)]
 
 
 def test_the_same_number_of_another_history_is_another_checkpoint(followed) -> None:
@@ -411,13 +431,14 @@ STEPS = st.lists(
 
 
 @settings(max_examples=12, deadline=None)
-@given(STEPS, st.integers(0, 99))
-def test_replaying_the_changes_gives_the_state_at_every_checkpoint(steps, seed) -> None:
+@given(STEPS, st.integers(0, 99), st.sampled_from([2, 100]))
+def test_replaying_the_changes_gives_the_state_at_every_checkpoint(steps, seed, retained) -> None:
     """While both jobs are stopped and resumed, the followed one with other parallelism, and
-    workers of the follower come, go and lose what they did."""
+    workers of the follower come, go and lose what they did. Where checkpoints go away before they
+    have been read to their end, in the end."""
     faults = Faults(lost_epochs=0.1, lost_workers=0.1, repeated_tasks=0.1, lost_buffers=0.05)
     with tempfile.TemporaryDirectory() as directory:
-        followed = Followed(f"{directory}/followed")
+        followed = Followed(f"{directory}/followed", retained=retained)
         follower = Follower(followed, f"{directory}/follower", workers=2, seed=seed, faults=faults)
         followed.start()
         follower.start()
@@ -440,7 +461,8 @@ def test_replaying_the_changes_gives_the_state_at_every_checkpoint(steps, seed) 
             followed.stop()
         tables = replay(follower.rows)
         assert tables.pop(0) == followed.model
-        assert tables == {number: models[number] for number in tables}
+        if retained > len(models):
+            assert tables == {number: models[number] for number in tables}
 
 
 def test_the_environment_takes_the_directory_of_the_job(followed) -> None:

@@ -137,14 +137,16 @@ class StateChangesSource(Source[StateUpdate | CopyComplete]):
 class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
     """Holds a copy of the state as of the checkpoint it is at, and reads what differs in the next.
 
-    A reader that is made anew reads the copy from the checkpoint of its position. If that is gone,
-    or was read in part, it gives everything again and says so.
+    A reader that is made anew reads the copy from the checkpoint of its position. If that was read
+    in part, or is gone, it gives all of it, or of the newest, again and says so.
     """
 
     def __init__(self, source: StateChangesSource, position: StatePosition | None) -> None:
         self._source = source
         self._position = position
         self._begun = False
+        self._interrupted: int | None = None
+        """The checkpoint of the position, if it was read in part."""
         self._follower: StateFollower | None = None
         self._table = ""
         self._batches: deque[list[StateUpdate | CopyComplete]] = deque()
@@ -210,8 +212,10 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         """The number of the checkpoint to read next: the newest to begin with, then one by one.
         When numbers begin anew, somebody emptied the directory: the newest again."""
         numbers = complete_checkpoints(self._source.directory)
-        if self._follower is None or not numbers:
-            return numbers[-1] if numbers else None
+        if not numbers:
+            return None
+        if self._follower is None:
+            return self._interrupted if self._interrupted in numbers else numbers[-1]
         at = self._follower.checkpoint or 0
         if numbers[-1] < at:
             return numbers[-1]
@@ -222,15 +226,19 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         self._begun = True
         at = self._position
         self._whole = at is not None
-        if at is None or not at.complete:
+        if at is None:
             return
         with suppress(CheckpointCorruptError):
             manifest = read_manifest(self._source.directory, at.checkpoint)
-            if manifest.snapshot_id == at.snapshot_id:
-                follower = self._made(manifest)
-                follower.advance(manifest)
-                self._follower, self._whole = follower, False
-                self._ended = manifest.finished
+            if manifest.snapshot_id != at.snapshot_id:
+                return
+            if not at.complete:
+                self._interrupted = at.checkpoint
+                return
+            follower = self._made(manifest)
+            follower.advance(manifest)
+            self._follower, self._whole = follower, False
+            self._ended = manifest.finished
 
     def _made(self, manifest: Manifest) -> StateFollower:
         self._table = f"{_uid(self._source, manifest)}/{self._source.state_name}"
