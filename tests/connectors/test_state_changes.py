@@ -16,7 +16,6 @@ from millrace.common.errors import (
     CheckpointCorruptError,
     JobDefinitionError,
     JobExecutionError,
-    SerializationError,
 )
 from millrace.common.source import Boundedness
 from millrace.common.types import Row, RowKind
@@ -524,6 +523,9 @@ def test_pickled_state_is_refused_when_it_is_not_trusted(tmp_path) -> None:
     trusting = StateChangesSource(tmp_path, "odd", "total", "MiniJob")
     (update,) = epoch(trusting.create_reader(None, None, None))
     assert type(update.value).__name__ == "Odd"
-    wary = StateChangesSource(tmp_path, "odd", "total", "MiniJob", pickle_allowed=False)
-    with pytest.raises(SerializationError, match="state.pickle.allowed is false"):
-        epoch(wary.create_reader(None, None, None))
+    with run_local():
+        settings = Configuration({"state.pickle.allowed": "false"})
+        env = StreamExecutionEnvironment.get_execution_environment(settings)
+        table = env.state_changes(tmp_path, "odd", "total", "MiniJob", bounded=True)
+        with pytest.raises(JobExecutionError, match="state.pickle.allowed is false"):
+            table.execute_and_collect().__enter__().__next__()

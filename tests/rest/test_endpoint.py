@@ -271,3 +271,12 @@ def test_it_is_off_unless_asked_for(tmp_path) -> None:
         env.from_collection([1]).print()
         observers = env.build_client("quiet")._manager._observers
         assert not any(isinstance(observer, RestEndpoint) for observer in observers)
+
+
+def test_state_without_pickle(serve) -> None:
+    """Types that are plain can be asked for."""
+    with serve(**{"state.pickle.allowed": "false"}) as served:
+        served.push(("a", 1), (("b", 2), 3))
+        path = f"{STATE}/remember/last-value"
+        assert ask(served, f"{path}/a")[1]["value"] == 1
+        assert ask(served, f"{path}/{quote(json.dumps(['b', 2]))}")[1]["value"] == 3

@@ -318,7 +318,13 @@ class StreamExecutionEnvironment:
         from millrace.connectors.state_changes import CopyComplete, StateChangesSource, StateUpdate
 
         source = StateChangesSource(
-            directory, uid, state_name, job_name, bounded=bounded, poll_interval=poll_interval
+            directory,
+            uid,
+            state_name,
+            job_name,
+            bounded=bounded,
+            poll_interval=poll_interval,
+            pickle_allowed=self._configuration.get(options.STATE_PICKLE_ALLOWED),
         )
         strategy = WatermarkStrategy.for_monotonous_timestamps()
         read: DataStream[Any] = self.from_source(source, strategy, source_name).set_parallelism(1)

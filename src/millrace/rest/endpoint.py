@@ -23,6 +23,7 @@ from millrace.rest.routes import Router
 from millrace.rest.server import RestServer
 from millrace.runtime.epoch import Ack
 from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.serialization.snapshot_codec import codec_of
 
 __all__ = ["RestEndpoint", "endpoint_of"]
 
@@ -47,7 +48,8 @@ class RestEndpoint(JobObserver):
     def __init__(
         self, client: JobClient, name: str, operators: dict[str, str], configuration: Configuration
     ) -> None:
-        self.view = QueryableView()
+        codec = codec_of(configuration.get(options.STATE_PICKLE_ALLOWED))
+        self.view = QueryableView(codec=codec)
         self._router = Router(JobView(client, name, operators, self.view))
         self._bind_address = configuration.get(options.REST_BIND_ADDRESS)
         self._port = configuration.get(options.REST_PORT)
