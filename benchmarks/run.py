@@ -23,6 +23,8 @@ import latency
 import memory
 import queryable_state
 import rescale
+import restore_2gb
+import rocksdb_20m
 import savepoint
 import startup
 import state_bytes
@@ -52,6 +54,8 @@ BARS: dict[str, Bar] = {
             queryable_state,
             rescale,
             savepoint,
+            rocksdb_20m,
+            restore_2gb,
         )
     },
 }

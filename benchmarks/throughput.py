@@ -113,6 +113,12 @@ WORKLOADS = [
         ),
         {FLINK: 15},
     ),
+    Workload(
+        "rocksdb_access",
+        "k",
+        (ours(4_000_000, 12_000_000), flink("thread", (1_500_000, 2_500_000))),
+        {FLINK: 10},
+    ),
 ]
 
 

@@ -23,6 +23,7 @@ from millrace.connectors import NumberSequenceSource
 from millrace.datastream import (
     AggregateFunction,
     DataStream,
+    EmbeddedRocksDBStateBackend,
     KeyedBroadcastProcessFunction,
     KeyedProcessFunction,
     RuntimeContext,
@@ -38,6 +39,7 @@ from millrace.datastream.window import (
 PARALLELISM = 2
 PRIME = 2_654_435_761
 COUNT_KEYS = 100_000
+ACCESS_KEYS = 1_000_000
 WINDOW_KEYS = 10_000
 WORDS_PER_LINE = 8
 LINES = tuple(
@@ -80,6 +82,16 @@ def keyed_count(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
 
 def expected_keyed_count(n: int) -> Counter[Any]:
     totals = Counter(i * PRIME % COUNT_KEYS for i in range(n))
+    return Counter((key, seen + 1) for key, total in totals.items() for seen in range(total))
+
+
+def rocksdb_access(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    env.set_state_backend(EmbeddedRocksDBStateBackend())
+    return numbers(env, n).key_by(lambda i: i * PRIME % ACCESS_KEYS).process(CountPerKey())
+
+
+def expected_rocksdb_access(n: int) -> Counter[Any]:
+    totals = Counter(i * PRIME % ACCESS_KEYS for i in range(n))
     return Counter((key, seen + 1) for key, total in totals.items() for seen in range(total))
 
 
@@ -269,6 +281,7 @@ WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
     "session_window": (session_window, expected_session_window, 1),
     "interval_join": (interval_join, expected_interval_join, 2),
     "broadcast_rules": (broadcast_rules, expected_broadcast_rules, 1),
+    "rocksdb_access": (rocksdb_access, expected_rocksdb_access, 1),
 }
 
 

@@ -51,6 +51,7 @@ from pyflink.table import Schema, StreamTableEnvironment
 PARALLELISM = 2
 PRIME = 2_654_435_761
 COUNT_KEYS = 100_000
+ACCESS_KEYS = 1_000_000
 WINDOW_KEYS = 10_000
 WORDS_PER_LINE = 8
 LINES = tuple(
@@ -64,8 +65,9 @@ WORD_COUNT = Types.TUPLE([Types.STRING(), Types.LONG()])
 # --- the environment -------------------------------------------------------------------------
 
 
-def environment(mode: str, bundle_ms: int) -> StreamExecutionEnvironment:
+def environment(mode: str, bundle_ms: int, backend: str) -> StreamExecutionEnvironment:
     config = Configuration()
+    config.set_string("state.backend.type", backend)
     config.set_string("python.executable", sys.executable)
     config.set_string("python.execution-mode", mode)
     config.set_string("python.fn-execution.bundle.size", "100000")
@@ -108,6 +110,19 @@ def keyed_count(env: StreamExecutionEnvironment, n: int, timestamps: str) -> Dat
 
 def expected_keyed_count(n: int) -> Counter[Any]:
     totals = Counter(i * PRIME % COUNT_KEYS for i in range(n))
+    return Counter((key, seen + 1) for key, total in totals.items() for seen in range(total))
+
+
+# --- (k) keyed running count on rocksdb, a million keys ---------------------------------------
+
+
+def rocksdb_access(env: StreamExecutionEnvironment, n: int, timestamps: str) -> DataStream:
+    keyed = numbers(env, n).key_by(lambda i: i * PRIME % ACCESS_KEYS, key_type=Types.LONG())
+    return keyed.process(CountPerKey(), PAIR)
+
+
+def expected_rocksdb_access(n: int) -> Counter[Any]:
+    totals = Counter(i * PRIME % ACCESS_KEYS for i in range(n))
     return Counter((key, seen + 1) for key, total in totals.items() for seen in range(total))
 
 
@@ -388,6 +403,7 @@ WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
     "session_window": (session_window, expected_session_window, 1),
     "interval_join": (interval_join, expected_interval_join, 2),
     "broadcast_rules": (broadcast_rules, expected_broadcast_rules, 1),
+    "rocksdb_access": (rocksdb_access, expected_rocksdb_access, 1),
 }
 
 
@@ -433,7 +449,8 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     args = arguments()
     build, expected, records_per_number = WORKLOADS[args.workload]
-    env = environment(args.mode, args.bundle_ms)
+    backend = "rocksdb" if args.workload == "rocksdb_access" else "hashmap"
+    env = environment(args.mode, args.bundle_ms, backend)
     stream = build(env, args.n, args.timestamps)
     report: dict[str, Any] = {"workload": args.workload, "mode": args.mode, "n": args.n}
     if args.check:

@@ -37,6 +37,7 @@ from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
+from millrace.state.table import Table
 
 EXPIRING = "ttl-"
 """What the kinds of tables begin with that hold state with a time to live."""
@@ -275,6 +276,7 @@ class KeyedStates(KeyedStateStore):
         self._current = current
         self._scope = scope
         self._known: dict[str, StateDescriptor] = {}
+        self._spilling: dict[str, Table] = {}
         self._queryable: list[QueryableState] = []
         self._cleanups: dict[str, Cleanup] = {}
         self.records = 0
@@ -418,7 +420,15 @@ class KeyedStates(KeyedStateStore):
         table_name, kind = f"{self._uid}/{name}", self._scope + kind
         if table_name in self._state.tables:
             _check_expires_alike(name, self._state.kind(table_name), kind)
-        return self._state.table(table_name, kind, descriptor.type_info)
+        table = self._state.table(table_name, kind, descriptor.type_info)
+        if table.spills:
+            self._spilling[name] = table
+        return table
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """The states of these keys are about to be used."""
+        for table in self._spilling.values():
+            table.prefetch(keys)
 
 
 def _check_expires_alike(name: str, written: str, declared: str) -> None:

@@ -40,6 +40,9 @@ class Scan(NamedTuple):
 class Table(ABC):
     """One named state of one operator in one subtask."""
 
+    spills = False
+    """Whether entries may be elsewhere than in memory, so that `prefetch` is worth while."""
+
     @abstractmethod
     def changes(self) -> Delta | None:
         """What the open epoch changed, or None; the epoch stays open."""

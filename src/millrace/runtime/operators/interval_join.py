@@ -166,6 +166,8 @@ class IntervalJoinOperator(FunctionOperator):
         results: list[Any] = []
         times: list[int] = []
         keys = self._key_batches[number](values)
+        own.table.prefetch(keys)
+        other.table.prefetch(keys)
         epoch, first, watermark = self._epoch, self._number, self.watermark
         for index, (key, value, time) in enumerate(zip(keys, values, timestamps, strict=True)):
             if time < watermark:

@@ -103,7 +103,9 @@ class KeyedProcessOperator(FunctionOperator):
         function = self._element
         results: list[Any] = []
         extend = results.extend
-        for current.key, value in zip(self._keys_of(values), values, strict=True):
+        keys = self._keys_of(values)
+        self.states.prefetch(keys)
+        for current.key, value in zip(keys, values, strict=True):
             produced = function(value, context)
             if produced is None:
                 continue
@@ -122,6 +124,7 @@ class KeyedProcessOperator(FunctionOperator):
         results: list[Any] = []
         times: list[int] = []
         keys = self._keys_of(values)
+        self.states.prefetch(keys)
         for current.key, value, context.time in zip(keys, values, timestamps, strict=True):
             produced = function(value, context)
             if produced is not None:

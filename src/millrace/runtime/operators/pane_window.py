@@ -98,6 +98,8 @@ class PaneWindowOperator(FunctionOperator):
 
     def _add_batch(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
         """Add each record to its pane; gives the positions of those that are too late."""
+        if self._table.spills and self._logic.incremental:
+            self._prefetch(keys, panes)
         add = self._add_incremental if self._logic.incremental else self._add_elements
         return add(keys, values, panes)
 
@@ -169,6 +171,13 @@ class PaneWindowOperator(FunctionOperator):
                 undo[place] = MISSING
                 entries[place] = [value]
         return late
+
+    def _prefetch(self, keys: list[Any], panes: list[Pane]) -> None:
+        wanted: dict[Pane, set[Any]] = {}
+        for key, pane in zip(keys, panes, strict=True):
+            wanted.setdefault(pane, set()).add(key)
+        for pane, found in wanted.items():
+            self._table.prefetch_inner(pane, found)
 
     def _open_pane(self, pane: Pane) -> tuple[dict[Any, Any], dict[Any, Any]]:
         if pane not in self._table.data:

@@ -37,7 +37,9 @@ class ReduceOperator(FunctionOperator):
             def append(value: Any) -> None:
                 results.append(detached(value))
 
-        for key, value in zip(self._keys_of(values), values, strict=True):
+        keys = self._keys_of(values)
+        self._table.prefetch(keys)
+        for key, value in zip(keys, values, strict=True):
             if key in data:
                 old = data[key]
                 if key not in undo:

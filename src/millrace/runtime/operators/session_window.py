@@ -83,6 +83,7 @@ class SessionWindowOperator(FunctionOperator):
         late: list[int] = []
         ends = self._ends(values, timestamps)
         keys = self._keys_of(values)
+        self._table.prefetch(keys)
         for index, (key, value, start, end) in enumerate(
             zip(keys, values, timestamps, ends, strict=True)
         ):

@@ -92,9 +92,7 @@ class RocksDBStore(KeyValueStore):
     def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
         bounded = self._rocks.ReadOptions()
         bounded.set_iterate_upper_bound(end)
-        # a generator, for the iterator reads the bound where these options have it: they must live
-        # as long
-        yield from self._db.items(from_key=start, read_opt=bounded)
+        return _bounded(self._db.items(from_key=start, read_opt=bounded), bounded)
 
     def load(self, rows: Iterable[Row]) -> None:
         path = str(self._directory / f"load-{next(self._files)}.sst")
@@ -117,6 +115,11 @@ class RocksDBStore(KeyValueStore):
 
     def close(self) -> None:
         self._db.close()
+
+
+def _bounded(rows: Iterable[Row], bound: Any) -> Iterator[Row]:
+    """Keeps the options alive, for the iterator points to the bound in them."""
+    yield from rows
 
 
 def _native(rocks: Any, options: RocksDBOptions) -> Any:

@@ -59,6 +59,7 @@ class TableRows:
 class SpilledTable(Table):
     """A table that can write what is unsaved to the store and give up what is in memory."""
 
+    spills = True
     rows: TableRows
     estimate: int = 0
     """About how many entries there are."""

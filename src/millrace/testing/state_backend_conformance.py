@@ -1,0 +1,228 @@
+"""What every state backend has to pass; subclass it to test one of your own.
+
+    from millrace.testing.state_backend_conformance import StateBackendConformance
+
+    class TestMine(StateBackendConformance):
+        def create(self):
+            return MyStateBackend()
+
+pytest finds the methods that begin with ``test``.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
+from millrace.state.key_groups import KeyMemo, key_group_range
+from millrace.state.layer import FileRef, Layer, live
+from millrace.state.store import EMPTY, SubtaskState
+from millrace.testing.table_program import KINDS, Content, Program
+
+__all__ = ["StateBackendConformance"]
+
+MAX_PARALLELISM = 16
+TABLES = {f"op/{kind}": kind for kind in KINDS}
+
+
+class StateBackendConformance:
+    """Runs random programs on a backend and on plain dicts, and compares.
+
+    `programs` many of them, of `epochs` epochs each: more find more, and take longer.
+    """
+
+    programs = 12
+    epochs = 12
+
+    def create(self) -> StateBackend:
+        """The backend; called once per test."""
+        raise NotImplementedError
+
+    # -- tests -------------------------------------------------------------------------
+
+    def test_it_can_be_sent_to_workers(self) -> None:
+        """It is pickled with the program."""
+        sent = pickle.loads(pickle.dumps(self.create()))
+        assert isinstance(sent, StateBackend)
+        assert sent.name
+
+    def test_accepted_and_aborted_epochs(self) -> None:
+        """What counts adds up, what does not leaves no trace, also for a worker that replays."""
+        for history in self._histories():
+            for _ in range(self.epochs):
+                history.epoch()
+            history.check()
+
+    def test_restored_by_another_worker(self) -> None:
+        """From the live layers alone, after any epoch."""
+        for history in self._histories():
+            for _ in range(self.epochs):
+                history.epoch()
+                if history.random.random() < 0.3:
+                    history.swap_worker()
+
+    def test_rescaled(self) -> None:
+        """With another parallelism every key is in one place, and nothing is lost."""
+        for history in self._histories():
+            for _ in range(self.epochs // 2):
+                history.epoch()
+            history.rescale(history.random.choice([2, 3, 5]))
+
+    def test_two_subtasks_do_not_meet(self) -> None:
+        """Tables of one name, in two subtasks of one process."""
+        backend = self.create()
+        with _opened(backend, 0) as one, _opened(backend, 1) as other:
+            for name, kind in TABLES.items():
+                if hasattr(one.table(name, kind), "pane"):
+                    one.table(name, kind).put("o", "i", 1)
+                else:
+                    one.table(name, kind).put("k", [1])
+            for name, kind in TABLES.items():
+                assert not list(other.table(name, kind).data)
+
+    def test_a_reset_store_is_as_new(self) -> None:
+        """Nothing of what was there comes back."""
+        for history in self._histories(3):
+            for _ in range(4):
+                history.epoch()
+            history.state.reset()
+            assert _content(history.state) == {name: {} for name in TABLES}
+
+    # -- how ---------------------------------------------------------------------------
+
+    def _histories(self, count: int | None = None) -> Iterator[_History]:
+        for seed in range(count or self.programs):
+            history = _History(self.create(), seed)
+            try:
+                yield history
+            finally:
+                history.close()
+
+
+@contextmanager
+def _opened(backend: StateBackend, subtask: int) -> Iterator[SubtaskState]:
+    place = SubtaskPlace("conformance", "run", "stage", subtask)
+    state = SubtaskState(backend=backend.create_keyed_state_backend(place))
+    try:
+        yield state
+    finally:
+        state.close()
+
+
+class _History:
+    """Epoch after epoch of random changes, to a store and to dicts."""
+
+    def __init__(self, backend: StateBackend, seed: int) -> None:
+        self.random = random.Random(seed)
+        self._backend = backend
+        self._stores: list[Any] = []
+        self.state = self._open()
+        self._follower = self._open()
+        self._program = Program(self.random)
+        self._model: dict[str, Content] = {name: {} for name in TABLES}
+        self._layers: list[Layer] = []
+        self._epoch = 0
+        self._version = EMPTY
+
+    def _open(self, subtask: int = 0) -> SubtaskState:
+        opening = _opened(self._backend, subtask)
+        self._stores.append(opening)
+        state = opening.__enter__()
+        for name, kind in TABLES.items():
+            state.table(name, kind)
+        return state
+
+    def close(self) -> None:
+        """Give back everything."""
+        for opening in self._stores:
+            opening.__exit__(None, None, None)
+
+    def epoch(self) -> None:
+        """One epoch, which counts or does not."""
+        self._epoch += 1
+        model = copy.deepcopy(self._model)
+        for _ in range(self.random.randint(0, 12)):
+            name, kind = self.random.choice(list(TABLES.items()))
+            self._program.step(self.state.table(name, kind), model[name])
+        version = f"v{self._epoch}"
+        layer = self.state.snapshot(self._epoch, version)
+        assert _content(self.state) == model, "within an epoch"
+        if self.random.random() < 0.25:
+            self.state.align(self._version, self._recent(), _inline)
+        elif layer is not None:
+            self._accept(layer, model)
+        assert _content(self.state) == self._model, "after an epoch"
+
+    def _accept(self, layer: Layer, model: dict[str, Content]) -> None:
+        self._layers = live([*self._layers, layer])
+        self._version, self._model = layer.version, model
+        self.state.align(layer.version, self._recent(), _inline)
+        if self.random.random() < 0.5:
+            self._follow()
+
+    def _follow(self) -> None:
+        """Another worker catches up, by replaying if it can."""
+        try:
+            self._follower.align(self._version, self._recent(), _inline)
+        except Exception:
+            self._follower.restore(self._version, self._layers, _inline)
+        assert _content(self._follower) == self._model, "replayed"
+
+    def _recent(self) -> list[Layer]:
+        return self._layers[-3:]
+
+    def swap_worker(self) -> None:
+        """Go on in a store that knows nothing."""
+        self.state = self._open()
+        self.state.restore(self._version, self._layers, _inline)
+        self.check()
+
+    def check(self) -> None:
+        """What the store holds, and what its layers give, is what it should be."""
+        assert _content(self.state) == self._model
+        self._follow()
+
+    def rescale(self, parallelism: int) -> None:
+        """Spread the state over more subtasks."""
+        found: dict[str, Content] = {name: {} for name in TABLES}
+        for subtask in range(parallelism):
+            part = self._open(subtask)
+            own = key_group_range(subtask, parallelism, MAX_PARALLELISM)
+            part.merge(self.state, KeyMemo(MAX_PARALLELISM, own.__contains__).__getitem__)
+            part.adopt(f"s{subtask}")
+            for name, content in _content(part).items():
+                _add(found[name], content)
+        assert found == self._model, "rescaled"
+
+
+def _add(total: Content, part: Content) -> None:
+    for key, value in part.items():
+        if isinstance(value, dict):
+            merged = total.setdefault(key, {})
+            assert not merged.keys() & value.keys()
+            merged.update(value)
+        else:
+            assert key not in total
+            total[key] = value
+
+
+def _content(state: SubtaskState) -> dict[str, Content]:
+    """What all tables hold, as plain dicts."""
+    return {name: _plain(state.table(name, kind)) for name, kind in TABLES.items()}
+
+
+def _plain(table: Any) -> Content:
+    if not hasattr(table, "pane"):
+        return dict(table.data.items())
+    found = {outer: dict(entries.items()) for outer, entries in table.data.items()}
+    return {outer: entries for outer, entries in found.items() if entries}
+
+
+def _inline(layer: Layer) -> bytes:
+    assert not isinstance(layer.data, FileRef)
+    return layer.data

@@ -1,0 +1,80 @@
+"""Our own backends conform; one that does not is found out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millrace.common.configuration import Configuration
+from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend
+from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
+from millrace.state.backend.spilling_backend import SpillingKeyedStateBackend
+from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
+from millrace.state.flat_table import FlatTable
+from millrace.testing.sorted_store import SortedStore
+from millrace.testing.state_backend_conformance import StateBackendConformance
+
+
+class TestHashMap(StateBackendConformance):
+    def create(self) -> StateBackend:
+        return HashMapStateBackend()
+
+
+class TestRocksDB(StateBackendConformance):
+    """Without any memory between epochs, and with plenty."""
+
+    programs = 4
+
+    @pytest.fixture(autouse=True, params=["0 bytes", "1 mb"])
+    def _local(self, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+        pytest.importorskip("rocksdict")
+        self.options = {
+            "state.backend.rocksdb.localdir": str(tmp_path),
+            "millrace.state.rocksdb.cache-size": request.param,
+        }
+
+    def create(self) -> StateBackend:
+        return EmbeddedRocksDBStateBackend().configured(Configuration(self.options))
+
+
+class Sorted(StateBackend):
+    """Somebody else's, over a store of their own; now and then it gives up what is in memory."""
+
+    name = "sorted"
+
+    def create_keyed_state_backend(self, place):
+        return SpillingKeyedStateBackend(SortedStore, cache_bytes=3000)
+
+
+class TestSorted(StateBackendConformance):
+    programs = 15
+
+    def create(self) -> StateBackend:
+        return Sorted()
+
+
+class _Forgetful(FlatTable):
+    def roll_back(self) -> None:
+        self.undo.clear()
+
+
+class _Broken(HeapKeyedStateBackend):
+    def create_table(self, name, kind):
+        return _Forgetful() if kind == "flat" else super().create_table(name, kind)
+
+
+class Broken(StateBackend):
+    name = "broken"
+
+    def create_keyed_state_backend(self, place):
+        return _Broken()
+
+
+def test_one_that_does_not_take_epochs_back() -> None:
+    class Conformance(StateBackendConformance):
+        def create(self) -> StateBackend:
+            return Broken()
+
+    with pytest.raises(AssertionError, match="after an epoch"):
+        Conformance().test_accepted_and_aborted_epochs()
