@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +39,8 @@ class OperatorPlace:
     max_parallelism: int
     states: frozenset[str]
     """The names of its states, in whatever subtask."""
+    now: int
+    """When the snapshot was made, ms since the epoch: what had not expired then is seen."""
     key_type: TypeInformation | None = None
 
     @property
@@ -51,7 +52,7 @@ class OperatorPlace:
         self, state: SubtaskState, current: CurrentKey, prefix: str = "", scope: str = ""
     ) -> KeyedStates:
         """Its keyed states at a current key."""
-        return KeyedStates(state, f"{self.uid}{prefix}", current, scope, _now)
+        return KeyedStates(state, f"{self.uid}{prefix}", current, scope, lambda: self.now)
 
     def open(
         self, function: Function, state: SubtaskState, states: KeyedStates, index: int, width: int
@@ -69,7 +70,7 @@ class OperatorPlace:
             parallelism=width,
             max_parallelism=self.max_parallelism,
             state=state,
-            clock=_now,
+            clock=lambda: self.now,
         )
         function.open(StreamRuntimeContext(context, states))
         made = {table.removeprefix(f"{self.uid}/") for table in set(state.tables) - before}
@@ -81,10 +82,6 @@ class OperatorPlace:
                 f"(it has: {', '.join(own) or 'none'})"
             )
         return {f"{self.uid}/{name}" for name in states.names()}
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

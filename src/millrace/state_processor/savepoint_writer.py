@@ -96,7 +96,7 @@ class SavepointWriter:
 
     def with_configuration(self, option: ConfigOption[Any] | str, value: Any) -> SavepointWriter:
         """Set an option: ``parallelism.default`` is the parallelism of operators that set none
-        (default: that of Spark)."""
+        (default: that of Spark), ``state.pickle.allowed`` the same as the argument of that name."""
         key = option if isinstance(option, str) else option.key
         self._configuration = Configuration({**self._configuration.to_dict(), key: value})
         self._configuration.validate()
@@ -179,7 +179,7 @@ class SavepointWriter:
         if not kept:
             return
         load = LayerLoader(base.snapshot.directory)
-        codec = codec_of(self._pickle_allowed)
+        codec = codec_of(self._pickles())
 
         def entries() -> Iterator[LayerEntry]:
             for stage, subtask in kept:
@@ -205,11 +205,14 @@ class SavepointWriter:
         stage = draft.add_stage(uid, width)
         target = Target(
             uid, stage, width, draft.manifest.max_parallelism, draft.directory,
-            draft.layer_epoch, draft.manifest.timestamp, self._pickle_allowed, main_classes(),
+            draft.layer_epoch, draft.manifest.timestamp, self._pickles(), main_classes(),
         )  # fmt: skip
         task = BootstrapTask(transformation, tuple(dataframe.columns), target)
         for answer in exchange_rows(dataframe, width, task.route, task.take):
             draft.take(read_answer(answer))
+
+    def _pickles(self) -> bool:
+        return self._pickle_allowed and self._configuration.get(options.STATE_PICKLE_ALLOWED)
 
     def _parallelism(self, transformation: StateBootstrapTransformation) -> int:
         from millrace.spark.state_frames import default_parallelism

@@ -113,5 +113,6 @@ def place_of(
 ) -> OperatorPlace:
     """The operator that a state is of."""
     names = frozenset(other.name for other in reader.states() if other.uid == info.uid)
-    maximum = reader.snapshot.manifest.max_parallelism
-    return OperatorPlace(info.uid, info.operator or info.uid, maximum, names, key_type)
+    manifest = reader.snapshot.manifest
+    name, maximum = info.operator or info.uid, manifest.max_parallelism
+    return OperatorPlace(info.uid, name, maximum, names, manifest.timestamp, key_type)
