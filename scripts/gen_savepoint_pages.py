@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import logging
 import os
 import re
 import shlex
@@ -161,6 +162,10 @@ class Session:
         environment = {"XDG_STATE_HOME": str(directory / ".state"), "TZ": "UTC"}
         self._stack.enter_context(mock.patch.dict(os.environ, environment))
         self._stack.enter_context(mock.patch.dict(sys.modules))
+        # what jobs log is not what commands say
+        silent, logger = logging.NullHandler(), logging.getLogger("millrace")
+        logger.addHandler(silent)
+        self._stack.callback(logger.removeHandler, silent)
         self._stack.enter_context(mock.patch.object(sys, "argv", list(sys.argv)))
         self._stack.enter_context(contextlib.redirect_stdout(self._output))
         time.tzset()

@@ -17,6 +17,8 @@ from millrace.common.type_information import Schema, TypeInformation
 
 __all__ = ["ClassTypeInfo", "EnumTypeInfo"]
 
+_Missing = type(dataclasses.MISSING)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClassTypeInfo(TypeInformation):
@@ -77,9 +79,10 @@ class ClassTypeInfo(TypeInformation):
             return {label: constant(value) for label, value in named.items()}
         found: dict[str, Callable[[], Any]] = {}
         for field in dataclasses.fields(self.cls):
-            if field.default is not dataclasses.MISSING:
+            # not by identity: a class of a job file comes to workers with a copy of MISSING
+            if not isinstance(field.default, _Missing):
                 found[field.name] = constant(field.default)
-            elif field.default_factory is not dataclasses.MISSING:
+            elif callable(field.default_factory):
                 found[field.name] = field.default_factory
         return found
 

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from millrace.common import Duration, Types, WatermarkStrategy
 from millrace.connectors import FileSource
@@ -11,16 +12,23 @@ from millrace.datastream.state import ValueState, ValueStateDescriptor
 from millrace.formats import StreamFormat
 
 
-class Count(KeyedProcessFunction[str, str, tuple[str, int]]):
+@dataclass
+class Clicks:
+    count: int = 0
+
+
+class Count(KeyedProcessFunction[str, list[str], tuple[str, int]]):
     def open(self, runtime_context: RuntimeContext) -> None:
-        descriptor: ValueStateDescriptor[int] = ValueStateDescriptor("count", Types.LONG())
-        self.count: ValueState[int] = runtime_context.get_state(descriptor)
+        descriptor: ValueStateDescriptor[Clicks] = ValueStateDescriptor("clicks", Types.of(Clicks))
+        self.count: ValueState[Clicks] = runtime_context.get_state(descriptor)
 
     def process_element(
-        self, value: str, ctx: KeyedProcessFunction.Context
+        self, value: list[str], ctx: KeyedProcessFunction.Context
     ) -> Iterator[tuple[str, int]]:
-        self.count.update((self.count.value() or 0) + 1)
-        yield value, self.count.value() or 0
+        clicks = self.count.value() or Clicks()
+        clicks.count += 1
+        self.count.update(clicks)
+        yield value[0], clicks.count
 
 
 class Milestone(KeyedProcessFunction[str, tuple[str, int], str]):
@@ -38,12 +46,13 @@ class Milestone(KeyedProcessFunction[str, tuple[str, int], str]):
 
 env = StreamExecutionEnvironment.get_execution_environment()
 text = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "input")
-users = env.from_source(
+lines = env.from_source(
     text.monitor_continuously(Duration.of_millis(100)).build(),
     WatermarkStrategy.no_watermarks(),
     "clicks",
 ).uid("clicks")
-counts = users.key_by(lambda user: user, key_type=Types.STRING()).process(Count()).uid("count")
-by_user = counts.key_by(lambda count: count[0], key_type=Types.STRING())
-by_user.process(Milestone()).name("milestone").uid("milestone").print()
+by_user = lines.map(str.split).uid("split").key_by(lambda c: c[0], key_type=Types.STRING())
+counts = by_user.process(Count()).uid("count")
+again = counts.key_by(lambda count: count[0], key_type=Types.STRING())
+again.process(Milestone()).name("milestone").uid("milestone").print()
 env.execute("clicks")
