@@ -7,11 +7,14 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import fault_pipeline as pipeline
 import pytest
 from fault_lives import Lives
+
+from millrace.state.checkpoint.snapshot import open_snapshot
 
 pytestmark = pytest.mark.fault
 
@@ -57,6 +60,23 @@ def test_killed_anywhere(seed: int, live_and_die: Drivers) -> None:
     rng = random.Random(seed)
     traps = [f"{rng.choice(CRASH_POINTS)}:{rng.randint(1, 4)}" for _ in range(5)]
     check(live_and_die([*traps, ""], seed=seed, rate=0.1, count=600), count=600)
+
+
+RESCALING = ("rescale-begins", "rescale-ends", "during-savepoint")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_while_it_is_operated(seed: int, live_and_die: Drivers, tmp_path: Path) -> None:
+    """Rescaled and copied to savepoints all the time, killed in the middle of that; what was
+    completed as a savepoint can be opened."""
+    rng = random.Random(seed)
+    points = (*RESCALING, *RESCALING, *CRASH_POINTS)
+    traps = [f"{rng.choice(points)}:1" for _ in range(5)]
+    rescale = {str(epoch): rng.randint(1, 5) for epoch in rng.sample(range(1, 12), 3)}
+    lives = live_and_die([*traps, ""], seed=seed, count=1_200, rescale=rescale, savepoint=5)
+    check(lives, count=1_200)
+    for path in (tmp_path / "savepoints").glob("savepoint-*/_metadata"):
+        assert open_snapshot(path).is_savepoint
 
 
 @pytest.mark.torture

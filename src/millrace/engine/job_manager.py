@@ -404,6 +404,7 @@ class JobManager:
 
     def _rescale(self, graph: JobGraph, acks: list[Ack]) -> None:
         """Go on with another graph where the newest checkpoint has left off."""
+        crash_point("rescale-begins")
         uids = {stage.id: stage.uid for stage in self._deployment.program.stages}
         parts = {(uids[ack.stage], ack.subtask): ack.parts for ack in acks}
         restored = self._checkpoints.assign(graph, parts)
@@ -418,6 +419,7 @@ class JobManager:
             self._executor.deploy(graph.program)
         except ExecutorError as error:
             raise JobExecutionError(f"the job could not be rescaled: {error}") from error
+        crash_point("rescale-ends")
 
     # -- beginning and end -------------------------------------------------------------
 

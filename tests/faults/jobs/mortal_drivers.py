@@ -20,6 +20,7 @@ from fault_cluster import FaultyCluster
 from millrace.common import crash
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.progress import Progress
 
 
 @dataclass
@@ -35,6 +36,10 @@ class Request:
     seed: int = 0
     rate: float = 0.0
     settings: dict[str, Any] = field(default_factory=dict)
+    rescale: dict[str, int] = field(default_factory=dict)
+    """After so many epochs of each driver, the parallelism to go on with."""
+    savepoint: int = 0
+    """After so many epochs of each driver, make a savepoint."""
 
 
 def live(request: Request, number: int) -> int:
@@ -67,7 +72,18 @@ def run(request: Request, number: int) -> None:
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(request.parallelism)
     pipeline.build(env, f"{request.directory}/out", request.count, request.splits)
-    env.execute(pipeline.JOB_NAME)
+    client = env.build_client(pipeline.JOB_NAME)
+
+    def operate(progress: Progress) -> None:
+        wanted = request.rescale.get(str(progress.epochs))
+        if wanted is not None:
+            client.rescale(wanted)
+        if progress.epochs == request.savepoint:
+            client.trigger_savepoint(f"{request.directory}/savepoints")
+
+    env.launcher.listeners.append(operate)
+    client.run()
+    client.result()
 
 
 def main() -> None:

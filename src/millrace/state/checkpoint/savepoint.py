@@ -1,7 +1,8 @@
 """Savepoints: a snapshot of its own, copied out of a job's checkpoint.
 
-What is copied are the live layers, as they are, into one file: nothing is decoded, so making a
-savepoint takes the time it takes to copy bytes. ``_metadata`` is written last and completes it.
+What is copied are the live layers, as they are, into one file (big ones beside it): nothing is
+decoded, so making a savepoint takes the time it takes to copy bytes. ``_metadata`` is written last
+and completes it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import dataclasses
 import shutil
 import uuid
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
-from millrace.common.errors import CheckpointError
+from millrace.common.crash import crash_point
+from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.state.checkpoint.directory import METADATA, SHARED
-from millrace.state.checkpoint.files import StrPath, make_directory, write_file
+from millrace.state.checkpoint.files import StrPath, make_directory, reading, write_file
 from millrace.state.checkpoint.layer_file import (
     SUFFIX,
     LayerEntry,
@@ -23,9 +26,15 @@ from millrace.state.checkpoint.layer_file import (
 )
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
+from millrace.state.checkpoint.segment import write_segment
 from millrace.state.checkpoint.snapshot import SAVEPOINT
+from millrace.state.layer import FileRef
 
 __all__ = ["savepoint_path", "write_savepoint"]
+
+BIG = 16 << 20
+"""A layer of more bytes gets a file of its own."""
+CHUNK = 1 << 20
 
 
 def savepoint_path(directory: StrPath, job_id: str) -> Path:
@@ -45,9 +54,10 @@ def write_savepoint(path: Path, job_dir: StrPath, pin: Pin, durable: bool = True
     try:
         make_directory(path / SHARED, durable)
         file = write_layer_file(
-            path, f"state{SUFFIX}", _copied(job_dir, pin), run_id=pin.manifest.run_id,
-            durable=durable,
+            path, f"state{SUFFIX}", _copied(path, job_dir, pin, durable),
+            run_id=pin.manifest.run_id, durable=durable,
         )  # fmt: skip
+        crash_point("during-savepoint")
         manifest = dataclasses.replace(
             pin.manifest,
             kind=SAVEPOINT,
@@ -71,8 +81,35 @@ def write_savepoint(path: Path, job_dir: StrPath, pin: Pin, durable: bool = True
     return manifest
 
 
-def _copied(job_dir: StrPath, pin: Pin) -> Iterator[LayerEntry]:
+def _copied(path: Path, job_dir: StrPath, pin: Pin, durable: bool) -> Iterator[LayerEntry]:
+    """The layers with their bytes, but for big ones, which get files of their own."""
     load = LayerLoader(job_dir)
+    segments = count()
     for (stage, subtask), layers in pin.layers.items():
         for layer in layers:
-            yield stage, subtask, dataclasses.replace(layer, data=load(layer))
+            if isinstance(layer.data, FileRef) and layer.data.length > BIG:
+                name = f"segment-{next(segments)}"
+                data: bytes | FileRef = _copied_segment(path, job_dir, layer.data, name, durable)
+            else:
+                data = load(layer)
+            yield stage, subtask, dataclasses.replace(layer, data=data)
+
+
+def _copied_segment(
+    path: Path, job_dir: StrPath, ref: FileRef, name: str, durable: bool
+) -> FileRef:
+    """Copy a big layer without having all of it in memory."""
+    source = Path(job_dir, ref.path)
+    copied = write_segment(path, name, _chunks(source, ref), durable)
+    if (copied.length, copied.crc) != (ref.length, ref.crc):
+        raise CheckpointCorruptError(source, f"what is at byte {ref.offset} has changed")
+    return copied
+
+
+def _chunks(source: Path, ref: FileRef) -> Iterator[bytes]:
+    with reading(source), source.open("rb") as file:
+        file.seek(ref.offset)
+        left = ref.length
+        while left > 0 and (chunk := file.read(min(left, CHUNK))):
+            left -= len(chunk)
+            yield chunk
