@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from millrace.engine.queryable_view import NotLoadedError, QueryableView
@@ -23,7 +25,16 @@ def view(monkeypatch):
             raise manifest.feedback
         return manifest.feedback
 
+    def load(self, manifest):
+        loaded.update(advance(self, manifest))
+
+    def entries(self, table):
+        return {key: new for key, (_, new) in loaded.get(table, {}).items()}
+
+    loaded: dict[str, Any] = {}
     monkeypatch.setattr(StateFollower, "advance", advance)
+    monkeypatch.setattr(StateFollower, "load", load)
+    monkeypatch.setattr(StateFollower, "entries", entries)
     monkeypatch.setattr(StateFollower, "kind", lambda self, table: "flat")
     view = QueryableView(ManualClock(1_000))
     view.started("unused")

@@ -136,13 +136,13 @@ def test_jobs_and_states_are_listed(served) -> None:
 
 
 def test_while_state_is_being_loaded_the_answer_is_503(served, monkeypatch) -> None:
-    gate, advance = threading.Event(), StateFollower.advance
+    gate, load = threading.Event(), StateFollower.load
 
     def gated(self, manifest):
         gate.wait(30)
-        return advance(self, manifest)
+        load(self, manifest)
 
-    monkeypatch.setattr(StateFollower, "advance", gated)
+    monkeypatch.setattr(StateFollower, "load", gated)
     served.source.push(("a", 1))
     served.job.process()
     status, body = ask(served, f"{STATE}/remember/last-value/a")
@@ -194,7 +194,7 @@ def test_state_that_cannot_be_read_here_says_so(served, monkeypatch) -> None:
         raise AttributeError("no class Click")
 
     with monkeypatch.context() as patch:
-        patch.setattr(StateFollower, "advance", fail)
+        patch.setattr(StateFollower, "load", fail)
         served.source.push(("a", 1))
         served.job.process()
         view = served.endpoint.view

@@ -130,6 +130,19 @@ def test_the_first_look_gives_everything(directory) -> None:
     ]  # fmt: skip
 
 
+def test_loading_tells_nothing_of_what_is_there(directory) -> None:
+    """But of what changes from then on."""
+    job, follower = Job(directory), StateFollower(directory, FOLLOWED)
+    for number in range(40):
+        job.change(number, 1)
+    job.end_epoch()
+    follower.load(job.checkpoint())
+    assert {name: follower.entries(name) for name in FOLLOWED} == job.model()
+    job.change(3, 2)
+    job.end_epoch()
+    assert follower.advance(job.checkpoint())["op/value"] == {3: (1, 2)}
+
+
 def test_what_a_look_gave_does_not_change_later(directory) -> None:
     """The copy's lists and dicts grow in place."""
     job, follower = Job(directory), StateFollower(directory, FOLLOWED)

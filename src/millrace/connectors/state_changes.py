@@ -236,7 +236,7 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
                 self._interrupted = at.checkpoint
                 return
             follower = self._made(manifest)
-            follower.advance(manifest)
+            follower.load(manifest)
             self._follower, self._whole = follower, False
             self._ended = manifest.finished
 

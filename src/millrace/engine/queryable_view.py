@@ -19,7 +19,7 @@ from millrace.runtime.epoch import Ack, QueryableState
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
-from millrace.state.state_follower import Changes, StateFollower, TableChanges, without_stamps
+from millrace.state.state_follower import StateFollower, TableChanges, without_stamps
 
 __all__ = ["NotLoadedError", "QueryableView", "Reading"]
 
@@ -58,8 +58,16 @@ class _Table:
                 self.data.pop(key, None)
                 continue
             self.data[key] = value
-            if len(self.examples) < EXAMPLES:
-                self.examples.setdefault(_shape(key), key)
+            self._remember(key)
+
+    def fill(self, kind: str | None, entries: dict[Any, Any]) -> None:
+        self.kind, self.data = kind or "", entries
+        for key in entries:
+            self._remember(key)
+
+    def _remember(self, key: Any) -> None:
+        if len(self.examples) < EXAMPLES:
+            self.examples.setdefault(_shape(key), key)
 
 
 class QueryableView(JobObserver):
@@ -170,7 +178,7 @@ class QueryableView(JobObserver):
             if fresh:
                 follower, tables = self._follow(wanted), wanted
             try:
-                changes = follower.advance(manifest) if wanted else {}
+                self._show(manifest, follower, wanted, fresh)
             except CheckpointCorruptError as error:
                 # usually its files went away because newer checkpoints have come meanwhile
                 log.info("queryable state skips checkpoint %d: %s", manifest.checkpoint, error)
@@ -181,8 +189,6 @@ class QueryableView(JobObserver):
                 with self._changed:
                     self._problem = error
                     self._changed.notify_all()
-            else:
-                self._show(manifest, follower, tables, changes, fresh)
 
     def _next(self) -> Manifest | None:
         with self._changed:
@@ -191,16 +197,16 @@ class QueryableView(JobObserver):
             return None if self._closed else manifest
 
     def _show(
-        self,
-        manifest: Manifest,
-        follower: StateFollower,
-        tables: frozenset[str],
-        changes: Changes,
-        fresh: bool,
+        self, manifest: Manifest, follower: StateFollower, names: frozenset[str], fresh: bool
     ) -> None:
-        made = {name: _Table() for name in tables} if fresh else {}
-        for name, table in made.items():  # the bulk, before anyone has to wait
-            table.change(follower.kind(name), changes.get(name, {}))
+        """Bring the follower to a checkpoint and show it."""
+        if fresh:
+            follower.load(manifest)
+            made = {name: _Table() for name in names}
+            for name, table in made.items():  # the bulk, before anyone has to wait
+                table.fill(follower.kind(name), follower.entries(name))
+        else:
+            changes = follower.advance(manifest) if names else {}
         with self._changed:
             if fresh:
                 self._tables = made

@@ -66,20 +66,34 @@ class StateFollower:
 
         After any other error the copy is of no use any more: begin anew with another follower.
         """
+        self._follow(manifest, telling=True)
+        changes = self._changes()
+        self._forget_empty()
+        return changes
+
+    def load(self, manifest: Manifest) -> None:
+        """The same to begin with, when nobody wants to hear of every key: see `entries`. Raises as
+        `advance` does."""
+        self._follow(manifest, telling=False)
+        for copy in self._copies.values():
+            copy.forget()
+        self._forget_empty()
+
+    def _follow(self, manifest: Manifest, telling: bool) -> None:
         metadata = metadata_path(self._directory, manifest.checkpoint)
         layers = read_layers_of(self._directory, manifest, metadata, self._layers.files)
         found = layers.by_subtask()
         wanted = {key for key in manifest.versions if self._concerns(manifest, key[0])}
         for key in wanted:
             copy = self._copies.setdefault(key, _Copy(self._tables, self._codec))
-            copy.advance(manifest.versions[key], found.get(key, []), self._load)
+            copy.advance(manifest.versions[key], found.get(key, []), self._load, telling)
         for key in self._copies.keys() - wanted:
             self._copies[key].empty()
-        changes = self._changes()
-        for key in self._copies.keys() - wanted:
-            del self._copies[key]
         self._layers, self.checkpoint = layers, manifest.checkpoint
-        return changes
+
+    def _forget_empty(self) -> None:
+        for key in [key for key, copy in self._copies.items() if copy.state.version == EMPTY]:
+            del self._copies[key]
 
     def kind(self, table: str) -> str | None:
         """How a table is kept (see `TABLE_KINDS`); None: there is nothing of it yet."""
@@ -138,13 +152,14 @@ class _Copy:
             data: dict[Any, Any] = table.data  # type: ignore[attr-defined]
             self._note(name, data, chain.from_iterable(delta.values()))
 
-    def advance(self, version: str, layers: list[Layer], load: LayerLoader) -> None:
-        """Bring the copy to ``version``, which the live ``layers`` lead to; all or nothing."""
+    def advance(self, version: str, layers: list[Layer], load: LayerLoader, telling: bool) -> None:
+        """Bring the copy to ``version``, which the live ``layers`` lead to; all or nothing.
+        Whether ``telling``: note what each key held before."""
         missing = self._missing(layers)
         if missing is not None and sum(layer.size() for layer in missing) < AT_ONCE:
             self.state.align(version, layers, load)
         else:
-            self._rebuild(version, layers, load)
+            self._rebuild(version, layers, load, telling)
 
     def _missing(self, layers: list[Layer]) -> list[Layer] | None:
         """The layers that follow what is here; None: it is not known what does."""
@@ -157,16 +172,17 @@ class _Copy:
         """The subtask is no more."""
         self._rebuild(EMPTY, [], self._nothing)
 
-    def _rebuild(self, version: str, layers: list[Layer], load: Any) -> None:
+    def _rebuild(self, version: str, layers: list[Layer], load: Any, telling: bool = True) -> None:
         state = SubtaskState(self, codec=self._codec, as_written=True)
         self._reading_anew = True
         try:
             state.restore(version, layers, load)
         finally:
             self._reading_anew = False
-        for name in self._tables:
-            old, new = _data(self.state, name), _data(state, name)
-            self._note(name, old, chain(old, new))
+        if telling:
+            for name in self._tables:
+                old, new = _data(self.state, name), _data(state, name)
+                self._note(name, old, chain(old, new))
         self.state = state
 
     def _note(self, name: str, data: dict[Any, Any], keys: Iterable[Any]) -> None:
@@ -174,6 +190,10 @@ class _Copy:
         for key in keys:
             if key not in noted:
                 noted[key] = copied(data.get(key, MISSING))
+
+    def forget(self) -> None:
+        """Nothing is noted any more."""
+        self._before = {}
 
     def taken(self) -> list[tuple[str, TableChanges]]:
         """What the noted keys held, and what they hold now; nothing is noted any more."""
