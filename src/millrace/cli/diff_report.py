@@ -13,7 +13,7 @@ _MARKS = {"added": "+", "changed": "~", "removed": "-"}
 
 def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
     """What to print: only what differs."""
-    told = [diff for diff in diffs if diff.differs or diff.before != diff.after]
+    told = [diff for diff in diffs if diff.differs or _came_or_went(diff)]
     if not told:
         yield "no state differs"
     operator = ""
@@ -24,6 +24,11 @@ def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
         yield f"  {diff.name} ({diff.shape.value}){_whereabouts(diff)}: {_counts(diff)}"
         for sample in diff.samples:
             yield f"    {_MARKS[sample.change]} {_sample(sample)}"
+
+
+def _came_or_went(diff: StateDiff) -> bool:
+    """Whether only one has the state, which is not just a table that such operators always have."""
+    return diff.before != diff.after and not diff.name.startswith("@")
 
 
 def _whereabouts(diff: StateDiff) -> str:
