@@ -25,15 +25,18 @@ def ask_job(
 
     job = find_job(checkpoint_dir(named), word)
     if job.run is None:
-        raise JobControlError(f"job '{job.name}' is not running{_where_it_is_left(job.newest)}")
+        raise JobControlError(f"job '{job.name}' is not running{_way_on(job)}")
     try:
         return job, ask(job.directory, command, arguments, named.timeout)
     except JobControlError as error:
         raise JobControlError(f"job '{job.name}': {error}") from None
 
 
-def _where_it_is_left(newest: Any) -> str:
-    return f"; its newest checkpoint is chk-{newest.checkpoint}" if newest is not None else ""
+def _way_on(job: Any) -> str:
+    if job.newest is None:
+        return ""
+    checkpoint = job.directory / f"chk-{job.newest.checkpoint}"
+    return f"; to go on from its newest checkpoint: millrace run -s {checkpoint} job.py"
 
 
 def target(directory: Path | None) -> str | None:
