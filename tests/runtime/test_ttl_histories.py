@@ -225,7 +225,7 @@ def calls(kind: str) -> st.SearchStrategy[Any]:
             st.just(kind),
             st.just(method),
             st.tuples(*arguments),
-        )  # fmt: skip
+        )
         for method, arguments in CALLS[kind]
     )
 
