@@ -37,7 +37,7 @@ def assert_committed(directory: Path) -> None:
 
 def test_committing_again_changes_nothing(parts, tmp_path: Path) -> None:
     for _ in range(3):
-        FileCommitter().commit(parts)
+        FileCommitter("").commit(parts)
         assert_committed(tmp_path)
 
 
@@ -66,8 +66,8 @@ def test_a_crash_at_any_step_is_mended_by_the_next_commit(
         patch.setattr(file_committer, "sync_directories", crashing(durable_files.sync_directories))
         patch.setattr(file_committer, "delete_if_there", crashing(durable_files.delete_if_there))
         with pytest.raises(Crash):
-            FileCommitter().commit(parts)
-    FileCommitter().commit(parts)
+            FileCommitter("").commit(parts)
+    FileCommitter("").commit(parts)
     assert_committed(tmp_path)
 
 
@@ -77,7 +77,7 @@ def test_chunks_are_deleted_only_after_the_names_are_durable(
     steps = []
     monkeypatch.setattr(file_committer, "sync_directories", lambda _: steps.append("flush"))
     monkeypatch.setattr(file_committer, "delete_if_there", lambda _: steps.append("delete"))
-    FileCommitter().commit(parts)
+    FileCommitter("").commit(parts)
     assert steps == ["flush"] + ["delete"] * 4
 
 
@@ -85,14 +85,14 @@ def test_merged_chunks_are_deleted(tmp_path: Path) -> None:
     chunk = tmp_path / ".part-0-0.inprogress.1"
     chunk.touch()
     for _ in range(2):
-        FileCommitter().commit([ObsoleteChunks((str(chunk),))])
+        FileCommitter("").commit([ObsoleteChunks((str(chunk),))])
     assert os.listdir(tmp_path) == []
 
 
 def test_a_part_that_is_gone_is_named_with_both_names(parts) -> None:
     os.unlink(parts[0].pending)
     with pytest.raises(PartFileError) as error:
-        FileCommitter().commit(parts)
+        FileCommitter("").commit(parts)
     assert parts[0].final in str(error.value)
     assert parts[0].pending in str(error.value)
 
@@ -100,12 +100,12 @@ def test_a_part_that_is_gone_is_named_with_both_names(parts) -> None:
 def test_a_visible_part_is_never_overwritten(parts) -> None:
     Path(parts[0].final).write_text("another")
     with pytest.raises(PartFileError, match="exists already"):
-        FileCommitter().commit(parts)
+        FileCommitter("").commit(parts)
     assert Path(parts[0].final).read_text() == "another"
 
 
 def test_a_truncated_part_is_not_made_visible(parts) -> None:
     os.truncate(parts[0].pending, 3)
     with pytest.raises(PartFileError, match="has 3 bytes, but 7 were written"):
-        FileCommitter().commit(parts)
+        FileCommitter("").commit(parts)
     assert not os.path.exists(parts[0].final)

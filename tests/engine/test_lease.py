@@ -43,6 +43,7 @@ def test_the_owner_is_on_record(tmp_path: Path) -> None:
             "host": socket.gethostname(),
             "pid": os.getpid(),
             "since": token,
+            "former": [f"run-{before}" for before in range(1, token)],
         }
         lease.release()
 
@@ -187,3 +188,11 @@ def test_the_guard_keeps_other_threads_out(tmp_path: Path) -> None:
         steps.append("first")
     thread.join()
     assert steps == ["first", "other"]
+
+
+def test_former_runs_are_remembered(tmp_path: Path) -> None:
+    """The last hundred of them, for what they left behind."""
+    for number in range(105):
+        lease = Lease.acquire(tmp_path, f"run-{number}")
+        lease.release()
+    assert lease.owner.former == tuple(f"run-{number}" for number in range(4, 104))

@@ -42,7 +42,7 @@ Example: a complete exactly-once sink that writes one text file per subtask and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -104,6 +104,16 @@ class Committer(ABC):
     def commit(self, committables: Sequence[Any]) -> None:
         """Commit all of them. Idempotent: any of them may have been committed before."""
 
+    def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:
+        """Delete what failed attempts have left behind. Called now and then, in another thread
+        than `commit`, and only by the run that owns the job.
+
+        Args:
+            in_use: what the job's writers refer to (`Sink.work_files`).
+            run_ids: the job's runs, this one included; what others made is not to be touched.
+            older_than: in milliseconds; an attempt may still be writing what is younger.
+        """
+
     def close(self) -> None:
         """Release connections."""
 
@@ -128,6 +138,13 @@ class Sink(ABC, Generic[T_contra]):
             f"{type(self).__name__} keeps state of its writers and does not define "
             "merge_writer_states(), so its parallelism cannot become smaller"
         )
+
+    def work_files(self, state: Any) -> Collection[str] | None:
+        """The files that a writer's state (or None) refers to, all of them not yet committed.
+
+        None, the default: it is not known, and `Committer.sweep` is never called.
+        """
+        return None
 
     def create_committer(self) -> Committer | None:
         """The committer, or None when the writers' work needs no commit (at-least-once)."""

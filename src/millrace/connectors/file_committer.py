@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from millrace.common.crash import crash_point
 from millrace.common.sink import Committer
 from millrace.connectors.durable_files import delete_if_there, sync_directories
 from millrace.connectors.errors import PartFileError
+from millrace.connectors.orphans import sweep_orphans
 from millrace.connectors.part_file import ObsoleteChunks, PartCommittable
 
 __all__ = ["FileCommitter"]
 
 
 class FileCommitter(Committer):
-    """Renames pending parts; chunks go only after the renames are on the disk."""
+    """Renames pending parts; chunks go only after the renames are on the disk.
+
+    Args:
+        base_path: what the parts are below.
+    """
+
+    def __init__(self, base_path: str) -> None:
+        self._base_path = base_path
 
     def commit(self, committables: Sequence[PartCommittable | ObsoleteChunks]) -> None:
         parts = [item for item in committables if isinstance(item, PartCommittable)]
@@ -26,6 +34,9 @@ class FileCommitter(Committer):
         for item in committables:
             for path in item.obsolete if isinstance(item, PartCommittable) else item.paths:
                 delete_if_there(path)
+
+    def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:
+        sweep_orphans(self._base_path, older_than, in_use, run_ids=run_ids)
 
 
 def publish(part: PartCommittable) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from millrace.connectors.bucket_assigner import (
 from millrace.connectors.file_committer import FileCommitter
 from millrace.connectors.file_listing import local_path
 from millrace.connectors.file_writer import FileSinkSettings, FileWriter
+from millrace.connectors.orphans import work_files_in_use
 from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.part_file import FileWriterState
 from millrace.connectors.part_writer import BulkParts, PartFormat, RowParts
@@ -88,7 +89,10 @@ class FileSink(Sink[Any]):
         return FileWriterState(max(state.next_counter for state in states), parts)
 
     def create_committer(self) -> Committer:
-        return FileCommitter()
+        return FileCommitter(self._settings.base_path)
+
+    def work_files(self, state: FileWriterState | None) -> Collection[str]:
+        return sorted(work_files_in_use([state], ()))
 
 
 StreamingFileSink = FileSink

@@ -12,6 +12,7 @@ from millrace.connectors.file_listing import local_path
 from millrace.connectors.part_file import (
     FileWriterState,
     PartCommittable,
+    is_made_by,
     is_work_file,
 )
 
@@ -30,6 +31,7 @@ def sweep_orphans(
     older_than_ms: int,
     keep: Collection[str],
     now: int | None = None,
+    run_ids: Collection[str] | None = None,
 ) -> list[str]:
     """Delete chunks and pending parts below a sink's path that nothing refers to.
 
@@ -38,6 +40,7 @@ def sweep_orphans(
         older_than_ms: leave files that were written to within this time: their attempt may run.
         keep: paths in use by any checkpoint that may be restored (`work_files_in_use`).
         now: ms since the epoch; None asks the clock.
+        run_ids: delete only what these runs have made; None: whoever made it.
 
     Returns:
         The deleted paths, sorted.
@@ -47,7 +50,7 @@ def sweep_orphans(
         os.path.join(d, name)
         for d, _, names in os.walk(local_path(base_path))
         for name in names
-        if is_work_file(name)
+        if (is_work_file(name) if run_ids is None else is_made_by(name, run_ids))
     ]
     orphans = [path for path in files if path not in keep and _is_older(path, now - older_than_ms)]
     for path in orphans:

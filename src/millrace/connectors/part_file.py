@@ -8,6 +8,7 @@ could still be writing. Chunks are hidden, and their names are unique to their a
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from millrace.connectors.output_file_config import OutputFileConfig
@@ -19,10 +20,11 @@ __all__ = [
     "OpenPart",
     "PartCommittable",
     "PartNames",
+    "is_made_by",
     "is_work_file",
 ]
 
-_WORK_FILE = re.compile(r"\..+-\d+-\d+\.(inprogress|pending|merged)\..+", re.DOTALL)
+_WORK_FILE = re.compile(r"\..+-\d+-\d+\.(?:inprogress|pending|merged)\.(?P<attempt>.+)", re.DOTALL)
 
 
 def is_work_file(name: str) -> bool:
@@ -32,6 +34,16 @@ def is_work_file(name: str) -> bool:
     (True, False)
     """
     return _WORK_FILE.fullmatch(name) is not None
+
+
+def is_made_by(name: str, run_ids: Collection[str]) -> bool:
+    """Whether one of these runs made the chunk or pending part of this name.
+
+    >>> is_made_by(".part-0-7.inprogress.3f2-12-0-5-1-0", ["3f2"])
+    True
+    """
+    found = _WORK_FILE.fullmatch(name)
+    return found is not None and found["attempt"].startswith(tuple(f"{run}-" for run in run_ids))
 
 
 @dataclass(frozen=True, slots=True)

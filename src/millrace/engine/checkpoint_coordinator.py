@@ -84,6 +84,12 @@ class CheckpointCoordinator:
         """Whether each epoch ends with a checkpoint."""
         return self._config.checkpoint_interval == 0
 
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The runs that this directory's job has had of late, this one included."""
+        former = self._lease.owner.former if self._lease is not None else ()
+        return (*former, self._run_id)
+
     def open(self, graph: JobGraph, resume: bool) -> Restored | None:
         """Take the lease; returns what to go on from, if there is anything.
 

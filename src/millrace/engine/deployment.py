@@ -34,7 +34,8 @@ class Deployment:
         codec = codec_of(graph.program.pickle_allowed)
         self.sources = [SourceCoordinator(node, codec) for node in graph.sources]
         self.source_stages = {node.stage for node in graph.sources}
-        self.sinks = SinkCoordinator(graph.sinks, codec)
+        widths = {n.uid: stage.parallelism for stage in self.program.stages for n in stage.nodes}
+        self.sinks = SinkCoordinator(graph.sinks, codec, widths)
         self.loops = FeedbackCoordinator(graph.loops)
         self.states = StateRegistry()
         self.restoring: set[SubtaskId] = set()

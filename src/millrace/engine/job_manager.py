@@ -50,6 +50,7 @@ from millrace.engine.pacing import Pacer
 from millrace.engine.progress import Listener, Progress
 from millrace.engine.restart import create_decider
 from millrace.engine.savepoint_writer import SavepointWriter
+from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.engine.state_assignment import divisions
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
@@ -101,6 +102,7 @@ class JobManager:
         self._deployment = Deployment(graph)
         self._writer: SavepointWriter | None = None
         self._left = False
+        self._sweeper = SinkSweeper()
         self._discarded = False
         """Whether the job's checkpoints go with it."""
         checkpoints.savepoint_ended = self._interrupted.set
@@ -326,6 +328,7 @@ class JobManager:
             crash_point("before-sink-commit")
             deployment.sinks.commit(pending)
         self._checkpoints.note_committed(saved)
+        self._sweeper.committed(deployment.sinks, self._checkpoints.run_ids)
         self._deliver()
         return True
 
@@ -444,6 +447,7 @@ class JobManager:
             closing.callback(self._checkpoints.close)
             if self._discarded:
                 closing.callback(self._discard)
+            closing.callback(self._sweeper.close)
             closing.callback(self._executor.close)
             closing.callback(self._deployment.close)
             for observer in self._observers:

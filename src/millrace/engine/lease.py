@@ -34,6 +34,8 @@ COMMIT_LOCK = "commit.lock"
 TAKE_OVER_WAIT = 30.0
 """Seconds that a takeover waits for a commit under way."""
 _POLL = 0.05
+REMEMBERED = 100
+"""Former runs that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Owner:
     pid: int
     since: int
     """Milliseconds since the epoch of Unix."""
+    former: tuple[str, ...] = ()
+    """The runs before it, oldest first, as far as they are remembered."""
 
     def __str__(self) -> str:
         return f"run {self.run_id} on host {self.host}, process {self.pid}"
@@ -169,7 +173,8 @@ def _record(directory: Path, run_id: str, now: int | None, lock: int) -> Lease:
     before = _read(directory)
     since = int(time.time() * 1000) if now is None else now
     token = before.token + 1 if before else 1
-    owner = Owner(token, run_id, socket.gethostname(), os.getpid(), since)
+    former = (*before.former, before.run_id)[-REMEMBERED:] if before else ()
+    owner = Owner(token, run_id, socket.gethostname(), os.getpid(), since, former)
     write_file(directory / RECORD, (json.dumps(asdict(owner)).encode(),), run_id=run_id)
     return Lease(directory, owner, lock)
 
@@ -178,10 +183,11 @@ def _read(directory: Path) -> Owner | None:
     """The owner on record; None when there never was one."""
     path = directory / RECORD
     try:
-        return Owner(**json.loads(path.read_bytes()))
+        content = json.loads(path.read_bytes())
+        return Owner(**{**content, "former": tuple(content.get("former", ()))})
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise LeaseError(
             f"{path} is damaged ({error}); make sure that no driver runs this job, "
             "then delete the file"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.sink import Committer
@@ -12,13 +13,26 @@ from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 
 Pending = dict[str, list[bytes]]
 """Per sink uid: encoded committables."""
+Sweep = Callable[[], None]
 
 
 class SinkCoordinator:
-    """Gathers committables of accepted epochs and commits them after a checkpoint."""
+    """Gathers committables of accepted epochs and commits them after a checkpoint.
 
-    def __init__(self, nodes: Iterable[SinkNode], codec: SnapshotCodec = TRUSTING) -> None:
+    Args:
+        parallelism: of the sinks, by uid.
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[SinkNode],
+        codec: SnapshotCodec = TRUSTING,
+        parallelism: Mapping[str, int] | None = None,
+    ) -> None:
         self._codec = codec
+        self._parallelism = parallelism or {}
+        self._work_files: dict[str, dict[int, tuple[str, ...]]] = {}
+        """Per sink whose files are known, and subtask that has told: what is in use."""
         self._committers: dict[str, Committer] = {}
         self._names: dict[str, str] = {}
         for node in nodes:
@@ -26,12 +40,17 @@ class SinkCoordinator:
             committer = node.sink.create_committer()
             if committer is not None:
                 self._committers[node.uid] = committer
+                if node.sink.work_files(None) is not None:
+                    self._work_files[node.uid] = {}
         self._pending: Pending = {}
 
     def accept(self, ack: Ack) -> None:
         """An epoch has been accepted."""
         for uid, committables in ack.committables.items():
             self._pending.setdefault(uid, []).extend(committables)
+        for uid, files in ack.work_files.items():
+            if uid in self._work_files:
+                self._work_files[uid][ack.subtask] = files
 
     def restore(self, pending: Pending) -> None:
         """Take over what a checkpoint left to be committed. That happens with the next one: by
@@ -61,6 +80,20 @@ class SinkCoordinator:
                 f"sink '{self._names[uid]}' could not be committed: {error}. The checkpoint is "
                 "complete: resume the job to commit the rest"
             ) from error
+
+    def sweeps(self, run_ids: Collection[str], older_than: int) -> list[Sweep] | None:
+        """What is to be done to delete what failed attempts of these runs left behind more than
+        ``older_than`` ms ago; None: some subtask has not told yet what it uses, or something waits
+        to be committed."""
+        if self._pending:
+            return None
+        sweeps: list[Sweep] = []
+        for uid, told in self._work_files.items():
+            if len(told) < self._parallelism.get(uid, 1):
+                return None
+            in_use = {path for files in told.values() for path in files}
+            sweeps.append(partial(self._committers[uid].sweep, in_use, run_ids, older_than))
+        return sweeps
 
     def close(self) -> None:
         """Close the committers."""

@@ -148,6 +148,8 @@ class Ack:
     version: str = ""
     committables: dict[str, list[bytes]] = field(default_factory=dict)
     """Per sink uid."""
+    work_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Per sink uid: the files that its writer's state refers to, if they are not what they were."""
     results: dict[str, bytes] = field(default_factory=dict)
     """Per collecting sink's uid: the encoded list of values for the client."""
     consumed: dict[tuple[int, int], int] = field(default_factory=dict)

@@ -33,6 +33,7 @@ class SinkOperator(Operator):
     def restore(self) -> None:
         # another worker may have opened or closed parts: ask when the next is due
         self._asked, self._wakeup = False, None
+        self._told: tuple[str, ...] | None = None
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._epoch, self._now = epoch, now
@@ -103,6 +104,9 @@ class SinkOperator(Operator):
     def contribute(self, ack: Ack) -> None:
         if self._committables:
             ack.committables[self.context.uid] = self._committables
+        files = self._sink.work_files(self._kept.data.get(self._key))
+        if files is not None and tuple(files) != self._told:
+            ack.work_files[self.context.uid] = self._told = tuple(files)
 
     def next_wakeup(self) -> int | None:
         return self._wakeup
