@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 
 import pytest
 
@@ -87,6 +88,26 @@ def test_it_is_found_by_the_job_directory(serve, tmp_path) -> None:
         served.push(("a", 1))
         client = QueryableStateClient.of_job(tmp_path / "checkpoints", "MiniJob")
         assert client.get("remember", "last", "a") == 1
+
+
+def test_it_waits_for_the_job_to_start(serve, tmp_path) -> None:
+    """As long as it was told to."""
+    directory = tmp_path / "checkpoints"
+    with pytest.raises(StateError, match="the job does not run"):
+        QueryableStateClient.of_job(directory, "MiniJob", wait=0.01)
+    found: list[QueryableStateClient] = []
+
+    def find() -> None:
+        found.append(QueryableStateClient.of_job(directory, "MiniJob", wait=30))
+
+    waiting = threading.Thread(target=find)
+    waiting.start()
+    with serve() as served:
+        served.push(("a", 1))
+        waiting.join(30)
+        assert found[0].get("remember", "last", "a") == 1
+        same = QueryableStateClient.of_job(served.job.client.get_job_directory())
+        assert same.get("remember", "last", "a") == 1
 
 
 class Mean(AggregateFunction):

@@ -71,6 +71,10 @@ class JobClient(JobClientInterface):
         """Where the job stands."""
         return CompletableFuture.completed(self._status)
 
+    def get_job_directory(self) -> str:
+        """Where the job keeps its checkpoints, and says where its REST endpoint is."""
+        return self._manager.job_dir
+
     def progress(self) -> Progress:
         """Totals so far: records, watermark, epoch, checkpoint."""
         return self._manager.progress

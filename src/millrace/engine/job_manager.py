@@ -117,6 +117,11 @@ class JobManager:
         self._undelivered: list[Ack] = []
         self.progress = Progress(job_name=graph.program.job_name)
 
+    @property
+    def job_dir(self) -> str:
+        """The directory of the job's checkpoints."""
+        return self._checkpoints.job_dir
+
     def observe(self, observer: JobObserver) -> None:
         """Let ``observer`` look on; before the job runs."""
         self._observers.append(observer)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterable
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.common.errors import MillraceError
+from millrace.common.errors import MillraceError, StateError
 from millrace.common.job import JobID
 from millrace.common.state import State, StateDescriptor
 from millrace.common.typeinfo import TypeInformation
-from millrace.rest.address_file import find_address
+from millrace.rest.address_file import RestAddress, find_address
 from millrace.rest.immutable_states import immutable_state
 from millrace.rest.json_values import dumps, to_json
 from millrace.rest.typed_values import typed_value
@@ -23,6 +24,7 @@ from millrace.state.checkpoint.files import StrPath
 __all__ = ["QueryableStateClient", "QueryableStateError"]
 
 UNAVAILABLE = 503
+POLL_SECONDS = 0.05
 
 
 class QueryableStateError(MillraceError):
@@ -79,17 +81,29 @@ class QueryableStateClient:
 
     @staticmethod
     def of_job(
-        directory: StrPath, job_name: str | None = None, timeout: float = 10.0
+        directory: StrPath, job_name: str | None = None, timeout: float = 10.0, wait: float = 0.0
     ) -> QueryableStateClient:
-        """A client of the job whose directory this is, or of the job of that name in a checkpoint
-        directory on this machine.
+        """A client of the job whose directory this is (see `JobClient.get_job_directory`), or of
+        the job of that name in a checkpoint directory on this machine.
+
+        Args:
+            wait: how many seconds to wait until the job has started and its state can be asked for.
 
         Raises:
             StateError: the job does not run, or has no endpoint.
+            QueryableStateError: with ``wait``, its state is still being loaded.
         """
-        address = find_address(directory, job_name)
-        url = urlsplit(address.url)
-        return QueryableStateClient(url.hostname or "", url.port or 0, address.token, timeout)
+        deadline = time.monotonic() + wait
+        while True:
+            try:
+                client = _client_at(find_address(directory, job_name), timeout)
+                if wait and any(state["keys"] is None for state in client.states()):
+                    raise QueryableStateError("state is still being loaded", UNAVAILABLE)
+                return client
+            except (StateError, QueryableStateError):
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(POLL_SECONDS)
 
     def get(self, operator: str, name: str, key: Any, job: JobID | str | None = None) -> Any:
         """The value of a key as parsed JSON.
@@ -201,6 +215,11 @@ class QueryableStateClient:
         raise QueryableStateError(
             f"{what} '{name}' (there are: {known})", 404, {"unknown": "state", "known": known}
         )
+
+
+def _client_at(address: RestAddress, timeout: float) -> QueryableStateClient:
+    url = urlsplit(address.url)
+    return QueryableStateClient(url.hostname or "", url.port or 0, address.token, timeout)
 
 
 def _text(key: Any) -> str:
