@@ -8,7 +8,10 @@ from millrace.common.errors import CheckpointError
 from millrace.common.payload import encode
 from millrace.plan.job_graph import LoopNode
 from millrace.runtime.epoch import Ack
+from millrace.state.checkpoint.plain_shape import require
 from millrace.state.serialization.snapshot_codec import SAFE
+
+_SNAPSHOT = tuple[dict[tuple[str, int], list[bytes]], list[str]]
 
 Place = tuple[int, int]
 """(stage, subtask)."""
@@ -77,7 +80,12 @@ class FeedbackCoordinator:
 
         Raises CheckpointError when something goes round in a loop that the job does not have.
         """
-        pending, drained = SAFE.decode(snapshot)
+        content = SAFE.decode(snapshot)
+        try:
+            require(content, _SNAPSHOT, "what goes round in loops")
+        except TypeError as error:
+            raise CheckpointError(f"the checkpoint is damaged: {error}") from error
+        pending, drained = content
         loop_of = {node.uid: loop for loop, node in self._nodes.items()}
         if allow_non_restored:
             pending = {key: batches for key, batches in pending.items() if key[0] in loop_of}

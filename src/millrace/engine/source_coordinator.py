@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.errors import SerializationError
+from millrace.common.errors import CheckpointError, SerializationError
 from millrace.plan.job_graph import SourceNode
 from millrace.runtime.epoch import SplitPlan, SplitProgress
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
@@ -128,7 +128,15 @@ class SourceCoordinator:
 
     def restore(self, snapshot: bytes) -> None:
         """Take over what `snapshot` gave, before the first `discover`."""
-        state = self._codec.decode(snapshot)
+        try:
+            self._restore(self._codec.decode(snapshot))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"source '{self.node.name}' cannot go on from what the checkpoint has of it "
+                f"({type(error).__name__}: {error})"
+            ) from error
+
+    def _restore(self, state: dict[str, Any]) -> None:
         self._enumerator.restore_state(state["enumerator"])
         self._discovered_all = state["all"]
         self._waiting = deque(state["waiting"])

@@ -31,6 +31,9 @@ from millrace.common.types import Row
 MEMO_LIMIT = 1 << 20
 """Distinct keys whose key group a memo remembers before it starts afresh."""
 
+MAX_EXPONENT = 10_000
+"""Of decimals as keys: their encoding is that of the equal whole number, digit by digit."""
+
 _UNIX = dt.datetime(1970, 1, 1)
 
 
@@ -138,6 +141,8 @@ def _sized(part: Any) -> bytes:
 def _rational(key: Decimal | Fraction) -> bytes:
     if isinstance(key, Decimal) and not key.is_finite():
         return _float(math.nan if key.is_nan() else float(key))
+    if isinstance(key, Decimal) and abs(key.adjusted()) > MAX_EXPONENT:
+        raise KeyTypeError(f"{key} cannot be a key: its exponent is beyond {MAX_EXPONENT}")
     ratio = Fraction(key)
     if ratio.denominator == 1:
         return _int(ratio.numerator)

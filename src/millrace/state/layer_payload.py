@@ -20,15 +20,16 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, NamedTuple, Protocol, runtime_checkable
+from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
-from millrace.common.errors import CheckpointCorruptError, SerializationError
+from millrace.common.errors import CheckpointCorruptError, CheckpointError, SerializationError
 from millrace.state.budget import PIECE_BYTES, Budget
 from millrace.state.checkpoint.files import StrPath, opened
 from millrace.state.layer import FileRef, Layer
 from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableSchema
 from millrace.state.table import Delta
+from millrace.state.table_kinds import TABLE_KINDS
 
 PARTS = "all", "delta", "pass"
 Content = dict[str, dict[str, tuple[str, TableSchema, bytes]]]
@@ -165,7 +166,31 @@ def contents(layer: Layer, load: Loader, codec: SnapshotCodec = TRUSTING) -> Ite
     else:
         found = split(load(layer))
     for piece in found:
-        yield codec.decode(piece)
+        content = codec.decode(piece)
+        _require_content(content)
+        yield content
+
+
+def _require_content(content: Any) -> None:
+    """Raises CheckpointError unless it is what the pieces of layers hold."""
+    if type(content) is dict and all(type(tables) is dict for tables in content.values()):
+        entries = [entry for tables in content.values() for entry in tables.items()]
+        if all(map(_is_entry, entries)):
+            return
+    raise CheckpointError("a piece of a layer of the checkpoint holds something else than tables")
+
+
+def _is_entry(item: tuple[Any, Any]) -> bool:
+    name, entry = item
+    return (
+        type(name) is str
+        and type(entry) is tuple
+        and len(entry) == 3
+        and type(entry[0]) is str
+        and entry[0] in TABLE_KINDS
+        and (entry[1] is None or (type(entry[1]) is tuple and len(entry[1]) == 4))
+        and type(entry[2]) is bytes
+    )
 
 
 def entries_in(content: Content) -> Iterator[tuple[str, str, TableSchema, bytes]]:

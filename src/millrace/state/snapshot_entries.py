@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from millrace.common.errors import CheckpointError
 from millrace.common.time_window import TimeWindow
 from millrace.state.internal_tables import (
     ACCUMULATORS,
@@ -116,7 +117,10 @@ _MERGED = (ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS)
 
 def shape_of(name: str, kind: str) -> StateShape:
     """What entries a table has, by its name (without the operator's uid) and its kind."""
-    return _NAMED.get(name) or _SHAPES[kind]
+    shape = _NAMED.get(name) or _SHAPES.get(kind)
+    if shape is None:
+        raise CheckpointError(f"the checkpoint has a state '{name}' of an unknown kind '{kind}'")
+    return shape
 
 
 def entries_of(state: SubtaskState, table: str, name: str) -> Iterator[Entry]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from millrace.common.errors import StateError
+from millrace.common.errors import CheckpointError, StateError
 from millrace.common.type_information import TypeInformation
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
@@ -204,6 +204,12 @@ class SubtaskState:
         self._backend.replaying()
         try:
             yield
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            self.reset()
+            raise CheckpointError(
+                "a layer of the checkpoint holds something else than state "
+                f"({type(error).__name__}: {error})"
+            ) from error
         except BaseException:
             self.reset()  # half of it is in
             raise
