@@ -153,14 +153,14 @@ def _collected(dataframe: DataFrame) -> list[bytes]:
         raise StateError(_cause(str(error))) from error
 
 
-def _cause(text: str) -> str:
+def _cause(text: str, otherwise: str = "reading or writing state in Spark failed") -> str:
     """The message of our own error in what Spark tells of a failed task, if there is one."""
     names = [kind.__name__ for kind in _all_errors(MillraceError)]
     for line in text.splitlines():
         place, _, message = line.strip().partition("Error: ")
         if f"{place.rpartition('.')[2]}Error" in names:
             return message
-    return f"reading or writing state in Spark failed: {text}"
+    return f"{otherwise}: {text.strip()}"
 
 
 def _all_errors(kind: type[MillraceError]) -> Iterator[type[MillraceError]]:
@@ -208,7 +208,7 @@ def answer_rows(answer: DataFrame) -> Iterator[list[Any]]:
         for row in answer.toLocalIterator():
             yield list(map(_plain, row))
     except PySparkException as error:
-        raise StateError(_cause(str(error))) from error
+        raise StateError(_cause(str(error), "the query failed")) from error
 
 
 def _plain(value: Any) -> Any:

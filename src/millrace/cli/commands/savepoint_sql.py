@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import tempfile
 import warnings
@@ -73,9 +74,11 @@ def _local_spark() -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="millrace-sql-") as directory:
         os.environ.setdefault(LOG_VARIABLE, os.path.join(directory, "spark.log"))
         settings = {"spark.sql.warehouse.dir": os.path.join(directory, "warehouse")}
+        logging.disable(logging.ERROR)  # PySpark logs what it raises
         # an error in a query comes again with each attempt
         spark = create_session("millrace savepoint sql", 1, "local[*]", settings)
         try:
             yield spark
         finally:
+            logging.disable(logging.NOTSET)
             spark.stop()
