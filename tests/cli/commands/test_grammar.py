@@ -72,3 +72,11 @@ def test_looking_at_savepoints_needs_no_spark(place: Any) -> None:
         env={"PYTHONPATH": ":".join(sys.path), "XDG_STATE_HOME": str(place.directory)},
     )  # fmt: skip
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_says_how_to_write_a_command(millrace: Any) -> None:
+    for words in (["savepoint", "diff"], ["savepoint", "take"], ["stop"], ["status"]):
+        told = millrace(*words, "--help")
+        assert told.code == 0
+        assert told.out.startswith(f"usage: millrace {' '.join(words)} [-h] [--json]"), told.out
+        assert "exit codes: 0 done" in told.out

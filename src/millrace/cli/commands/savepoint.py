@@ -43,7 +43,9 @@ def register(commands: Commands) -> None:
         "Or look after the savepoints there are: millrace savepoint COMMAND ...",
         epilog=EPILOG,
     )
-    group = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    group = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", prog="millrace savepoint"
+    )
     for module in GROUP.values():
         module.register(group)
 
