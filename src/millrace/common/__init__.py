@@ -44,6 +44,7 @@ from millrace.common.errors import (
     MillraceError,
     SerializationError,
     StateError,
+    StateMigrationError,
     UserFunctionError,
 )
 from millrace.common.execution_config import (
@@ -279,6 +280,7 @@ __all__ = [
     "State",
     "StateDescriptor",
     "StateError",
+    "StateMigrationError",
     "Time",
     "TimeDomain",
     "TimeTypeInfo",
