@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from millrace.common.payload import decode, encode
 from millrace.state import nested_table
-from millrace.state.backend.key_value_store import Changes
 from millrace.state.backend.spilled_flat_table import SpilledFlatTable, SpilledListTable
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilled_table import SpilledTable, TableRows
@@ -194,10 +193,8 @@ def spill(table: Any, evicted: int | None) -> None:
     """Write what is unsaved, and give up so many entries."""
     if evicted is None or not isinstance(table, SpilledTable):
         return
-    changes = Changes()
-    written = table.flush(changes)
-    table.rows.store.write(changes)
-    written()
+    table.rows.store.write_all(table.flush())
+    table.flushed()
     table.evict(evicted)
 
 

@@ -9,7 +9,7 @@ import pytest
 from millrace.common.configuration import Configuration
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
-from millrace.state.backend.spilling_backend import SpillingKeyedStateBackend
+from millrace.state.backend.spilling_backend import NewStores, SpillingKeyedStateBackend
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 from millrace.state.flat_table import FlatTable
 from millrace.testing.sorted_store import SortedStore
@@ -44,7 +44,7 @@ class Sorted(StateBackend):
     name = "sorted"
 
     def create_keyed_state_backend(self, place):
-        return SpillingKeyedStateBackend(SortedStore, cache_bytes=3000)
+        return SpillingKeyedStateBackend(NewStores(SortedStore), cache_bytes=3000)
 
 
 class TestSorted(StateBackendConformance):

@@ -128,6 +128,11 @@ STATE_BACKEND = known(
     "Where keyed state lives while the job runs: `hashmap` (in memory), `rocksdb` (on the workers' "
     "disks) or the name of an entry point of the group `millrace.state_backends`.",
 )
+RECOVER_LOCALLY = known(
+    ConfigOptions.key("execution.state-recovery.from-local").boolean_type().default_value(False),
+    "Whether a run that goes on from a checkpoint takes over the databases that its predecessor "
+    "left on the hosts (`rocksdb` only), instead of reading all state from the checkpoint.",
+)
 ROCKSDB_LOCALDIR = known(
     ConfigOptions.key("state.backend.rocksdb.localdir").string_type().no_default_value(),
     "Directories on local disks of the workers for databases, as `/a,/b`. Unset: the host's "

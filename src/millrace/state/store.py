@@ -183,11 +183,32 @@ class SubtaskState:
         """Replace everything by the sum of ``layers`` (in epoch order)."""
         self.reset()
         missing = live(list(layers))
-        found = self._backend.recover([layer.version for layer in missing])
+        found = self._recover([layer.version for layer in missing])
         if found is not None:
             missing = _after(found, missing) or []
         self._replay((c for layer in missing for c in self._contents(layer, load)), wanted)
         self._recount()
+
+    def _recover(self, versions: list[str]) -> str | None:
+        """Go on with what another process left on this host; gives its version, if any."""
+        found = None if self.tables else self._backend.recover(versions)
+        if found is None:
+            return None
+        for name, kind in found.kinds.items():
+            self.table(name, kind)
+        fits = [self._forms[n].recovered(schema) for n, schema in found.schemas.items()]
+        if not all(fits):
+            self.reset()
+            return None
+        for name, (_, delta) in found.in_memory.items():
+            self.tables[name].apply(delta)
+        return found.version
+
+    def _schemas(self) -> dict[str, TableSchema] | None:
+        """Per table of what types it is; None: values in memory are not what layers have."""
+        if not all(form.plain for form in self._forms.values()):
+            return None
+        return {name: form.schema for name, form in self._forms.items()}
 
     def _contents(self, layer: Layer, load: Loader) -> Iterator[Content]:
         return contents(layer, load, self.codec)
@@ -214,7 +235,7 @@ class SubtaskState:
             self.reset()  # half of it is in
             raise
         self.version = wanted
-        self._backend.sealed(wanted)
+        self._backend.sealed(wanted, self._schemas)
 
     def merge(
         self, other: SubtaskState, keep: KeyFilter, names: Container[str] | None = None
@@ -242,7 +263,7 @@ class SubtaskState:
         """What was merged is the state at ``version``; the next layer will hold all of it."""
         self.version = version
         self._dump_all = True
-        self._backend.sealed(version)
+        self._backend.sealed(version, self._schemas)
 
     def reset(self) -> None:
         """Forget everything. The tables are emptied in place: operators hold on to them."""
@@ -377,7 +398,7 @@ class SubtaskState:
                 self._dump_all = False
                 for form in self._forms.values():
                     form.rewritten()
-            self._backend.sealed(self.version)
+            self._backend.sealed(self.version, self._schemas)
         else:
             self.roll_back()
 

@@ -13,7 +13,7 @@ from millrace.datastream import EmbeddedRocksDBStateBackend, HashMapStateBackend
 from millrace.state.backend.loading import chosen_backend, load_backend
 
 OTHERS = """
-from millrace.state.backend.spilling_backend import SpillingKeyedStateBackend
+from millrace.state.backend.spilling_backend import NewStores, SpillingKeyedStateBackend
 from millrace.state.backend.state_backend import StateBackend
 from millrace.testing.sorted_store import SortedStore
 
@@ -21,7 +21,7 @@ class Mine(StateBackend):
     name = "mine"
 
     def create_keyed_state_backend(self, place):
-        return SpillingKeyedStateBackend(SortedStore)
+        return SpillingKeyedStateBackend(NewStores(SortedStore))
 
 class Broken(Mine):
     def __init__(self):

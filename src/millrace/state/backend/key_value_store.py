@@ -63,6 +63,15 @@ class KeyValueStore(ABC):
         """The rows from ``start`` (inclusive) to ``end`` (exclusive) in order, as they are when
         the iteration begins."""
 
+    def write_all(self, parts: Iterable[Changes]) -> None:
+        """The same for changes that are made one after the other while they are written."""
+        together = Changes()
+        for part in parts:
+            together.ranges += part.ranges
+            together.deletes += part.deletes
+            together.puts += part.puts
+        self.write(together)
+
     def get(self, key: bytes) -> bytes | None:
         """What is stored under ``key``; None: nothing."""
         return self.get_many([key])[0]

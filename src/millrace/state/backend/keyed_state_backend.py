@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from millrace.state.table import Table
+from millrace.state.table import Delta, Table
 from millrace.state.table_kinds import TABLE_KINDS
+
+Schemas = Callable[[], Mapping[str, Any] | None]
+"""Per table, in plain data, of what types its entries are; None: nobody could tell from what is in
+memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What a process left that died."""
+
+    version: str
+    kinds: Mapping[str, str]
+    """Of all tables by name."""
+    schemas: Mapping[str, Any]
+    in_memory: Mapping[str, tuple[str, Delta]]
+    """Kind and content of tables that are still to be filled."""
 
 
 class KeyedStateBackend(ABC):
@@ -19,17 +37,17 @@ class KeyedStateBackend(ABC):
     def create_table(self, name: str, kind: str) -> Table:
         """A new, empty table; ``kind`` is one of the `TABLE_KINDS`."""
 
-    def sealed(self, version: str) -> None:
+    def sealed(self, version: str, schemas: Schemas | None = None) -> None:
         """All tables have been sealed, or brought by replay, to ``version``; no epoch is open."""
 
     def replaying(self) -> None:
         """The tables are about to be changed by layers: until `sealed` they are of no version."""
 
-    def recover(self, versions: Sequence[str]) -> str | None:
+    def recover(self, versions: Sequence[str]) -> Recovered | None:
         """Find on this host what another process left, and take it over.
 
-        All tables are empty. ``versions`` are those that will do, oldest first; gives the one that
-        the tables are at now, or None when nothing was found.
+        There are no tables yet. ``versions`` are those that will do, oldest first; gives what was
+        found, which tables of these names and kinds will hold once they are created.
         """
         return None
 

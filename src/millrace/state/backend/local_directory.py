@@ -11,6 +11,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -78,12 +79,13 @@ class LocalDirectory:
         os.close(self._lock)
 
 
-def stale(root: Path, label: str = "") -> Iterator[LocalDirectory]:
-    """The directories whose owners have died and whose names begin with ``label``; they are this
-    process's now."""
+def stale(root: Path, label: str = "", older_than: float = 0.0) -> Iterator[LocalDirectory]:
+    """The directories whose owners have died, whose names begin with ``label`` and that were made
+    so many seconds ago; they are this process's now."""
+    latest = time.time() - older_than
     with contextlib.suppress(OSError):
-        for path in sorted(root.iterdir()):
-            if path.name.startswith(label) and path.is_dir():
+        for path in sorted(root.iterdir(), key=os.path.getmtime, reverse=True):
+            if path.name.startswith(label) and path.stat().st_mtime <= latest:
                 found = LocalDirectory.adopt(path)
                 if found is not None:
                     yield found

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from millrace.common import options
 from millrace.common.configuration import Configuration
+from millrace.common.errors import StateError
+from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.backend.keyed_state_backend import KeyedStateBackend
 from millrace.state.backend.local_directory import LocalDirectory, root_of, stale
 from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore, import_rocksdict
@@ -17,6 +21,12 @@ from millrace.state.backend.spilling_backend import CACHE_BYTES, SpillingKeyedSt
 from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
 
 __all__ = ["EmbeddedRocksDBStateBackend", "PredefinedOptions"]
+
+DATABASE = "db"
+KEPT, PASSING = "keep-", "pass-"
+"""What the names of directories begin with: those that may be recovered, and the others."""
+KEPT_FOR = 86_400.0
+"""Seconds for which a database waits for a process to go on with it."""
 
 
 class PredefinedOptions(Enum):
@@ -54,6 +64,7 @@ class _Settings:
     cache_bytes: int = CACHE_BYTES
     directories: tuple[str, ...] = ()
     predefined: PredefinedOptions | None = None
+    recoverable: bool = False
 
 
 class EmbeddedRocksDBStateBackend(StateBackend):
@@ -117,35 +128,55 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return found
 
     def create_keyed_state_backend(self, place: SubtaskPlace) -> KeyedStateBackend:
-        return _OnDisk(self._settings, place).backend
+        settings = self._settings
+        databases = _Databases(settings, place)
+        return SpillingKeyedStateBackend(databases, settings.cache_bytes, settings.recoverable)
 
 
-class _OnDisk:
-    """The database of one subtask, made when the first table needs it."""
+class _Databases:
+    """The databases of one subtask on this host."""
 
     def __init__(self, settings: _Settings, place: SubtaskPlace) -> None:
         self._settings = settings
         self._place = place
         self._directory: LocalDirectory | None = None
-        self.backend = SpillingKeyedStateBackend(self._open, settings.cache_bytes, self._remove)
 
-    def _open(self) -> RocksDBStore:
-        root = root_of(self._settings.directories, self._place.subtask)
-        for left in stale(root):
+    def create(self) -> RocksDBStore:
+        """A new one. What is stale on the host goes, but not yet what may be recovered."""
+        root = self._root()
+        for left in (*stale(root, PASSING), *stale(root, KEPT, KEPT_FOR)):
             left.remove()
-        self._directory = LocalDirectory.create(root, label_of(self._place))
-        return RocksDBStore(self._directory.path / "db", self._settings.native)
+        self._directory = LocalDirectory.create(root, self._label())
+        return RocksDBStore(self._directory.path / DATABASE, self._settings.native)
 
-    def _remove(self) -> None:
+    def left(self) -> Iterator[KeyValueStore]:
+        """Those of former processes with this subtask."""
+        for left in stale(self._root(), f"{self._label()}-"):
+            try:
+                store = RocksDBStore(left.path / DATABASE, self._settings.native)
+            except StateError:
+                left.remove()
+                continue
+            self._directory = left
+            yield store
+            self._directory = None
+            store.close()
+            left.remove()
+
+    def remove(self) -> None:
+        """Delete the directory of the one in use."""
         if self._directory is not None:
             self._directory.remove()
             self._directory = None
 
+    def _label(self) -> str:
+        place = self._place
+        stage = zlib.crc32(f"{place.job_name}/{place.stage}".encode())
+        kind = KEPT if self._settings.recoverable else PASSING
+        return f"{kind}{stage:08x}-{place.subtask}"
 
-def label_of(place: SubtaskPlace) -> str:
-    """What the names of the directories of a subtask begin with."""
-    stage = zlib.crc32(f"{place.job_name}/{place.stage}".encode())
-    return f"{stage:08x}-{place.subtask}"
+    def _root(self) -> Path:
+        return root_of(self._settings.directories, self._place.subtask)
 
 
 def _settings_from(configuration: Configuration, given: _Settings) -> _Settings:
@@ -168,4 +199,5 @@ def _settings_from(configuration: Configuration, given: _Settings) -> _Settings:
         cache_bytes=get(options.ROCKSDB_CACHE).get_bytes(),
         directories=given.directories or paths,
         predefined=predefined,
+        recoverable=get(options.RECOVER_LOCALLY),
     )

@@ -79,14 +79,18 @@ class RocksDBStore(KeyValueStore):
         return found
 
     def write(self, changes: Changes) -> None:
+        self.write_all((changes,))
+
+    def write_all(self, parts: Iterable[Changes]) -> None:
         batch = self._rocks.WriteBatch(raw_mode=True)
-        for start, end in changes.ranges:
-            batch.delete_range(start, end)
         delete, put = batch.delete, batch.put
-        for key in changes.deletes:
-            delete(key)
-        for key, value in changes.puts:
-            put(key, value)
+        for changes in parts:
+            for start, end in changes.ranges:
+                batch.delete_range(start, end)
+            for key in changes.deletes:
+                delete(key)
+            for key, value in changes.puts:
+                put(key, value)
         self._db.write(batch)
 
     def scan(self, start: bytes, end: bytes) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from millrace.state.backend.key_value_store import Changes, Row
 from millrace.state.backend.row_format import entry_in, row_key, row_keys, rows_of, value_in
 from millrace.state.backend.spilled_dict import SpilledDict, in_memory
-from millrace.state.backend.spilled_table import SpilledTable, TableRows, growth
+from millrace.state.backend.spilled_table import ROWS_AT_ONCE, SpilledTable, TableRows, growth
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING
 from millrace.state.list_table import ListTable
@@ -131,20 +131,22 @@ class _SpilledEntries(SpilledTable):
     def unsaved_count(self) -> int:
         return len(self.unsaved)
 
-    def flush(self, changes: Changes) -> Callable[[], None]:
+    def flush(self) -> Iterator[Changes]:
         data, prefix = self.data, self.rows.prefix
         is_here = in_memory(data)
-        here = list(filter(is_here, self.unsaved))
-        values = [data[key] for key in here]
-        self.measure(list(zip(here[:SAMPLE], values, strict=False)))
-        keys = [prefix + key for key in row_keys(here)]
-        changes.puts.extend(zip(keys, rows_of(here, values), strict=True))
-        if len(here) < len(self.unsaved):
-            gone = list(filterfalse(is_here, self.unsaved))
-            changes.deletes.extend(prefix + key for key in row_keys(gone))
-        return self._flushed
+        unsaved = iter(self.unsaved)
+        while part := list(islice(unsaved, ROWS_AT_ONCE)):
+            here = list(filter(is_here, part))
+            values = [data[key] for key in here]
+            self.measure(list(zip(here[:SAMPLE], values, strict=False)))
+            keys = [prefix + key for key in row_keys(here)]
+            changes = Changes(puts=list(zip(keys, rows_of(here, values), strict=True)))
+            if len(here) < len(part):
+                gone = list(filterfalse(is_here, part))
+                changes.deletes = [prefix + key for key in row_keys(gone)]
+            yield changes
 
-    def _flushed(self) -> None:
+    def flushed(self) -> None:
         if self.unsaved:
             self.rows.empty = False
         self.unsaved.clear()
@@ -215,6 +217,8 @@ class _SpilledEntries(SpilledTable):
         rows.write(changes)
         self.estimate += len(put) - min(self.estimate, len(removed))
         self._absent.clear()
+        if self.unsaved:
+            self.unsaved.difference_update(keys, removed)
         if dict.__len__(data):
             for key in (*keys, *removed):
                 dict.pop(data, key, None)

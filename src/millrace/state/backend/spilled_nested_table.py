@@ -25,7 +25,7 @@ from millrace.state.backend.row_format import (
 )
 from millrace.state.backend.spilled_dict import SpilledDict, in_memory
 from millrace.state.backend.spilled_flat_table import KNOWN_ABSENT, SAMPLE
-from millrace.state.backend.spilled_table import SpilledTable, TableRows, growth
+from millrace.state.backend.spilled_table import ROWS_AT_ONCE, SpilledTable, TableRows, growth
 from millrace.state.frozen import MISSING, Frozen, is_immutable
 from millrace.state.nested_table import NestedTable
 from millrace.state.table import Delta, KeyFilter, Scan
@@ -247,21 +247,32 @@ class SpilledNestedTable(SpilledTable, NestedTable):
     def unsaved_count(self) -> int:
         return sum(map(len, self.unsaved.values())) + len(self._cleared)
 
-    def flush(self, changes: Changes) -> Callable[[], None]:
+    def flush(self) -> Iterator[Changes]:
+        yield self._outer_changes()
+        gathered = Changes()
+        for outer, inners in self.unsaved.items():
+            rest = iter(inners)
+            while part := list(islice(rest, ROWS_AT_ONCE)):
+                self._flush_inner(outer, part, gathered)
+                if len(gathered.puts) + len(gathered.deletes) > ROWS_AT_ONCE:
+                    yield gathered
+                    gathered = Changes()
+        yield gathered
+
+    def _outer_changes(self) -> Changes:
+        changes = Changes()
         for outer in self._cleared:
             prefix = self._prefix(outer)
             changes.ranges.append((prefix, _after(prefix)))
         present = [outer for outer in self.unsaved if dict.get(self.data, outer)]
-        absent = [o for o in {*self._cleared, *self.unsaved} if o not in set(present)]
+        absent = {*self._cleared, *self.unsaved}.difference(present)
         outers = self._outers.prefix
         names = [outers + key for key in row_keys(present)]
-        changes.puts.extend(zip(names, rows_of(present, [True] * len(present)), strict=True))
-        changes.deletes.extend(outers + key for key in row_keys(absent))
-        for outer, inners in self.unsaved.items():
-            self._flush_inner(outer, inners, changes)
-        return self._flushed
+        changes.puts = list(zip(names, rows_of(present, [True] * len(present)), strict=True))
+        changes.deletes = [outers + key for key in row_keys(list(absent))]
+        return changes
 
-    def _flush_inner(self, outer: Any, inners: set[Any], changes: Changes) -> None:
+    def _flush_inner(self, outer: Any, inners: list[Any], changes: Changes) -> None:
         entries = dict.get(self.data, outer, {})
         prefix, is_here = self._prefix(outer), in_memory(entries)
         here = list(filter(is_here, inners))
@@ -272,7 +283,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             gone = list(filterfalse(is_here, inners))
             changes.deletes.extend(prefix + key for key in row_keys(gone))
 
-    def _flushed(self) -> None:
+    def flushed(self) -> None:
         for outer in self._cleared:
             entries = self._here(outer)
             if entries is not None:
@@ -293,6 +304,10 @@ class SpilledNestedTable(SpilledTable, NestedTable):
                 break
             left -= 1 + dict.__len__(dict.pop(self.data, outer))
         self._held = sum(map(dict.__len__, dict.values(self.data)))
+
+    def recovered(self, estimate: int) -> None:
+        super().recovered(estimate)
+        self._outers.empty = False
 
     # -- going through all -------------------------------------------------------------
 

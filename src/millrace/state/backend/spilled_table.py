@@ -22,14 +22,20 @@ from millrace.state.backend.spilled_dict import in_memory
 from millrace.state.frozen import MISSING
 from millrace.state.table import Table
 
+ROWS_AT_ONCE = 1 << 14
+"""So many rows are made at a time."""
+
 _NUMBER = struct.Struct(">H")
 
 
 class TableRows:
     """The part of the store that belongs to one table."""
 
-    def __init__(self, store: KeyValueStore, number: int) -> None:
+    def __init__(
+        self, store: KeyValueStore, number: int, before_writing: Callable[[], None] | None = None
+    ) -> None:
         self.store = store
+        self._before_writing = before_writing
         self.prefix = _NUMBER.pack(number)
         self.end = _NUMBER.pack(number + 1)
         self.empty = True
@@ -38,6 +44,7 @@ class TableRows:
     def write(self, changes: Changes) -> None:
         """Write at once."""
         if changes:
+            self._announce()
             self.empty = self.empty and not changes.puts
             self.store.write(changes)
 
@@ -49,9 +56,14 @@ class TableRows:
         """The rows of a range."""
         return iter(()) if self.empty else self.store.scan(start, end)
 
+    def _announce(self) -> None:
+        if self._before_writing is not None:
+            self._before_writing()
+
     def clear(self) -> None:
         """Delete all rows."""
         if not self.empty:
+            self._announce()
             self.store.write(Changes(ranges=[(self.prefix, self.end)]))
             self.empty = True
 
@@ -75,14 +87,22 @@ class SpilledTable(Table):
         """How many entries are to be written."""
 
     @abstractmethod
-    def flush(self, changes: Changes) -> Callable[[], None]:
-        """Add what is unsaved to ``changes``. No epoch is open. What is given back is called once
-        they are written."""
+    def flush(self) -> Iterator[Changes]:
+        """What is unsaved, to be written in one step. No epoch is open."""
+
+    @abstractmethod
+    def flushed(self) -> None:
+        """What `flush` gave has been written."""
 
     @abstractmethod
     def evict(self, entries: int) -> None:
         """Give up about so many entries, the oldest first. Nothing is unsaved, no epoch is
         open."""
+
+    def recovered(self, estimate: int) -> None:
+        """The rows of another process are this table's."""
+        self.rows.empty = False
+        self.estimate = estimate
 
     def measure(self, sample: list[Any]) -> None:
         """Learn from some entries how much memory they take."""

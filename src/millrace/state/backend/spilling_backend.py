@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from millrace.state.backend.key_value_store import Changes, KeyValueStore
-from millrace.state.backend.keyed_state_backend import KeyedStateBackend
+from millrace.state.backend.keyed_state_backend import KeyedStateBackend, Recovered, Schemas
+from millrace.state.backend.saved_marker import MARKER, SavedMarker, SavedTable
 from millrace.state.backend.spilled_flat_table import SpilledFlatTable, SpilledListTable
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilled_table import SpilledTable, TableRows
@@ -16,6 +18,24 @@ from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, Layout
 CACHE_BYTES = 256 << 20
 KEPT = 0.75
 """How much of the memory stays in use when some is given up."""
+UNSAVED = 0.25
+"""With recovery, how much of the memory may be unsaved before it is written..."""
+SEALS = 16
+"""...and for how many epochs at most."""
+
+
+class StoreSource(Protocol):
+    """Where stores come from, and what becomes of them."""
+
+    def create(self) -> KeyValueStore:
+        """A new store, empty, and used by nobody else."""
+
+    def left(self) -> Iterator[KeyValueStore]:
+        """Those that processes left which died. When the next one is asked for, the one before is
+        closed and deleted."""
+
+    def remove(self) -> None:
+        """Delete the files of the store that was created or taken, which is closed."""
 
 
 class SpillingKeyedStateBackend(KeyedStateBackend):
@@ -25,75 +45,160 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
     stay in memory.
 
     Args:
-        open_store: makes the store, when the first table needs one: empty, and used by nobody
-            else.
+        stores: makes the store when the first table needs one.
         cache_bytes: about how much memory decoded entries may take between two epochs; an open
             epoch keeps all that it reads and changes.
-        closed: called once a store that was opened is closed.
+        recoverable: whether another process may go on with the store after this one has died.
     """
 
     def __init__(
-        self,
-        open_store: Callable[[], KeyValueStore],
-        cache_bytes: int = CACHE_BYTES,
-        closed: Callable[[], None] | None = None,
+        self, stores: StoreSource, cache_bytes: int = CACHE_BYTES, recoverable: bool = False
     ) -> None:
-        self._open_store = open_store
+        self._stores = stores
         self._store: KeyValueStore | None = None
-        self._closed = closed
         self._cache_bytes = cache_bytes
-        self._tables: list[SpilledTable] = []
+        self._recoverable = recoverable
+        self._tables: dict[str, SpilledTable] = {}
+        self._in_memory: dict[str, tuple[str, Table]] = {}
+        self._saved: dict[str, SavedTable] = {}
         self._numbers = 0
+        self._seals = 0
+        self._marked = False
+        """Whether the store says of which version it is."""
+
+    # -- tables ------------------------------------------------------------------------
 
     def create_table(self, name: str, kind: str) -> Table:
-        layout, key_of = TABLE_KINDS[kind].layout, TABLE_KINDS[kind].key_of
+        layout = TABLE_KINDS[kind].layout
         if layout is Layout.OPERATOR or stays_in_memory(name):
-            return TABLE_KINDS[kind].in_memory()
-        table: SpilledTable
-        if layout is Layout.NESTED:
-            table = SpilledNestedTable(self._rows(), self._rows(), key_of)
-        elif layout is Layout.LIST:
-            table = SpilledListTable(self._rows(), key_of)
+            table = TABLE_KINDS[kind].in_memory()
+            self._in_memory[name] = (kind, table)
+            return table
+        saved = self._saved.get(name)
+        if saved is not None and saved.kind == kind:
+            made = self._spilled(kind, saved.numbers)
+            made.recovered(saved.estimate)
         else:
-            table = SpilledFlatTable(self._rows(), key_of)
-        self._tables.append(table)
-        return table
+            self._numbers += 2
+            made = self._spilled(kind, (self._numbers - 1, self._numbers))
+            self._saved[name] = SavedTable(kind, (self._numbers - 1, self._numbers), 0)
+        self._tables[name] = made
+        return made
 
-    def _rows(self) -> TableRows:
-        self._numbers += 1
+    def _spilled(self, kind: str, numbers: tuple[int, int]) -> SpilledTable:
+        layout, key_of = TABLE_KINDS[kind].layout, TABLE_KINDS[kind].key_of
+        if layout is Layout.NESTED:
+            return SpilledNestedTable(self._rows(numbers[0]), self._rows(numbers[1]), key_of)
+        if layout is Layout.LIST:
+            return SpilledListTable(self._rows(numbers[0]), key_of)
+        return SpilledFlatTable(self._rows(numbers[0]), key_of)
+
+    def _rows(self, number: int) -> TableRows:
         if self._store is None:
-            self._store = self._open_store()
-        return TableRows(self._store, self._numbers)
+            self._store = self._stores.create()
+        return TableRows(self._store, number, self._unmark)
+
+    # -- epochs ------------------------------------------------------------------------
 
     def replaying(self) -> None:
         self.flush()
 
-    def sealed(self, version: str) -> None:
-        held = sum(table.held_bytes() for table in self._tables)
+    def sealed(self, version: str, schemas: Schemas | None = None) -> None:
+        tables = self._tables.values()
+        held = sum(table.held_bytes() for table in tables)
+        self._seals += 1
+        if held > self._cache_bytes or self._is_due():
+            self.flush(version, schemas)
         if held > self._cache_bytes:
-            self.flush()
-            for table in self._tables:
+            for table in tables:
                 table.evict(int(table.cached() * (1 - KEPT * self._cache_bytes / held)))
 
-    def flush(self) -> None:
-        """Write all that is unsaved."""
-        changes = Changes()
-        written: list[Callable[[], None]] = []
-        for table in self._tables:
-            if table.unsaved_count():
-                written.append(table.flush(changes))
-        if changes and self._store is not None:
-            self._store.write(changes)
-        for note in written:
-            note()
+    def _is_due(self) -> bool:
+        if not self._recoverable or not self._tables:
+            return False
+        unsaved = sum(t.unsaved_count() * t.entry_bytes for t in self._tables.values())
+        return self._seals >= SEALS or unsaved > UNSAVED * self._cache_bytes
+
+    def flush(self, version: str = "", schemas: Schemas | None = None) -> None:
+        """Write all that is unsaved; with recovery, also of which version that is."""
+        store = self._store
+        if store is None:
+            return
+        tables = [table for table in self._tables.values() if table.unsaved_count()]
+        marker = self._marker(version, schemas) if self._recoverable else None
+        if tables or marker is not None:
+            if marker is None:
+                self._unmark()
+            store.write_all(self._parts(tables, marker))
+            self._marked = marker is not None
+        for table in tables:
+            table.flushed()
+        self._seals = 0
+
+    def _parts(self, tables: list[SpilledTable], marker: SavedMarker | None) -> Iterator[Changes]:
+        for table in tables:
+            yield from table.flush()
+        if marker is not None:
+            yield Changes(puts=[(MARKER, marker.encode())])
+
+    def _marker(self, version: str, schemas: Schemas | None) -> SavedMarker | None:
+        described = schemas() if version and schemas is not None else None
+        if described is None:
+            return None
+        for name, table in self._tables.items():
+            self._saved[name] = self._saved[name]._replace(estimate=table.estimate)
+        kept = {name: self._saved[name] for name in self._tables}
+        return SavedMarker.of(version, kept, self._in_memory, dict(described))
+
+    def _unmark(self) -> None:
+        """The store is about to be changed: it is of no version any more."""
+        if self._marked and self._store is not None:
+            self._marked = False
+            self._store.write(Changes(deletes=[MARKER]))
+
+    # -- recovery ----------------------------------------------------------------------
+
+    def recover(self, versions: Sequence[str]) -> Recovered | None:
+        if not self._recoverable or self._store is not None:
+            return None
+        position = {version: number for number, version in enumerate(versions)}
+        for store in self._stores.left():
+            marker = SavedMarker.read(store)
+            if marker is not None and marker.version in position:
+                self._take(store, marker)
+                return Recovered(marker.version, marker.kinds(), marker.schemas, marker.in_memory)
+        return None
+
+    def _take(self, store: KeyValueStore, marker: SavedMarker) -> None:
+        self._store, self._marked = store, True
+        self._saved = dict(marker.tables)
+        self._numbers = max((max(table.numbers) for table in marker.tables.values()), default=0)
 
     def close(self) -> None:
         self._tables.clear()
+        self._in_memory.clear()
         if self._store is not None:
             self._store.close()
             self._store = None
-            if self._closed is not None:
-                self._closed()
+            self._stores.remove()
+
+
+class NewStores:
+    """Makes stores that leave nothing behind."""
+
+    def __init__(self, create: Callable[[], KeyValueStore]) -> None:
+        self._create = create
+
+    def create(self) -> KeyValueStore:
+        """A new store."""
+        return self._create()
+
+    def left(self) -> Iterator[KeyValueStore]:
+        """None."""
+        return iter(())
+
+    def remove(self) -> None:
+        """Nothing is left to be removed."""
 
 
 def stays_in_memory(name: str) -> bool:

@@ -38,13 +38,13 @@ class StateBackend(ABC):
     the rest.
 
     Example:
-        >>> from millrace.state.backend.spilling_backend import SpillingKeyedStateBackend
+        >>> from millrace.state.backend.spilling_backend import NewStores, SpillingKeyedStateBackend
         >>> from millrace.testing.sorted_store import SortedStore
         >>> class SortedStateBackend(StateBackend):
         ...     name = "sorted"
         ...
         ...     def create_keyed_state_backend(self, place):
-        ...         return SpillingKeyedStateBackend(SortedStore)
+        ...         return SpillingKeyedStateBackend(NewStores(SortedStore))
     """
 
     name: str

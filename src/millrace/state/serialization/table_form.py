@@ -194,6 +194,18 @@ class TableForm:
             self._types = None
             self._prepare()
 
+    @property
+    def plain(self) -> bool:
+        """Whether entries are the same in memory as in layers."""
+        return all(change.changes_nothing for change in self._out)
+
+    def recovered(self, schema: TableSchema) -> bool:
+        """The table holds entries that were written in plain form with this schema; False: that
+        cannot be, for its keys are of another type now."""
+        version, key, inner, value = schema or (SCHEMA_VERSION, ANY, ANY, ANY)
+        self._written = _Written(inner, value)
+        return version == SCHEMA_VERSION and key == self._key()
+
     def rewritten(self) -> None:
         """All entries have been written in the present form."""
         self.stale = False

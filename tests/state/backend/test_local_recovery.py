@@ -1,0 +1,188 @@
+"""A database that a killed process left is gone on with, if it holds what the checkpoint has."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from millrace.common.configuration import Configuration
+from millrace.common.errors import StateMigrationError
+from millrace.common.typeinfo import Types
+from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
+from millrace.state.backend.state_backend import SubtaskPlace
+from millrace.state.layer import Layer
+from millrace.state.layer import live as live_layers
+from millrace.state.store import SubtaskState
+
+pytest.importorskip("rocksdict")
+
+KINDS = {"op/v": "flat", "op/l": "list", "op/m": "map", "op/@event-timers": "timers"}
+
+LIVE = """
+import os, pickle, signal, sys
+sys.path.insert(0, {here!r})
+from {module} import opened, epoch
+state = opened({local!r})
+layers = []
+for number in range(1, {epochs} + 1):
+    epoch(state, number, layers)
+with open({layers!r}, "wb") as file:
+    pickle.dump(layers, file)
+if {lives}:
+    print("living", flush=True)
+    sys.stdin.read()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def inline(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+def opened(local: str, **settings: str) -> SubtaskState:
+    options = {
+        "state.backend.rocksdb.localdir": local,
+        "state.backend.rocksdb.writebuffer.size": "64 kb",
+        "millrace.state.rocksdb.cache-size": "100 kb",
+        "execution.state-recovery.from-local": "true",
+        **settings,
+    }
+    backend = EmbeddedRocksDBStateBackend().configured(Configuration(options))
+    place = SubtaskPlace("job", "run", "stage", 0)
+    return SubtaskState(backend=backend.create_keyed_state_backend(place))
+
+
+def epoch(state: SubtaskState, number: int, layers: list[Layer]) -> None:
+    """Change something in every table; the epoch counts."""
+    tables = {name: state.table(name, kind) for name, kind in KINDS.items()}
+    state.table("op/v", "flat", Types.STRING())
+    for i in range(600):
+        key = (number * 211 + i) % 2500
+        tables["op/v"].put(key, f"{number}-{key}" * 8)
+        tables["op/l"].append(key % 50, number)
+        tables["op/m"].put(f"o{key % 40}", key, number)
+        tables["op/@event-timers"].put(number, (key, None), True)
+    tables["op/v"].remove(number)
+    tables["op/m"].drop(f"o{number % 40}")
+    tables["op/@event-timers"].drop(number - 1)
+    state.operator_table().put("op/@mark", number)
+    layer = state.snapshot(number, f"v{number}")
+    assert layer is not None
+    layers.append(layer)
+    state.align(layer.version, layers[-1:], inline)
+
+
+def content(state: SubtaskState) -> dict[str, dict]:
+    found = {}
+    for name, table in state.tables.items():
+        nested = hasattr(table, "pane")
+        found[name] = {k: dict(v.items()) if nested else v for k, v in table.data.items()}
+    return found
+
+
+def live(tmp_path: Path, epochs: int, lives: bool = False) -> subprocess.Popen:
+    script = LIVE.format(
+        here=str(Path(__file__).parent), module=Path(__file__).stem, local=str(tmp_path),
+        layers=str(tmp_path / "layers"), epochs=epochs, lives=lives,
+    )  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def kept(tmp_path: Path) -> list[str]:
+    return [path.name for root in tmp_path.glob("millrace-state-*") for path in root.iterdir()]
+
+
+def restored(state: SubtaskState, layers: list[Layer]) -> int:
+    """Restore; gives how many layers were needed for that."""
+    loaded = []
+
+    def load(layer: Layer) -> bytes:
+        loaded.append(layer)
+        return inline(layer)
+
+    state.restore(layers[-1].version, layers, load)
+    reference = SubtaskState()
+    reference.restore(layers[-1].version, layers, inline)
+    assert content(state) == content(reference)
+    return len(loaded)
+
+
+@pytest.mark.parametrize("epochs", [7, 40])
+def test_a_killed_process_leaves_its_database(tmp_path: Path, epochs: int) -> None:
+    """The layers after its version are replayed, the others are not even read; life goes on."""
+    process = live(tmp_path, epochs)
+    assert process.wait(60) == -signal.SIGKILL
+    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    before = kept(tmp_path)
+    state = opened(str(tmp_path))
+    needed = restored(state, layers)
+    assert needed < min(epochs, 20)
+    assert kept(tmp_path) == before
+    for number in range(epochs + 1, epochs + 5):
+        epoch(state, number, layers)
+    reference = SubtaskState()
+    reference.restore(layers[-1].version, layers, inline)
+    assert content(state) == content(reference)
+    state.close()
+    assert kept(tmp_path) == []
+
+
+def test_one_that_lives_is_left_alone(tmp_path: Path) -> None:
+    """However dead the engine thinks it is: its successor reads the checkpoint."""
+    process = live(tmp_path, 20, lives=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "living\n"
+    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    state = opened(str(tmp_path))
+    assert restored(state, layers) == len(live_layers(layers))
+    assert len(kept(tmp_path)) == 2
+    process.communicate("", 60)
+    state.close()
+    assert len(kept(tmp_path)) == 1
+
+
+def test_one_of_another_history(tmp_path: Path) -> None:
+    """Is deleted: what it holds is no part of what is restored."""
+    assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
+    layers: list[Layer] = []
+    other = SubtaskState()
+    for number in range(1, 4):
+        epoch(other, number, layers)
+    renamed = [Layer(e.epoch, f"other{e.epoch}", e.floor, e.data) for e in layers]
+    before = kept(tmp_path)
+    state = opened(str(tmp_path))
+    assert restored(state, renamed) == len(live_layers(renamed))
+    assert len(kept(tmp_path)) == 1
+    assert kept(tmp_path) != before
+    state.close()
+
+
+def test_without_the_option(tmp_path: Path) -> None:
+    """Nothing is taken over."""
+    assert live(tmp_path, 7).wait(60) == -signal.SIGKILL
+    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    state = opened(str(tmp_path), **{"execution.state-recovery.from-local": "false"})
+    assert restored(state, layers) == len(live_layers(layers))
+    state.close()
+
+
+def test_a_type_that_cannot_be_had_any_more(tmp_path: Path) -> None:
+    """Is refused, as when the state comes from the checkpoint."""
+    assert live(tmp_path, 7).wait(60) == -signal.SIGKILL
+    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    state = opened(str(tmp_path))
+    restored(state, layers)
+    with pytest.raises(StateMigrationError, match="state 'v'"):
+        state.table("op/v", "flat", Types.LONG())
+    state.close()
