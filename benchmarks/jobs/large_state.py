@@ -101,6 +101,7 @@ def main() -> None:
         "execution.checkpointing.interval": "0 ms",
         "state.backend.type": args.backend,
         "state.backend.rocksdb.localdir": args.local_dir,
+        "execution.state-recovery.from-local": str(args.from_local).lower(),
         "millrace.epoch.max-records-per-split": str(args.epoch_records),
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration(options))
