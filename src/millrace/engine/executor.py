@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobExecutionError
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
@@ -17,7 +18,12 @@ class Executor(Protocol):
     """Runs epochs of one job, one after the other."""
 
     def deploy(self, program: Program) -> None:
-        """Make the program known; called once, before the first epoch."""
+        """Make the program known: before the first epoch, and in the place of another program
+        when the job is rescaled."""
+
+    def prepare(self, program: Program) -> CompletableFuture[None]:
+        """Start what another program needs beside the one that runs, while epochs go on; it fails
+        with an ExecutorError."""
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         """Run one epoch to its end. Raises ExecutorError when the infrastructure failed."""

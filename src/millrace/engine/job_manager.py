@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.crash import crash_point
 from millrace.common.errors import (
     CheckpointError,
@@ -98,6 +99,8 @@ class JobManager:
         self._requests = JobRequests()
         self._serving: Request | None = None
         """The request that the running epoch prepares for."""
+        self._preparing: RescaleRequest | None = None
+        self._prepared: CompletableFuture[None] = CompletableFuture.completed(None)
         self._next_graph = graph
         self._deployment = Deployment(graph)
         self._writer: SavepointWriter | None = None
@@ -365,23 +368,31 @@ class JobManager:
         """Take the next request; the epoch that follows prepares for it."""
         if self._serving is not None or (self._writer is not None and self._writer.busy):
             return
-        request = self._requests.take()
-        if isinstance(request, RescaleRequest) and not self._can_rescale(request):
-            return
-        self._serving = request
-        if isinstance(request, SavepointRequest) and request.after is After.DRAIN:
-            self._deployment.drain()
+        if self._preparing is None:
+            request = self._requests.take()
+            if isinstance(request, RescaleRequest):
+                self._prepare(request)
+            else:
+                self._serving = request
+            if isinstance(request, SavepointRequest) and request.after is After.DRAIN:
+                self._deployment.drain()
+        if self._preparing is not None and self._prepared.done():
+            self._serving, self._preparing = self._preparing, None
 
-    def _can_rescale(self, request: RescaleRequest) -> bool:
-        """Make the new graph; a wrong request is refused before anything has happened."""
+    def _prepare(self, request: RescaleRequest) -> None:
+        """Make the new graph and start what it needs; epochs go on meanwhile. A wrong request is
+        refused before anything has happened."""
         try:
             if self._replan is None or self._config.batch:
                 raise JobExecutionError("only a streaming job can change its parallelism")
             self._next_graph = self._replan(request.parallelism)
         except Exception as error:
             refuse(request, error)
-            return False
-        return True
+            return
+        self._preparing = request
+        # should it fail, the workers start when they are needed, and the change takes longer
+        self._prepared = self._executor.prepare(self._next_graph.program)
+        self._prepared.add_done_callback(lambda _: self._interrupted.set())
 
     def _serve(self, request: Request, acks: list[Ack]) -> None:
         """The checkpoint that a request waited for is complete."""
@@ -467,4 +478,4 @@ class JobManager:
         """A savepoint that is being written is finished; what has not begun is refused."""
         if self._writer is not None:
             self._writer.wait()
-        self._requests.close(self._serving)
+        self._requests.close(self._serving or self._preparing)

@@ -19,13 +19,14 @@ from pyspark.errors import PySparkException
 from pyspark.serializers import NoOpSerializer
 from pyspark.util import _load_from_socket
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.payload import decode, dump_code
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.spark.slots import JavaObject, SlottedStage
-from millrace.spark.task import ANCHOR, PLAN_PROPERTY, LevelTask, encode_plan
+from millrace.spark.task import ANCHOR, PLAN_PROPERTY, LevelTask, WarmUp, encode_plan
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +85,31 @@ class SparkExecutor:
         ]
         first = self._stages[0].over(self._anchor(self._partitions[0]).rdd())
         self._source = first if program.levels == 1 else self._pairs(first)
+
+    def prepare(self, program: Program) -> CompletableFuture[None]:
+        """Start the Python workers of slots that the running program does not have."""
+        width = max(program.partitions(level) for level in range(program.levels))
+        first = min(self._slots, max(self._partitions))
+        if min(self._slots, width) <= first:
+            return CompletableFuture.completed(None)
+        future: CompletableFuture[None] = CompletableFuture()
+        try:
+            stage = SlottedStage(self._context, width, self._slots, lambda *_: WarmUp(), first)
+            output = stage.over(self._anchor(width).rdd())
+        except (Py4JError, PySparkException) as error:
+            future.set_exception(ExecutorError(_reason(error)))
+            return future
+
+        def run() -> None:
+            try:
+                output.count()
+            except (Py4JError, PySparkException) as error:
+                future.set_exception(ExecutorError(_reason(error)))
+            else:
+                future.set_result(None)
+
+        Thread(target=run, name="millrace-warm-up", daemon=True).start()
+        return future
 
     def _stage(self, program: Program, digest: str, level: int, partitions: int) -> SlottedStage:
         last = level + 1 == program.levels

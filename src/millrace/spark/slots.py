@@ -24,7 +24,7 @@ JavaObject = Any
 
 
 class SlottedStage:
-    """The functions of one level, one per slot, ready to be put over any input."""
+    """The functions of one level, one per slot from ``first`` on, ready to be put over any input."""
 
     def __init__(
         self,
@@ -32,16 +32,14 @@ class SlottedStage:
         partitions: int,
         slots: int,
         function: Callable[[int, int], Callable[..., Any]],
+        first: int = 0,
     ) -> None:
         self._context = context
         self._jvm: Any = context._jvm
         self._slots = min(slots, partitions)
-        self._filters = [
-            self._index_set(range(slot, partitions, self._slots)) for slot in range(self._slots)
-        ]
-        self._functions = [
-            self._wrapped(slot, function(slot, self._slots)) for slot in range(self._slots)
-        ]
+        chosen = range(first, self._slots)
+        self._filters = [self._index_set(range(slot, partitions, self._slots)) for slot in chosen]
+        self._functions = [self._wrapped(slot, function(slot, self._slots)) for slot in chosen]
 
     def over(self, input_rdd: JavaObject) -> JavaObject:
         """The level's output as a JavaRDD, computed from ``input_rdd`` (a Scala RDD of bytes)."""

@@ -91,6 +91,17 @@ class LevelTask:
         return program
 
 
+class WarmUp:
+    """Does nothing: a worker that has been given this function has imported all it needs."""
+
+    def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
+        """Nothing."""
+        worker()
+        for _ in elements:
+            pass
+        return iter(())
+
+
 def worker() -> Worker:
     """This process's subtasks."""
     global _worker  # noqa: PLW0603 (one per process is the point)

@@ -10,6 +10,7 @@ import pickle
 import random
 from collections.abc import Callable
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.payload import decode, dump_code
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
@@ -55,6 +56,10 @@ class LocalExecutor:
         """
         self.close()  # of what ran here before the job was rescaled
         self._program = pickle.loads(dump_code(program, lambda: f"job '{program.job_name}'"))
+
+    def prepare(self, program: Program) -> CompletableFuture[None]:
+        """There is nothing to start."""
+        return CompletableFuture.completed(None)
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         """Run one epoch. Raises ExecutorError when it is lost to an injected fault."""

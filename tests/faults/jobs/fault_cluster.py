@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.crash import crash_point
 from millrace.common.payload import decode
 from millrace.engine.executor import ExecutorError
@@ -58,6 +59,9 @@ class FaultyCluster:
         self.attempts = count(1)
         self.zombies: list[Iterator[tuple[int, bytes]]] = []
         self.row = 0
+
+    def prepare(self, program: Program) -> CompletableFuture[None]:
+        return CompletableFuture.completed(None)
 
     def deploy(self, program: Program) -> None:
         self.program = program
