@@ -273,6 +273,16 @@ def test_it_is_off_unless_asked_for(tmp_path) -> None:
         assert not any(isinstance(observer, RestEndpoint) for observer in observers)
 
 
+def test_the_state_backend_makes_no_difference(serve) -> None:
+    """What it keeps on disk reaches the view as any other state does: in layers."""
+    pytest.importorskip("rocksdict")
+    with serve(**{"state.backend.type": "rocksdb"}) as served:
+        served.push(("a", 1), ("b", 2))
+        served.push(("a", 3), ("b", None))
+        assert ask(served, f"{STATE}/remember/seen-values/a")[1]["value"] == [1, 3]
+        assert ask(served, f"{STATE}/remember/times/b")[0] == 404
+
+
 def test_state_without_pickle(serve) -> None:
     """Types that are plain can be asked for."""
     with serve(**{"state.pickle.allowed": "false"}) as served:
