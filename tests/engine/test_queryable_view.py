@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import Any
 
 import pytest
 
+from millrace.engine import queryable_view
 from millrace.engine.queryable_view import NotLoadedError, QueryableView
 from millrace.runtime.epoch import Ack, QueryableState
 from millrace.state.frozen import MISSING
@@ -55,6 +57,27 @@ def accept(view: QueryableView, *states: QueryableState) -> None:
 
 def put(**entries):
     return {"op/count": {key: (MISSING, value) for key, value in entries.items()}}
+
+
+def test_the_end_of_a_job_does_not_wait_for_a_long_load(view, monkeypatch, caplog) -> None:
+    """And what fails afterwards, because the files are gone, is nobody's business."""
+    loading, gate = Event(), Event()
+
+    def slow(self, manifest):
+        loading.set()
+        gate.wait(30)
+        raise OSError("the files are gone")
+
+    monkeypatch.setattr(queryable_view, "LONGEST_END", 0.01)
+    monkeypatch.setattr(StateFollower, "load", slow)
+    accept(view, COUNT)
+    view.committed(Commit(1, put(a=1)))
+    assert loading.wait(30)
+    view.closed()
+    assert view._thread.is_alive()
+    gate.set()
+    view._thread.join(30)
+    assert "cannot be read" not in caplog.text
 
 
 def test_an_answer_is_of_one_checkpoint(view) -> None:

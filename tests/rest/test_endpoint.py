@@ -11,12 +11,15 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from millrace.common import Configuration
 from millrace.common.errors import ConfigurationError, StateError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.rest.address_file import NAME, find_address
 from millrace.rest.endpoint import RestEndpoint
+from millrace.rest.json_values import dumps
 from millrace.state.state_follower import StateFollower
 from millrace.testing import run_local
 
@@ -95,6 +98,20 @@ def test_keys_of_other_types(served) -> None:
         for text in texts:
             status, body = ask(served, f"{STATE}/remember/last-value/{quote(text, safe='')}")
             assert (status, body["value"]) == (200, number), text
+
+
+def test_whatever_is_asked_there_is_an_answer(served) -> None:
+    """And it is JSON."""
+    served.push(("a", 1), (("b", 2), 3), (b"c", 4))
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.sampled_from(["", STATE, f"{STATE}/remember/last-value"]), st.text(max_size=30))
+    def asked(start, rest) -> None:
+        answer = served.endpoint._router.get(f"{start}/{rest}")
+        assert answer.status in (200, 400, 404)
+        assert json.loads(dumps(answer.body)) == answer.body
+
+    asked()
 
 
 def test_several_keys_of_one_checkpoint(served) -> None:

@@ -25,6 +25,8 @@ __all__ = ["NotLoadedError", "QueryableView", "Reading"]
 
 log = logging.getLogger(__name__)
 
+LONGEST_END = 1.0
+"""Seconds for which the end of a job waits for the view."""
 EXAMPLES = 16
 """Keys of different types that are remembered per state."""
 
@@ -109,7 +111,7 @@ class QueryableView(JobObserver):
             self._closed = True
             self._changed.notify_all()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(LONGEST_END)  # it may be in the middle of loading
 
     # -- questions -----------------------------------------------------------------------------
 
@@ -184,6 +186,8 @@ class QueryableView(JobObserver):
                 log.info("queryable state skips checkpoint %d: %s", manifest.checkpoint, error)
                 tables = tables if not fresh else frozenset()
             except Exception as error:  # values whose classes are not here, for example
+                if self._closed:
+                    return  # the job's files may be gone by now
                 log.warning("queryable state cannot be read: %s", error)
                 tables = frozenset()
                 with self._changed:

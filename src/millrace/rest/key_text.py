@@ -50,7 +50,7 @@ def key_candidates(text: str, examples: Iterable[Any]) -> list[Any]:
             with suppress(Exception):  # a class may refuse its fields in any way it likes
                 meant.append(read_like(example, source))
     for source in sources:
-        with suppress(ValueError, TypeError):
+        with suppress(ValueError, TypeError, RecursionError):
             meant.append(_hashable(untagged(source)))
     return _distinct(meant)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 from millrace.common.errors import StateError
 from millrace.engine.queryable_view import NotLoadedError
@@ -34,6 +34,8 @@ RETRY_AFTER = "1"
 MOST_KEYS = 1_000
 """Keys in one request."""
 SHOWN_KEYS = 5
+WITH_KEY = 6
+"""Parts of a path that names a key."""
 
 
 class Router:
@@ -44,12 +46,12 @@ class Router:
 
     def get(self, target: str) -> Answer:
         """The answer to ``GET target``, which is path and query as they came."""
-        url = urlsplit(target)
-        path = [unquote(part) for part in url.path.split("/")[1:]]
-        if path[-1:] == [""] and len(path) != 6:
+        before, _, query = target.partition("?")
+        path = [unquote(part) for part in before.split("/")[1:]]
+        if path[-1:] == [""] and len(path) != WITH_KEY:  # there it is the empty key
             path.pop()
         try:
-            return self._route(path, url.query)
+            return self._route(path, query)
         except NotLoadedError as error:
             headers = {"Retry-After": RETRY_AFTER}
             return failure(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers)
@@ -65,7 +67,7 @@ class Router:
             return unknown("job", path[1], [self._job.summary()])
         if len(path) == 2:
             return Answer(HTTPStatus.OK, self._job.details())
-        if path[2] != "state" or len(path) > 6:
+        if path[2] != "state" or len(path) > WITH_KEY:
             return unknown("path", "/" + "/".join(path), [f"/jobs/{path[1]}/state"])
         return self._state(path[3:], query)
 
