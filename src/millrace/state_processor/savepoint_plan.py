@@ -19,7 +19,7 @@ def empty_manifest(max_parallelism: int) -> Manifest:
     """The manifest of a snapshot with nothing in it."""
     return Manifest(
         job_id="bootstrapped",
-        job_name="",
+        job_name="bootstrapped",
         run_id=uuid.uuid4().hex[:12],
         checkpoint=1,
         epoch=1,
