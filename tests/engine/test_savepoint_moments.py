@@ -34,7 +34,7 @@ from millrace.datastream.window import (
 )
 from millrace.testing import run_local
 
-NUMBERS = 240
+NUMBERS = 180
 RULES = MapStateDescriptor("rules", Types.INT(), Types.INT())
 MOMENTS = 50
 

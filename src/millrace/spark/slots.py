@@ -24,7 +24,7 @@ JavaObject = Any
 
 
 class SlottedStage:
-    """The functions of one level, one per slot from ``first`` on, ready to be put over any input."""
+    """The functions of one level, one per slot (from ``first`` on), to be put over any input."""
 
     def __init__(
         self,
