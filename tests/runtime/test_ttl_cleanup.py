@@ -20,10 +20,13 @@ from millrace.datastream.state import (
     ValueStateDescriptor,
 )
 from millrace.runtime.ttl_cleanup import Cleanup, Lifetime
+from millrace.state.backend.spilling_backend import SpillingKeyedStateBackend
 from millrace.state.flat_table import FlatTable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
-from millrace.testing import OperatorHarness, run_local
+from millrace.state.store import SubtaskState
+from millrace.testing import OperatorHarness, operator_harness, run_local
+from millrace.testing.sorted_store import SortedStore
 
 TTL = 10
 Build = Callable[[StateTtlConfigBuilder], StateTtlConfigBuilder]
@@ -176,6 +179,37 @@ def test_tables_on_disk_are_gone_through(kind: str) -> None:
     for _ in range(6):
         cleanup.end_epoch(1)
     assert set(swept) == set(range(1, 100, 2))
+
+
+def test_the_disk_is_cleaned_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of values, elements and entries that nobody asks for."""
+    stores: list[SortedStore] = []
+
+    def opened() -> SortedStore:
+        stores.append(SortedStore())
+        return stores[-1]
+
+    def on_disk(**arguments: Any) -> SubtaskState:
+        backend = SpillingKeyedStateBackend(opened, cache_bytes=0)
+        return SubtaskState(backend=backend, **arguments)
+
+    monkeypatch.setattr(operator_harness, "SubtaskState", on_disk)
+    with harness(lambda builder: builder) as made:
+        for key in range(60):
+            made.process_element((key, 1))
+        made.set_processing_time(TTL)
+        for epoch in range(20):
+            made.process_element((1000 + epoch, 1))
+            made.snapshot()
+        assert held(made) == 3 * 20
+        assert held(made.restored(made.snapshot())) == 3 * 20
+    assert len(stores) == 2
+
+
+def held(made: OperatorHarness) -> int:
+    """How many keys there are in all states; counted, where `entries` may guess."""
+    tables: list[Any] = [table for name, table in made._state.tables.items() if "@" not in name]
+    return sum(len(table.data) for table in tables)
 
 
 def test_tables_on_disk_are_left_alone_if_told_so() -> None:

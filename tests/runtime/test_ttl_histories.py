@@ -18,7 +18,10 @@ from millrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from millrace.testing import OperatorHarness
+from millrace.state.backend.spilling_backend import SpillingKeyedStateBackend
+from millrace.state.store import SubtaskState
+from millrace.testing import OperatorHarness, operator_harness
+from millrace.testing.sorted_store import SortedStore
 
 TTL = 10
 KINDS = ("value", "reducing", "aggregating", "list", "map")
@@ -257,6 +260,22 @@ def play(history: list[Any], on_read: bool, shown: bool, cleanup: str) -> None:
                 made = made.restored(snapshot)
             model.flat, model.lists, model.maps = accepted.values()
             accepted = model.copy()
+
+
+def on_disk(**arguments: Any) -> SubtaskState:
+    """State of which nothing stays in memory between two epochs."""
+    backend = SpillingKeyedStateBackend(SortedStore, cache_bytes=0)
+    return SubtaskState(backend=backend, **arguments)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data(), on_read=st.booleans(), shown=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_any_history_on_disk(kind: str, data: st.DataObject, on_read: bool, shown: bool) -> None:
+    """With a backend that keeps its tables elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(operator_harness, "SubtaskState", on_disk)
+        play(data.draw(histories(kind)), on_read, shown, data.draw(st.sampled_from(CLEANUPS)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

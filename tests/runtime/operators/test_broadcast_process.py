@@ -24,6 +24,8 @@ from millrace.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from millrace.runtime.detached import are_immutable
+from millrace.runtime.operators import broadcast_process
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.testing import Faults, OperatorHarness, run_local
 
@@ -54,6 +56,30 @@ class Limits(BroadcastProcessFunction):
 
 def limits(**options) -> OperatorHarness:
     return OperatorHarness(Limits(), broadcast_state=[RULES], **options)
+
+
+def test_state_is_looked_through_only_after_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For objects that the function shares with it: not in each batch of records."""
+    looked: list[int] = []
+
+    def noted(values: list[Any]) -> bool:
+        looked.append(len(values))
+        return are_immutable(values)
+
+    monkeypatch.setattr(broadcast_process, "are_immutable", noted)
+    with limits() as harness:
+        for _ in range(3):
+            harness.process_element(5)
+        assert looked == [0]
+        harness.process_broadcast_element(("a", 3))
+        for _ in range(3):
+            harness.process_element(5)
+        assert looked == [0, 1]
+        restored = harness.restored(harness.snapshot())
+        looked.clear()
+        for _ in range(3):
+            restored.process_element(5)
+        assert looked == [1]
 
 
 def test_rules_and_records() -> None:

@@ -36,6 +36,8 @@ class _BroadcastStates:
         tables = {d.name: (d, states.table(d, "broadcast")) for d in descriptors}
         self._writable = {name: (d, BroadcastMap(table)) for name, (d, table) in tables.items()}
         self._readable = {name: (d, ReadOnlyMap(table)) for name, (d, table) in tables.items()}
+        self._mutable: bool | None = None
+        """What `hold_mutable` has found; None: it must look again."""
 
     def writable(self, descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
         """The map of a descriptor."""
@@ -49,8 +51,14 @@ class _BroadcastStates:
 
     def hold_mutable(self) -> bool:
         """Whether user code may have got an object that is in state and can be changed in place."""
-        maps = [state for _, state in self._readable.values()]
-        return not all(are_immutable(list(state.values())) for state in maps)
+        if self._mutable is None:
+            maps = [state for _, state in self._readable.values()]
+            self._mutable = not all(are_immutable(list(state.values())) for state in maps)
+        return self._mutable
+
+    def changed(self) -> None:
+        """Something may have been written."""
+        self._mutable = None
 
     def _found(self, among: dict[str, tuple[Any, Any]], descriptor: StateDescriptor) -> Any:
         declared, state = among.get(descriptor.name, (None, None))
@@ -111,6 +119,12 @@ class BroadcastProcessOperator(FunctionOperator):
         # the broadcast side may put what it yields into state, and change it again later
         shared = number == 1 or self._states.hold_mutable()
         _process(self, function, context, shared, values, timestamps)
+        if number == 1:
+            self._states.changed()
+
+    def restore(self) -> None:
+        super().restore()
+        self._states.changed()
 
 
 class _KeyedReadOnly(_ReadOnly, KeyedBroadcastProcessFunction.OnTimerContext):
@@ -194,6 +208,11 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
     def _process_broadcast(self, values: list[Any], timestamps: list[int] | None) -> None:
         self.leave_key()
         _process(self, self._broadcast, self._writing, True, values, timestamps)
+        self._broadcast_states.changed()
+
+    def restore(self) -> None:
+        super().restore()
+        self._broadcast_states.changed()
 
 
 def _process(
