@@ -88,6 +88,20 @@ def test_orphans_go_when_they_are_old(tmp_path: Path) -> None:
     assert directory.names() == {"shared/used", "shared/condemned", "shared/young"}
 
 
+def test_temporary_files_beside_the_checkpoints_go_too(tmp_path: Path) -> None:
+    """Whoever died while writing ``lease.json``; other files there are not ours to judge."""
+    directory = Directory(tmp_path)
+    retention = directory.retention()
+    for name in (".lease.json.r1.0a.tmp", "lease.json", "notes.tmp"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (NOW - 2 * HOUR, NOW - 2 * HOUR))
+    (tmp_path / ".lease.json.r2.0b.tmp").touch()
+    os.utime(tmp_path / ".lease.json.r2.0b.tmp", (NOW, NOW))
+    retention.published(1, set)
+    names = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    assert names == {".lease.json.r2.0b.tmp", "lease.json", "notes.tmp"}
+
+
 def test_orphans_are_looked_for_now_and_then(tmp_path: Path) -> None:
     """Not at every checkpoint."""
     directory = Directory(tmp_path)

@@ -12,7 +12,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from millrace.common.crash import crash_point
@@ -21,7 +21,7 @@ from millrace.state.checkpoint.directory import (
     checkpoint_numbers,
     remove_checkpoint,
 )
-from millrace.state.checkpoint.files import StrPath, delete_quietly
+from millrace.state.checkpoint.files import TEMP_SUFFIX, StrPath, delete_quietly
 
 __all__ = ["ORPHAN_AGE", "Held", "Retention"]
 
@@ -140,13 +140,20 @@ class Retention:
         if self._damaged:
             return  # nobody knows what these refer to
         wanted = [in_use, needed, {path for _, path in self._condemned}]
+        for file in self._old_files(SHARED):
+            path = f"{SHARED}/{file.name}"
+            if not any(path in some for some in wanted):
+                crash_point("collect-orphan")
+                delete_quietly(file.path)
+        for file in self._old_files(""):
+            if file.name.startswith(".") and file.name.endswith(TEMP_SUFFIX):
+                delete_quietly(file.path)
+
+    def _old_files(self, directory: str) -> Iterator[os.DirEntry[str]]:
         latest = self._clock() - self._orphan_age
-        with contextlib.suppress(OSError), os.scandir(os.path.join(self._job_dir, SHARED)) as found:
-            for file in found:
-                path = f"{SHARED}/{file.name}"
-                if not any(path in some for some in wanted) and _changed(file) < latest:
-                    crash_point("collect-orphan")
-                    delete_quietly(file.path)
+        path = os.path.join(self._job_dir, directory)
+        with contextlib.suppress(OSError), os.scandir(path) as found:
+            yield from (file for file in found if file.is_file() and _changed(file) < latest)
 
 
 def _changed(file: os.DirEntry[str]) -> float:
