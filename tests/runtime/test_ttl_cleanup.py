@@ -20,7 +20,7 @@ from millrace.datastream.state import (
     ValueStateDescriptor,
 )
 from millrace.runtime.ttl_cleanup import Cleanup, Lifetime
-from millrace.state.backend.spilling_backend import SpillingKeyedStateBackend
+from millrace.state.backend.spilling_backend import NewStores, SpillingKeyedStateBackend
 from millrace.state.flat_table import FlatTable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
@@ -190,7 +190,7 @@ def test_the_disk_is_cleaned_up(monkeypatch: pytest.MonkeyPatch) -> None:
         return stores[-1]
 
     def on_disk(**arguments: Any) -> SubtaskState:
-        backend = SpillingKeyedStateBackend(opened, cache_bytes=0)
+        backend = SpillingKeyedStateBackend(NewStores(opened), cache_bytes=0)
         return SubtaskState(backend=backend, **arguments)
 
     monkeypatch.setattr(operator_harness, "SubtaskState", on_disk)

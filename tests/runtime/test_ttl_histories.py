@@ -18,7 +18,7 @@ from millrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from millrace.state.backend.spilling_backend import SpillingKeyedStateBackend
+from millrace.state.backend.spilling_backend import NewStores, SpillingKeyedStateBackend
 from millrace.state.store import SubtaskState
 from millrace.testing import OperatorHarness, operator_harness
 from millrace.testing.sorted_store import SortedStore
@@ -264,7 +264,7 @@ def play(history: list[Any], on_read: bool, shown: bool, cleanup: str) -> None:
 
 def on_disk(**arguments: Any) -> SubtaskState:
     """State of which nothing stays in memory between two epochs."""
-    backend = SpillingKeyedStateBackend(SortedStore, cache_bytes=0)
+    backend = SpillingKeyedStateBackend(NewStores(SortedStore), cache_bytes=0)
     return SubtaskState(backend=backend, **arguments)
 
 
