@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,10 +18,20 @@ from millrace.common.configuration import Configuration
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.functions import KeyedProcessFunction
 from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from millrace.common.time import Time
 from millrace.common.typeinfo import Types
 from millrace.common.types import Row
+from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.functions import ProcessJoinFunction, ProcessWindowFunction
+from millrace.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.testing import run_local
 
@@ -176,3 +187,64 @@ def test_a_key_type_must_be_a_type() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     with pytest.raises(JobDefinitionError, match=r"key_by\(\) takes a key_type such as"):
         env.from_collection([1]).key_by(abs, int)  # type: ignore[arg-type]
+
+
+def of_every_kind(env: StreamExecutionEnvironment) -> Any:
+    """Every operator that keeps something of its own for each key."""
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda n, _: n * 100
+    )
+    numbers = env.from_source(NumberSequenceSource(0, 119), strategy, "numbers").uid("numbers")
+    keyed = numbers.key_by(keys, UUIDS)
+    others = numbers.map(lambda n: n).uid("others").key_by(keys, UUIDS)
+    parts = [
+        keyed.window(TumblingEventTimeWindows.of(2_000)).reduce(max).uid("tumbling"),
+        keyed.window(SlidingEventTimeWindows.of(3_000, 1_000)).reduce(max).uid("sliding"),
+        keyed.window(EventTimeSessionWindows.with_gap(450)).reduce(max).uid("sessions"),
+        keyed.window(EventTimeSessionWindows.with_gap(450)).process(Elements()).uid("merging"),
+        keyed.window(TumblingEventTimeWindows.of(3_000)).process(Elements()).uid("elements"),
+        keyed.reduce(max).filter(lambda n: n > 116).uid("highest"),
+        keyed.interval_join(others)
+        .between(Time.milliseconds(-500), Time.milliseconds(500))
+        .process(Joined())
+        .uid("join"),
+        keyed.process(Timed()).uid("timed"),
+    ]
+    tagged = [part.map(lambda v, i=i: (i, v)).uid(f"tag-{i}") for i, part in enumerate(parts)]
+    return tagged[0].union(*tagged[1:])
+
+
+class Elements(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start, sorted(elements)
+
+
+class Joined(ProcessJoinFunction):
+    def process_element(self, left: int, right: int, ctx: Any) -> Any:
+        yield left, right
+
+
+class Timed(KeyedProcessFunction):
+    def process_element(self, value: int, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(10_000 + value)
+
+    def on_timer(self, at: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), at
+
+
+@pytest.mark.parametrize("parallelism", [2, 3])
+def test_typed_keys_of_every_operator_are_redistributed(tmp_path: Path, parallelism: int) -> None:
+    """Without a pickle, to the same results."""
+    forbidden = {"STATE_PICKLE_ALLOWED": False}
+    whole, savepoint = run(tmp_path, of_every_kind, **forbidden)
+    rest, _ = run(tmp_path, of_every_kind, savepoint, parallelism=parallelism, **forbidden)
+    assert 20 < len(rest) < len(whole)
+    once = [Counter(repr(row) for row in rows if row[0] != 5) for rows in (rest, whole)]
+    assert not once[0] - once[1]
+    # how often a rolling maximum is told depends on the order
+    assert set(map(repr, rest)) <= set(map(repr, whole))
+    assert {part for part, _ in rest} == set(range(8))
+    reader = SnapshotReader(open_snapshot(savepoint), SAFE)
+    infos = [info for info in reader.states() if info.schema is not None]
+    assert {info.schema[1] for info in infos} == {"UUID"}
+    assert len(infos) >= 10
