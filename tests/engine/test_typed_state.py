@@ -124,12 +124,21 @@ def run(
     return found, made[0].result(0)
 
 
-@pytest.mark.parametrize("parallelism", [1, 2, 3])
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("parallelism", [2, 3])
 @pytest.mark.parametrize("key_type", [None, UUIDS], ids=["untyped keys", "typed keys"])
-def test_a_class_evolves(tmp_path: Path, parallelism: int, key_type: Any) -> None:
-    """Counts go on, at any parallelism."""
-    whole, savepoint = run(tmp_path, program(Count(First), key_type))
-    rest, _ = run(tmp_path, program(Count(Second), key_type), savepoint, parallelism=parallelism)
+def test_a_class_evolves(tmp_path: Path, backend: str, parallelism: int, key_type: Any) -> None:
+    """Counts go on, at any parallelism, wherever the tables are."""
+    if backend == "rocksdb":
+        pytest.importorskip("rocksdict")
+    whole, savepoint = run(tmp_path, program(Count(First), key_type), STATE_BACKEND=backend)
+    rest, _ = run(
+        tmp_path,
+        program(Count(Second), key_type),
+        savepoint,
+        parallelism=parallelism,
+        STATE_BACKEND=backend,
+    )
     assert 0 < len(rest) < 30
     expected = [(value, count, many, "Second") for value, count, many, _ in whole]
     assert set(rest) <= set(expected)
