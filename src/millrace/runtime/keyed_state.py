@@ -95,7 +95,7 @@ class _ImmutableValueState(_ValueState):
     def update(self, value: Any) -> None:
         key = self._current.key
         if key not in self._undo:
-            self._undo[key] = freeze(self._data.get(key, MISSING))
+            self._undo[key] = self._data.get(key, MISSING)
         if value is None:
             self._data.pop(key, None)
         else:
