@@ -25,6 +25,8 @@ CRASH_POINTS = (
     "during-metadata",
     "after-metadata",
     "during-retention",
+    "collect-metadata",
+    "collect-file",
     "before-sink-commit",
     "during-sink-commit",
 )
