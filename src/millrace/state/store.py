@@ -35,7 +35,7 @@ from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableForm, TableSchema
 from millrace.state.table import Delta, KeyFilter, Scan, Table
-from millrace.state.table_kinds import OPERATOR_TABLE, VALVE
+from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, VALVE
 
 EMPTY = ""
 """The version of a store without any state."""
@@ -343,6 +343,7 @@ class SubtaskState:
             The operators' own values of that subtask, which are not added.
         """
         values = FlatTable()
+        staged: dict[str, Table] = {}
         self._backend.replaying()
         self._dump_all = True
         self.generation += 1
@@ -353,8 +354,14 @@ class SubtaskState:
                         values.apply(self.codec.decode(encoded))
                     elif wants(name, kind):
                         table = self.table(name, kind)
+                        if not TABLE_KINDS[kind].disjoint:
+                            # what that subtask removed, another one may have
+                            table = staged.setdefault(name, TABLE_KINDS[kind].in_memory())
                         written = self.codec.decode(encoded)
                         table.apply(self._forms[name].incoming(written, schema), keep)
+        for name, table in staged.items():
+            for step in table.everything(self._budget):
+                self.tables[name].apply(step.delta)
         return values.data
 
     def _increment(self, epoch: int, dirty: int) -> Iterator[Entry]:

@@ -40,6 +40,9 @@ class TableKind:
     key_of: Callable[..., Any] = lambda key: key
     """The key of the stream that an entry belongs to, given its key (nested: outer and inner)."""
 
+    disjoint: bool = True
+    """Whether no key of the table is in two subtasks (nested: no outer key)."""
+
     def in_memory(self) -> MemoryTable:
         """An empty table of this kind."""
         if self.layout is Layout.FLAT:
@@ -64,14 +67,14 @@ TABLE_KINDS: dict[str, TableKind] = {
     "flat": TableKind(Layout.FLAT),
     "list": TableKind(Layout.LIST),
     "map": TableKind(Layout.NESTED, _outer),
-    "panes": TableKind(Layout.NESTED, lambda outer, inner: inner),
-    "timers": TableKind(Layout.NESTED, lambda outer, inner: inner[0]),
+    "panes": TableKind(Layout.NESTED, lambda outer, inner: inner, disjoint=False),
+    "timers": TableKind(Layout.NESTED, lambda outer, inner: inner[0], disjoint=False),
     "ttl-flat": TableKind(Layout.FLAT),
     "ttl-list": TableKind(Layout.LIST),
     "ttl-map": TableKind(Layout.NESTED, _outer),
-    "broadcast": TableKind(Layout.OPERATOR),
-    "split-list": TableKind(Layout.OPERATOR),
-    "union-list": TableKind(Layout.OPERATOR),
+    "broadcast": TableKind(Layout.OPERATOR, disjoint=False),
+    "split-list": TableKind(Layout.OPERATOR, disjoint=False),
+    "union-list": TableKind(Layout.OPERATOR, disjoint=False),
     "window-flat": TableKind(Layout.FLAT, _last),
     "window-list": TableKind(Layout.LIST, _last),
     "window-map": TableKind(Layout.NESTED, lambda outer, inner: outer[-1]),

@@ -1,0 +1,79 @@
+"""Taking over what other subtasks had: what one of them removed, another one may have."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.state.layer import Layer
+from millrace.state.store import SubtaskState
+from millrace.state.table_kinds import TABLE_KINDS
+
+PENDING = {"panes": (5, "a"), "timers": (5, ("a", None))}
+
+
+def inline(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+def opened() -> SubtaskState:
+    """With so much in it that an epoch's layer holds its changes only."""
+    state = SubtaskState()
+    for number in range(100):
+        state.table("op/much", "broadcast").put(number, number)
+    return state
+
+
+def everything(name: str, kind: str) -> bool:
+    return True
+
+
+@pytest.mark.parametrize("kind", PENDING)
+def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: str) -> None:
+    """Stays with those who are not."""
+    outer, inner = PENDING[kind]
+    one, other, heir = opened(), opened(), SubtaskState()
+    one.table("op/x", kind).put(outer, inner, "pending")
+    first = [one.snapshot(1, "a1")]
+    other.table("op/x", kind).put(outer, ("b", None), "fired")
+    other.table("op/x", kind).put(outer + 1, ("b", None), "pending")
+    second = [other.snapshot(1, "b1")]
+    other.align("b1", second, inline)
+    other.table("op/x", kind).drop(outer)
+    other.table("op/y", "flat").put(1, 1)
+    second.append(other.snapshot(2, "b2"))
+    for layers in (first, second):
+        heir.take(layers, inline, everything, None)
+    found = {at: dict(entries) for at, entries in heir.tables["op/x"].data.items()}
+    assert found == {5: {inner: "pending"}, 6: {("b", None): "pending"}}
+
+
+def test_a_union_list_whose_former_parts_were_replaced() -> None:
+    """After a restore each subtask has all parts, and removes those of the others."""
+    one, other, heir = opened(), opened(), SubtaskState()
+    layers: list[list[Layer]] = []
+    for number, state in enumerate((one, other)):
+        table = state.table("op/x", "union-list")
+        for place in ((0, 0), (1, 0)):
+            table.put(place, "old")
+        history = [state.snapshot(1, f"{number}-1")]
+        state.align(f"{number}-1", history, inline)
+        table.remove((1 - number, 0))
+        table.put((number, 0), "new")
+        history.append(state.snapshot(2, f"{number}-2"))
+        layers.append(history)
+    for history in layers:
+        heir.take(history, inline, everything, None)
+    assert heir.tables["op/x"].data == {(0, 0): "new", (1, 0): "new"}
+
+
+def test_which_kinds_are_disjoint() -> None:
+    """Those whose outer key is the key of the stream, or holds it."""
+    disjoint = {kind for kind, found in TABLE_KINDS.items() if found.disjoint}
+    assert disjoint == TABLE_KINDS.keys() - {
+        "panes",
+        "timers",
+        "broadcast",
+        "split-list",
+        "union-list",
+    }
