@@ -84,7 +84,8 @@ class Packer:
 
     def working_files(self) -> set[str]:
         """The paths of what no checkpoint refers to yet, relative to the job's directory."""
-        paths = [path for packing in self._packings.values() for path in packing.paths()]
+        packings = list(self._packings.values())  # the thread may drop one that failed
+        paths = [path for packing in packings for path in packing.paths()]
         return {f"{SHARED}/{os.path.basename(path)}" for path in paths}
 
     def wait(self) -> None:
