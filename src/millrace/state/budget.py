@@ -10,19 +10,20 @@ T = TypeVar("T")
 
 PIECE_BYTES = 2 << 20
 """About how big an encoded piece gets."""
+MOST_ENTRIES = 1 << 17
 
 
 class Budget:
     """How many entries make a piece, learnt from how big they were so far."""
 
     def __init__(self) -> None:
-        self.entries = 1024
+        self.entries = 4096
 
     def learn(self, entries: int, size: int) -> None:
         """``entries`` took ``size`` bytes."""
         if entries:
             fitting = PIECE_BYTES * entries // max(1, size)
-            self.entries = max(16, min(fitting, 2 * self.entries, 1 << 16))
+            self.entries = max(16, min(fitting, 8 * self.entries, MOST_ENTRIES))
 
 
 def in_parts(items: Collection[T], budget: Budget) -> Iterator[Collection[T]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from millrace.state.budget import Budget, in_parts
-from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
+from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
 from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
 
 
@@ -55,8 +55,16 @@ class FlatTable(MemoryTable):
                 yield delta, len(part)
 
     def _changes(self, touched: Iterable[tuple[Any, Any]]) -> Delta | None:
-        data = self.data
-        dirty = [key for key, old in touched if differs(old, data.get(key, MISSING))]
+        data, get = self.data, self.data.get
+        dirty = [
+            key
+            for key, old in touched
+            if (
+                old is not get(key, MISSING)
+                if type(old) is not Frozen
+                else differs(old, get(key, MISSING))
+            )
+        ]
         put = {key: data[key] for key in dirty if key in data}
         removed = [key for key in dirty if key not in data] if len(put) < len(dirty) else []
         return {"put": put, "del": removed} if dirty else None
