@@ -26,6 +26,7 @@ from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.functions import ProcessJoinFunction, ProcessWindowFunction
 from millrace.datastream.window import (
+    CountEvictor,
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
@@ -257,3 +258,58 @@ def test_typed_keys_of_every_operator_are_redistributed(tmp_path: Path, parallel
     infos = [info for info in reader.states() if info.schema is not None]
     assert {info.schema[1] for info in infos} == {"UUID"}
     assert len(infos) >= 10
+
+
+@dataclass
+class Event:
+    number: int
+    price: Decimal
+
+
+def of_typed_records(env: StreamExecutionEnvironment) -> Any:
+    """Every operator that keeps records, or what they are reduced to."""
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda n, _: n * 100
+    )
+    numbers = env.from_source(NumberSequenceSource(0, 119), strategy, "numbers").uid("numbers")
+    events = numbers.map(lambda n: Event(n, Decimal(n)), Types.of(Event)).uid("events")
+    others = numbers.map(lambda n: Event(n, Decimal(n)), Types.of(Event)).uid("others")
+    keyed, other = events.key_by(lambda e: e.number % 3), others.key_by(lambda e: e.number % 3)
+    tumbling, sessions = TumblingEventTimeWindows.of(3_000), EventTimeSessionWindows.with_gap(450)
+    parts = [
+        keyed.window(tumbling).reduce(higher).uid("panes"),
+        keyed.window(tumbling).process(Events()).uid("pane-elements"),
+        keyed.window(SlidingEventTimeWindows.of(3_000, 1_000)).reduce(higher).uid("slices"),
+        keyed.window(sessions).process(Events()).uid("merging"),
+        keyed.window(tumbling).evictor(CountEvictor.of(2)).process(Events()).uid("evicting"),
+        keyed.window(tumbling).allowed_lateness(500).reduce(higher).uid("lateness"),
+        keyed.reduce(higher).filter(lambda e: e.number > 116).uid("highest"),
+        keyed.interval_join(other)
+        .between(Time.milliseconds(-500), Time.milliseconds(500))
+        .process(Joined())
+        .uid("join"),
+    ]
+    tagged = [part.map(lambda v, i=i: (i, v)).uid(f"tag-{i}") for i, part in enumerate(parts)]
+    return tagged[0].union(*tagged[1:])
+
+
+def higher(left: Event, right: Event) -> Event:
+    return left if left.number > right.number else right
+
+
+class Events(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start, len(list(elements))
+
+
+def test_records_of_a_declared_type_need_no_pickle_either(tmp_path: Path) -> None:
+    """In windows, joins and aggregates."""
+    forbidden = {"STATE_PICKLE_ALLOWED": False}
+    whole, savepoint = run(tmp_path, of_typed_records, **forbidden)
+    rest, _ = run(tmp_path, of_typed_records, savepoint, parallelism=3, **forbidden)
+    assert 20 < len(rest) < len(whole)
+    assert set(map(repr, rest)) <= set(map(repr, whole))
+    reader = SnapshotReader(open_snapshot(savepoint), SAFE)
+    kinds = {info.name for info in reader.states() if info.schema is not None}
+    assert {"@panes", "@pane-elements", "@slices", "@elements", "@timed-elements"} <= kinds
+    assert {"@accumulators", "@reduce", "@left", "@right"} <= kinds

@@ -129,6 +129,7 @@ class _Builder:
             input_number=source.number,
             partitioner=_pickled_partitioner(partitioning, upstream),
             key_type=partitioning.key_type if partitioning else None,
+            record_type=upstream.output_type if source.tag is None else source.tag.type_info,
         )
         dump_code(edge.key_batch, lambda: f"the key selector of '{edge.name}'")
         self._edges.append(edge)

@@ -47,6 +47,8 @@ class Edge:
     """Chooses the target of a key (CUSTOM); pickled, for every subtask needs one of its own."""
     key_type: TypeInformation | None = None
     """Of the keys (KEYED), if the program says so."""
+    record_type: TypeInformation | None = None
+    """Of the records, if the program says so."""
 
 
 @dataclass(frozen=True)

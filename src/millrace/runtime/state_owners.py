@@ -8,12 +8,21 @@ from millrace.state.serialization.entry_types import StateOwner
 
 
 def owners_of(program: Program, stage: Stage) -> dict[str, StateOwner]:
-    """The operators of a stage by uid. The head's keys are those that its input is keyed by."""
-    key_type = _key_type(program, stage)
+    """The operators of a stage by uid. The head's keys and records are those of the
+    stage's inputs."""
+    key_type, record_types = _key_type(program, stage), _record_types(program, stage)
     return {
-        node.uid: StateOwner(node.name, key_type if position == 0 else None)
+        node.uid: StateOwner(node.name, key_type, record_types)
+        if position == 0
+        else StateOwner(node.name)
         for position, node in enumerate(stage.nodes)
     }
+
+
+def _record_types(program: Program, stage: Stage) -> dict[int, TypeInformation]:
+    inputs = set(stage.inputs)
+    edges = (edge for edge in program.edges if edge.id in inputs)
+    return {e.input_number: e.record_type for e in edges if e.record_type is not None}
 
 
 def _key_type(program: Program, stage: Stage) -> TypeInformation | None:

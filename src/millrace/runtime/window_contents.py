@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.evictor import TimestampedValue
+from millrace.common.typeinfo import TypeInformation, Types
 from millrace.runtime.detached import detached
 from millrace.runtime.window_logic import WindowLogic, namespace_of
 from millrace.runtime.window_state import ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS
@@ -23,7 +24,8 @@ class AccumulatorContents:
     name = ACCUMULATORS
 
     def __init__(self, state: SubtaskState, uid: str, logic: WindowLogic) -> None:
-        self._table: FlatTable = state.table(f"{uid}/{self.name}", "window-flat")
+        record = state.record_type(uid) if logic.aggregate is None else None
+        self._table: FlatTable = state.table(f"{uid}/{self.name}", "window-flat", record)
         self._add, self._create = logic.accumulation()
         self._merge = logic.merging()
         self._result = logic.result()
@@ -71,8 +73,13 @@ class ElementContents:
 
     name = ELEMENTS
 
+    def _element_type(self, record: TypeInformation) -> TypeInformation:
+        return record
+
     def __init__(self, state: SubtaskState, uid: str) -> None:
-        self._table: ListTable = state.table(f"{uid}/{self.name}", "window-list")
+        record = state.record_type(uid)
+        element = None if record is None else Types.LIST(self._element_type(record))
+        self._table: ListTable = state.table(f"{uid}/{self.name}", "window-list", element)
 
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
         """Add a record to a window."""
@@ -101,6 +108,9 @@ class EvictableContents(ElementContents):
     """The elements with their event times, for an evictor to choose from."""
 
     name = TIMED_ELEMENTS
+
+    def _element_type(self, record: TypeInformation) -> TypeInformation:
+        return Types.TUPLE([record, Types.LONG()])
 
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
         self._table.append((namespace_of(window), key), (value, timestamp))

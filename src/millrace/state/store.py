@@ -127,6 +127,13 @@ class SubtaskState:
         uids = (uid for uid in self.owners if name.startswith(f"{uid}/"))
         return self.owners.get(max(uids, key=len, default=""))
 
+    def record_type(self, uid: str, number: int = 0) -> TypeInformation | None:
+        """The type of an operator's records, for those that it keeps; None: nothing has to be
+        converted, or none is declared."""
+        owner = self.owners.get(uid)
+        found = None if owner is None else owner.record_types.get(number)
+        return found if found is not None and found.need_conversion() else None
+
     def kind(self, name: str) -> str:
         """Which of the `TABLE_KINDS` the table called ``name`` is of."""
         return self._kinds[name]

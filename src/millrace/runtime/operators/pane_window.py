@@ -12,6 +12,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from millrace.common.output_tag import OutputTag
+from millrace.common.typeinfo import Types
 from millrace.common.window import TimeWindow, TumblingEventTimeWindows, WindowAssigner
 from millrace.common.window_assigner import checked_timestamp
 from millrace.runtime.buffer import MIN_WATERMARK
@@ -61,7 +62,12 @@ class PaneWindowOperator(FunctionOperator):
         incremental = self._logic.incremental
         self._place = self.tables[0 if incremental else 1]
         kind = "panes" if incremental else "timers"
-        self._table: NestedTable = context.state.table(f"{context.uid}/{self._place}", kind)
+        record = context.state.record_type(context.uid)
+        if not incremental and record is not None:
+            record = Types.LIST(record)
+        declared = None if self._logic.aggregate is not None else record
+        name = f"{context.uid}/{self._place}"
+        self._table: NestedTable = context.state.table(name, kind, declared)
 
     def open(self) -> None:
         self._evaluation = WindowEvaluation(self, self._logic)

@@ -26,7 +26,8 @@ class ReduceOperator(FunctionOperator):
     def open(self) -> None:
         super().open()
         self._reduce = as_callable(self.function, "reduce")
-        self._table: FlatTable = self.context.state.table(f"{self.context.uid}/@reduce", "flat")
+        state, uid = self.context.state, self.context.uid
+        self._table: FlatTable = state.table(f"{uid}/@reduce", "flat", state.record_type(uid))
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         reduce, data, undo = self._reduce, self._table.data, self._table.undo

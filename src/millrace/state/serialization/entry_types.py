@@ -6,8 +6,8 @@ key's own type comes from ``key_by``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from millrace.common.composite_types import ListTypeInfo, MapTypeInfo
 from millrace.common.type_information import PickledBytesTypeInfo, TypeInformation
@@ -30,6 +30,8 @@ class StateOwner:
     name: str = ""
     key_type: TypeInformation | None = None
     """As ``key_by`` was given it."""
+    record_types: Mapping[int, TypeInformation] = field(default_factory=dict)
+    """Of its inputs' records, by the number of the input, where the program declares them."""
 
 
 @dataclass(frozen=True, slots=True)
