@@ -102,6 +102,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
 
     def replaying(self) -> None:
         self.flush()
+        self._seals = SEALS  # what comes of it is worth saying at once
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
         tables = self._tables.values()

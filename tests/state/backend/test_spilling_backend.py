@@ -1,0 +1,169 @@
+"""When a backend on disk reads, writes, gives memory up, and says of which version it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from millrace.common.errors import KeyTypeError
+from millrace.state.backend.key_value_store import KeyValueStore
+from millrace.state.backend.saved_marker import MARKER, SavedMarker
+from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
+from millrace.state.layer import Layer
+from millrace.state.store import SubtaskState
+from millrace.testing.sorted_store import SortedStore
+
+
+class Kept(NewStores):
+    """Hands out one store, and what somebody left."""
+
+    def __init__(self, left: SortedStore | None = None) -> None:
+        super().__init__(SortedStore)
+        self.store = SortedStore()
+        self._left = left
+
+    def create(self) -> KeyValueStore:
+        return self.store
+
+    def left(self) -> Iterator[KeyValueStore]:
+        return iter(() if self._left is None else (self._left,))
+
+
+def inline(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+def opened(stores: Kept, cache: int = 0, recoverable: bool = False) -> SubtaskState:
+    return SubtaskState(backend=SpillingKeyedStateBackend(stores, cache, recoverable))
+
+
+def accept(state: SubtaskState, number: int) -> Layer:
+    layer = state.snapshot(number, f"v{number}")
+    assert layer is not None
+    state.align(layer.version, [layer], inline)
+    return layer
+
+
+def test_a_state_that_fits_is_never_written() -> None:
+    """Nor looked for on the disk."""
+    stores = Kept()
+    state = opened(stores, cache=1 << 20)
+    table = state.table("op/v", "flat")
+    for number in range(1, 5):
+        for key in range(100):
+            table.put(key, (table.get(key) or 0) + 1)
+        accept(state, number)
+    assert table.get(7) == 4
+    assert stores.store.reads == stores.store.writes == 0
+
+
+def test_one_read_for_the_keys_of_a_batch() -> None:
+    """Those that are not there are not asked for again, either."""
+    stores = Kept()
+    state = opened(stores)
+    table = state.table("op/v", "flat")
+    for key in range(100):
+        table.put(key, key)
+    accept(state, 1)
+    assert table.cached() == 0
+    table.prefetch([*range(50), *range(1000, 1010)])
+    assert stores.store.reads == 1
+    assert [table.get(key) for key in range(50)] == list(range(50))
+    assert not any(key in table.data for key in range(1000, 1010))
+    assert stores.store.reads == 1
+    assert table.get(70) == 70
+    assert stores.store.reads == 2
+
+
+def test_one_entry_of_a_large_map() -> None:
+    """Costs a look at the key and one at the entry, however many there are."""
+    stores = Kept()
+    state = opened(stores)
+    table = state.table("op/m", "map")
+    for field in range(1000):
+        table.put("hot", field, field)
+    accept(state, 1)
+    assert table.data["hot"][500] == 500
+    assert stores.store.reads == 2
+    assert table.cached() == 2
+
+
+def test_an_open_epoch_writes_nothing() -> None:
+    """However much it changes; taking it back needs nothing of the disk."""
+    stores = Kept()
+    state = opened(stores)
+    table = state.table("op/v", "flat")
+    table.put(1, "old")
+    accept(state, 1)
+    written = dict(stores.store.rows)
+    for key in range(5000):
+        table.put(key, "new")
+    state.snapshot(2, "v2")
+    assert stores.store.rows == written
+    state.align("v1", [], inline)
+    assert stores.store.rows == written
+    assert dict(table.data.items()) == {1: "old"}
+
+
+def test_the_marker_tells_the_version() -> None:
+    """It is there with the changes that make it true, and goes before anything else is written."""
+    stores = Kept()
+    state = opened(stores, cache=1 << 20, recoverable=True)
+    table = state.table("op/v", "flat")
+    layers = []
+    for number in range(1, SEALS + 1):
+        table.put(number, number)
+        layers.append(accept(state, number))
+    marker = SavedMarker.read(stores.store)
+    assert marker is not None
+    assert marker.version == f"v{SEALS}"
+    other = SubtaskState()
+    other.restore(f"v{SEALS}", layers, inline)
+    other.table("op/v", "flat").put(0, "replayed")
+    layers.append(accept(other, SEALS + 1))
+    state.align(layers[-1].version, layers[-2:], inline)
+    marker = SavedMarker.read(stores.store)
+    assert marker is not None
+    assert marker.version == f"v{SEALS + 1}"
+    heir = opened(Kept(stores.store), recoverable=True)
+    heir.restore(layers[-1].version, layers, inline)
+    assert heir.table("op/v", "flat").get(0) == "replayed"
+
+
+def test_after_a_direct_write_there_is_no_marker() -> None:
+    """Until all that belongs to the version is there."""
+    stores = Kept()
+    state = opened(stores, recoverable=True)
+    state.table("op/v", "flat").put(1, 1)
+    accept(state, 1)
+    assert MARKER in stores.store.rows
+    state.tables["op/v"].apply({"put": {2: 2}, "del": []})
+    assert MARKER not in stores.store.rows
+
+
+def test_a_key_without_an_encoding() -> None:
+    """Is refused where it is written, with a hint at the other backend."""
+    state = opened(Kept())
+    table = state.table("op/m", "map")
+    table.put("k", object(), 1)
+    layer = state.snapshot(1, "v1")
+    with pytest.raises(KeyTypeError, match="'hashmap' does not"):
+        state.align("v1", [layer], inline)
+
+
+def test_rows_of_every_type_of_key() -> None:
+    """Come back as they were, whatever shares an encoding."""
+    keys = [1, -5, "x", b"y", 2.5, (1, "a"), None, 10**30, "\ud800", 3.0, ("t", (True,))]
+    state = opened(Kept())
+    flat, nested = state.table("op/v", "flat"), state.table("op/m", "map")
+    for key in keys:
+        flat.put(key, [key])
+        nested.put(key, key, {key})
+    accept(state, 1)
+    assert flat.cached() == nested.cached() == 0
+    found = dict(flat.data.items())
+    assert {repr(key) for key in found} == {repr(key) for key in keys}
+    inner = {repr(outer): dict(e.items()) for outer, e in nested.data.items()}
+    assert inner == {repr(key): {key: {key}} for key in keys}
