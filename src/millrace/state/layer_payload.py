@@ -217,10 +217,18 @@ def _encoded(table: str, delta: Delta, codec: SnapshotCodec) -> bytes:
         name = table.rpartition("/")[2]
         if not codec.pickle_allowed:
             raise SerializationError(
-                f"state '{name}' cannot be written: {error}; declare its type, for example with "
-                "Types.of(...), or keep plain data in it"
+                f"state '{name}' cannot be written: {error}; {_advice(name)}"
             ) from error
         raise SerializationError(
             f"state '{name}' holds a value that cannot be pickled ({error.__cause__}); keep plain "
             "data in state"
         ) from error
+
+
+def _advice(name: str) -> str:
+    if name.startswith("@"):
+        return (
+            "declare the type of the records (output_type of the operator they come from) or of "
+            "the keys (key_type of key_by), or let both be plain data"
+        )
+    return "declare its type, for example with Types.of(...), or keep plain data in it"

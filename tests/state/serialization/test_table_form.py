@@ -364,3 +364,11 @@ def test_without_leave_to_pickle_state_needs_a_type() -> None:
     state.table("op/untyped", "flat").put("k", Before("a", 3))
     with pytest.raises(SerializationError, match="state 'untyped' cannot be written: .*Types.of"):
         state.snapshot(2, "v2")
+
+
+def test_what_operators_keep_needs_types_of_records() -> None:
+    """Nobody can declare the state of a window."""
+    state = SubtaskState(codec=SAFE)
+    state.table("op/@elements", "window-list").append(((0, 9), "k"), Before("a", 3))
+    with pytest.raises(SerializationError, match="declare the type of the records"):
+        state.snapshot(1, "v1")
