@@ -69,6 +69,7 @@ class TableForm:
         self._owner = owner
         self._shape = shape_of_kind(kind)
         self._types: EntryTypes | None = None
+        self._declared: TypeInformation | None = None
         self._written: _Written | None = None
         """What layers that were read have; None: none was read."""
         key_type = owner.key_type if owner is not None and has_keys(kind) else None
@@ -98,20 +99,19 @@ class TableForm:
             StateMigrationError: it was written with a type that cannot become this one.
             StateError: it was declared with another one before.
         """
+        if type_info is self._declared:  # triggers ask for their state with each record
+            return
         types = EntryTypes.of(self.kind, type_info)
         if self._types is not None:
             if _schemas(types) != _schemas(self._types):
                 raise StateError(f"{self._described()} is declared twice with different types")
+            self._declared = type_info
             return
         written = self._written
-        if written is None:
-            self._types = types
-            self._prepare()
-            return
-        change = self._reader(written, types)
-        self._convert(table, change)
-        self._types = types
-        self.stale = self.stale or written != _schemas(types)
+        if written is not None:
+            self._convert(table, self._reader(written, types))
+            self.stale = self.stale or written != _schemas(types)
+        self._types, self._declared = types, type_info
         self._prepare()
 
     def incoming(self, delta: Delta, schema: TableSchema) -> Delta:
