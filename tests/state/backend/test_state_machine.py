@@ -156,7 +156,7 @@ class StateMachine(RuleBasedStateMachine):
         self.worker.value.update(copy.deepcopy(value))
         self.worker.ttl_value.update(copy.deepcopy(value))
         self.at("value")[key] = value
-        self.at("ttl-value")[key] = (value, self.now)
+        self.at("ttl-value")[key] = (copy.deepcopy(value), self.now)
 
     @rule(key=keys)
     def change_value_in_place(self, key: Any) -> None:
