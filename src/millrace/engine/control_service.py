@@ -9,7 +9,7 @@ import socket
 import time
 from concurrent.futures import Future
 from contextlib import ExitStack
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 from millrace.common.errors import CheckpointError, JobControlError, MillraceError
 from millrace.engine.control_commands import ControlledJob, Result, operation
@@ -54,6 +54,7 @@ class ControlService:
         self._poll = poll
         self._owed: dict[str, Result] = {}
         self._ended = Event()
+        self._opening = Lock()
         self._thread = Thread(target=self._run, name="millrace-control", daemon=True)
 
     def start(self) -> None:
@@ -64,7 +65,8 @@ class ControlService:
 
     def end(self) -> None:
         """The job has ended: give the answers that are owed, and go."""
-        self._ended.set()
+        with self._opening:
+            self._ended.set()
 
     def close(self) -> None:
         """End, and wait for the last answers."""
@@ -92,12 +94,16 @@ class ControlService:
 
     def _opens_mailbox(self, opened: ExitStack) -> bool:
         while True:
-            try:
-                opened.enter_context(self._mailbox.open_for(self._note))
-                return True
-            except BlockingIOError:  # the run before gives its last answers
-                if self._ended.wait(self._poll / 4):
+            # who sees the job ended may rely on it that its mailbox is not opened any more
+            with self._opening:
+                if self._ended.is_set():
                     return False
+                try:
+                    opened.enter_context(self._mailbox.open_for(self._note))
+                    return True
+                except BlockingIOError:
+                    pass  # the run before gives its last answers
+            self._ended.wait(self._poll / 4)
 
     def _take_requests(self) -> None:
         for request in self._mailbox.requests():
