@@ -89,20 +89,21 @@ class SparkExecutor:
     def prepare(self, program: Program) -> CompletableFuture[None]:
         """Start the Python workers of slots that the running program does not have."""
         width = max(program.partitions(level) for level in range(program.levels))
-        first = min(self._slots, max(self._partitions))
-        if min(self._slots, width) <= first:
+        new = range(min(self._slots, max(self._partitions)), min(self._slots, width))
+        if not new:
             return CompletableFuture.completed(None)
         future: CompletableFuture[None] = CompletableFuture()
         try:
-            stage = SlottedStage(self._context, width, self._slots, lambda *_: WarmUp(), first)
-            output = stage.over(self._anchor(width).rdd())
+            outputs = [self._warm_up(width, slot) for slot in new]
         except (Py4JError, PySparkException) as error:
             future.set_exception(ExecutorError(_reason(error)))
             return future
 
         def run() -> None:
             try:
-                output.count()
+                # one after the other: epochs need the other cores
+                for output in outputs:
+                    output.count()
             except (Py4JError, PySparkException) as error:
                 future.set_exception(ExecutorError(_reason(error)))
             else:
@@ -110,6 +111,10 @@ class SparkExecutor:
 
         Thread(target=run, name="millrace-warm-up", daemon=True).start()
         return future
+
+    def _warm_up(self, width: int, slot: int) -> JavaObject:
+        stage = SlottedStage(self._context, width, self._slots, lambda *_: WarmUp(), slot)
+        return stage.over(self._anchor(width).rdd())
 
     def _stage(self, program: Program, digest: str, level: int, partitions: int) -> SlottedStage:
         last = level + 1 == program.levels

@@ -24,7 +24,7 @@ JavaObject = Any
 
 
 class SlottedStage:
-    """The functions of one level, one per slot (from ``first`` on), to be put over any input."""
+    """The functions of one level, one per slot (or of one of them), to be put over any input."""
 
     def __init__(
         self,
@@ -32,12 +32,12 @@ class SlottedStage:
         partitions: int,
         slots: int,
         function: Callable[[int, int], Callable[..., Any]],
-        first: int = 0,
+        only: int | None = None,
     ) -> None:
         self._context = context
         self._jvm: Any = context._jvm
         self._slots = min(slots, partitions)
-        chosen = range(first, self._slots)
+        chosen = range(self._slots) if only is None else (only,)
         self._filters = [self._index_set(range(slot, partitions, self._slots)) for slot in chosen]
         self._functions = [self._wrapped(slot, function(slot, self._slots)) for slot in chosen]
 
