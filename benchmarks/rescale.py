@@ -12,7 +12,7 @@ BAR_SECONDS = 3.0
 KEYS, UPDATES, EPOCHS = 1_000_000, 10_000, 160
 CHANGES = {40: 4, 100: 1}
 AFTER = 5
-"""Epochs after the request in which the pause can be."""
+"""Epochs after the answer in which the pause can be."""
 
 
 def measure(quick: bool) -> Data:
@@ -26,7 +26,7 @@ def measure(quick: bool) -> Data:
 
 def section(data: Data) -> Section:
     walls = data["wall_ms"]
-    pauses = [max(walls[act["epoch"] : act["epoch"] + AFTER]) / 1000 for act in data["acts"]]
+    pauses = [max(walls[act["epoch"] : act["answered"] + AFTER]) / 1000 for act in data["acts"]]
     exact = data["wrong"] == 0 and not any(act["error"] for act in data["acts"])
     row = Row(
         f"rescaling 2 to 4 to 1 under load, {data['keys']:,} keys: longest time without output",

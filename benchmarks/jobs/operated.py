@@ -79,7 +79,9 @@ class Operator:
             asked = time.perf_counter()
             future.add_done_callback(
                 lambda done: act.update(
-                    seconds=round(time.perf_counter() - asked, 3), error=str(done.exception() or "")
+                    seconds=round(time.perf_counter() - asked, 3),
+                    answered=len(self.wall_ms),
+                    error=str(done.exception() or ""),
                 )
             )
 

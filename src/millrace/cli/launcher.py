@@ -22,6 +22,7 @@ from millrace.engine.job_identity import job_id_of
 from millrace.plan.transformation import Transformation
 from millrace.state.backend.state_backend import StateBackend
 from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.snapshot import read_snapshot_manifest
 
 
 @dataclass
@@ -75,6 +76,8 @@ class CommandLineLauncher(JobLauncher):
             self.terminal.say(f"resuming from checkpoint {present[-1]}")
         elif start is not None:
             self.terminal.say(f"starting from {start}")
+            if read_snapshot_manifest(start).manifest.finished:
+                self.terminal.say("the job had finished by then: there is nothing left to do")
         elif self.resume:
             self.terminal.say("there is no checkpoint to resume from: the job starts afresh")
         elif present:
