@@ -196,3 +196,20 @@ def test_former_runs_are_remembered(tmp_path: Path) -> None:
         lease = Lease.acquire(tmp_path, f"run-{number}")
         lease.release()
     assert lease.owner.former == tuple(f"run-{number}" for number in range(4, 104))
+
+
+def test_nobody_else_can_hold_the_locks(tmp_path: Path) -> None:
+    """Also where an earlier version left them readable, and so lockable, for everybody."""
+    made, found = tmp_path / "made", tmp_path / "found"
+    found.mkdir(mode=0o755)
+    for name in ("lease.lock", "commit.lock"):
+        (found / name).touch()
+        (found / name).chmod(0o644)
+    for job_dir in (made, found):
+        lease = Lease.acquire(job_dir, "run-1")
+        with lease.guard():
+            modes = {(job_dir / n).stat().st_mode & 0o777 for n in ("lease.lock", "commit.lock")}
+        lease.release()
+        assert modes == {0o600}
+    assert made.stat().st_mode & 0o777 == 0o700
+    assert found.stat().st_mode & 0o777 == 0o755

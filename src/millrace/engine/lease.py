@@ -34,6 +34,7 @@ COMMIT_LOCK = "commit.lock"
 TAKE_OVER_WAIT = 30.0
 """Seconds that a takeover waits for a commit under way."""
 _POLL = 0.05
+_OURS_ALONE = 0o700
 REMEMBERED = 100
 """Former runs that are remembered."""
 
@@ -89,7 +90,7 @@ class Lease:
             LeaseError: another run holds it; says which one and what to do.
         """
         directory = Path(job_dir)
-        make_directory(directory)
+        make_directory(directory, mode=_OURS_ALONE)
         lock = _lock_current(directory / LOCK)
         if lock is None:
             raise LeaseError(_refusal(directory))
@@ -105,7 +106,7 @@ class Lease:
             LeaseError: the owner is in the middle of a commit and does not come to its end.
         """
         directory = Path(job_dir)
-        make_directory(directory)
+        make_directory(directory, mode=_OURS_ALONE)
         with _commit_lock(directory, TAKE_OVER_WAIT):
             lock = _replace_lock(directory / LOCK, run_id)
             return _record(directory, run_id, now, lock)
@@ -203,7 +204,11 @@ def _refusal(directory: Path) -> str:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    """Nobody else may open it: whoever can read a file can lock it, and so stop the job."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    with contextlib.suppress(PermissionError):  # somebody else's; it is not ours to change
+        os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 def _try_lock(descriptor: int) -> bool:

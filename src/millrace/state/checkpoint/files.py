@@ -212,14 +212,17 @@ def reason_of(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def make_directory(path: StrPath, durable: bool = True) -> None:
-    """Create a directory and its parents where missing, and flush their names to the disk."""
+def make_directory(path: StrPath, durable: bool = True, mode: int = 0o777) -> None:
+    """Create a directory and its parents where missing, and flush their names to the disk.
+
+    ``mode`` is that of the directory itself, if it is new.
+    """
     if os.path.isdir(path):
         return
     parent = os.path.dirname(os.path.abspath(path))
     make_directory(parent, durable)
     with contextlib.suppress(FileExistsError):
-        os.mkdir(path)
+        os.mkdir(path, mode)
     if durable:
         sync(parent)
 
