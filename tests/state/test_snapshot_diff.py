@@ -22,6 +22,7 @@ from millrace.datastream.state import (
 )
 from millrace.datastream.window import CountTrigger, TumblingEventTimeWindows
 from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_diff import Sample, StateDiff, diff_snapshots
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.testing import MiniJob
@@ -69,7 +70,7 @@ def snapshot(
 
 def reader_of(directory: Path) -> SnapshotReader:
     (job_dir,) = directory.iterdir()
-    return SnapshotReader(open_snapshot(job_dir))
+    return SnapshotReader(open_snapshot(job_dir), SHOWING)
 
 
 def by_name(diffs: list[StateDiff]) -> dict[str, StateDiff]:

@@ -26,6 +26,7 @@ from millrace.datastream.window import (
 from millrace.runtime.window_logic import WindowLogic
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.serialization.snapshot_codec import SAFE
+from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state_processor import KeyedStateReaderFunction, WindowReaderFunction
 from millrace.state_processor.reader_queries import (
@@ -120,7 +121,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SnapshotReader]
             source.push((name, index + 1), timestamp=4_000 * index)
         job.process()
         (job_dir,) = directory.iterdir()
-        yield SnapshotReader(open_snapshot(job_dir))
+        yield SnapshotReader(open_snapshot(job_dir), SHOWING)
 
 
 def rows(query: Any) -> list[Any]:

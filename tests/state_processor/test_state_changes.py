@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from millrace.common import Types
-from millrace.common.errors import StateError
+from millrace.common.errors import SerializationError, StateError
 from millrace.datastream import KeyedProcessFunction
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.datastream.window import TumblingEventTimeWindows
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader
+from millrace.state_processor import SavepointReader
 from millrace.state_processor.state_changes import ChangesQuery
 from millrace.testing import MiniJob
 
@@ -110,10 +111,43 @@ def test_another_number_of_key_groups(snapshots) -> None:
         ChangesQuery.of(before, after, "last", "last")
 
 
+class Trap:
+    """Tells when it is unpickled."""
+
+    sprung = False
+
+    def __reduce__(self) -> Any:
+        return _spring, ()
+
+
+def _spring() -> Trap:
+    Trap.sprung = True
+    return Trap()
+
+
+class Untyped(Last):
+    """What it keeps is pickled."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.last = runtime_context.get_state(ValueStateDescriptor("last"))
+
+
+def test_pickles_of_the_other_snapshot_are_refused_too(snapshots, tmp_path) -> None:
+    with MiniJob(checkpoint_dir=str(tmp_path)) as job:
+        source = job.source()
+        job.collect(source.stream.key_by(0).process(Untyped()).uid("last"))
+        source.push(("k0", Trap()))
+        job.process()
+    (since,) = tmp_path.iterdir()
+    Trap.sprung = False
+    savepoint = SavepointReader.read(None, snapshots[1], pickle_allowed=False)
+    with pytest.raises(SerializationError, match=r"state\.pickle\.allowed"):
+        savepoint.read_state_changes(since, "last", "last")
+    assert not Trap.sprung
+
+
 @pytest.mark.spark
 def test_as_a_dataframe(spark, snapshots) -> None:
-    from millrace.state_processor import SavepointReader
-
     frame = SavepointReader.read(spark, snapshots[1]).read_state_changes(
         snapshots[0], "last", "last"
     )

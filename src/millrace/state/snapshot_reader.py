@@ -16,7 +16,6 @@ from millrace.state.internal_tables import MERGING, PASSED
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents, entries_in
 from millrace.state.serialization.snapshot_codec import SAFE, SnapshotCodec
-from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
 from millrace.state.store import SubtaskState
 from millrace.state.table import Delta, Table
@@ -65,9 +64,9 @@ class SnapshotReader:
 
     Args:
         snapshot: as `open_snapshot` gives it.
-        codec: how values are read. With ``SAFE`` no code of whoever made the snapshot is run, and
-            what only a pickle can hold is refused; with ``SHOWING`` (the default) values of classes
-            that cannot be imported are shown as `StandIn`.
+        codec: how values are read. With ``SAFE`` (the default) no code of whoever made the snapshot
+            is run, and what only a pickle can hold is refused; with ``SHOWING`` it is unpickled,
+            and values of classes that cannot be imported are shown as `StandIn`.
 
     Example:
         >>> from millrace.state.checkpoint.snapshot import open_snapshot
@@ -79,7 +78,7 @@ class SnapshotReader:
         ...             print("   ", entry.key, entry.value)
     """
 
-    def __init__(self, snapshot: Snapshot, codec: SnapshotCodec = SHOWING) -> None:
+    def __init__(self, snapshot: Snapshot, codec: SnapshotCodec = SAFE) -> None:
         self.snapshot = snapshot
         self.codec = codec
         self._layers = snapshot.layers.by_subtask()

@@ -214,7 +214,7 @@ class SavepointReader:
             StateError: neither snapshot has the state, or it is not state of keys.
             CheckpointError: there is no snapshot at ``since``.
         """
-        before = SnapshotReader(open_snapshot(since))
+        before = SnapshotReader(open_snapshot(since), self._reader.codec)
         query = ChangesQuery.of(before, self._reader, uid, name)
         known = {**CHANGE_TYPES, **_declared("key", key_type), **_declared("value", value_type)}
         return frame_of(self._spark, query, CHANGES, known, sample)
