@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import shutil
 import tempfile
@@ -18,9 +19,12 @@ from pathlib import Path
 
 from millrace.common.errors import StateError
 
-__all__ = ["LocalDirectory", "root_of"]
+__all__ = ["UNFINISHED", "LocalDirectory", "root_of", "stale"]
 
 LOCK = "owner.lock"
+UNFINISHED = "."
+"""What the names of directories begin with that nobody has locked yet, so that nobody may take
+them for stale."""
 
 
 def root_of(bases: Sequence[str], choice: int) -> Path:
@@ -58,9 +62,15 @@ class LocalDirectory:
     def create(root: Path, label: str) -> LocalDirectory:
         """A new one, whose name begins with ``label``."""
         path = root / f"{label}-{uuid.uuid4().hex[:12]}"
-        path.mkdir(mode=0o700)
-        lock = _locked(path)
-        assert lock is not None
+        unfinished = root / f"{UNFINISHED}{path.name}"
+        unfinished.mkdir(mode=0o700)
+        lock = _locked(unfinished)
+        if lock is None:
+            raise StateError(
+                f"cannot lock {unfinished / LOCK}; set state.backend.rocksdb.localdir to a "
+                "directory on a local disk of this host"
+            )
+        unfinished.rename(path)
         return LocalDirectory(path, lock)
 
     @staticmethod
@@ -79,16 +89,24 @@ class LocalDirectory:
         os.close(self._lock)
 
 
-def stale(root: Path, label: str = "", older_than: float = 0.0) -> Iterator[LocalDirectory]:
+def stale(root: Path, label: str, older_than: float = 0.0) -> Iterator[LocalDirectory]:
     """The directories whose owners have died, whose names begin with ``label`` and that were made
-    so many seconds ago; they are this process's now."""
+    so many seconds ago, the newest first; they are this process's now."""
     latest = time.time() - older_than
     with contextlib.suppress(OSError):
-        for path in sorted(root.iterdir(), key=os.path.getmtime, reverse=True):
-            if path.name.startswith(label) and path.stat().st_mtime <= latest:
-                found = LocalDirectory.adopt(path)
-                if found is not None:
-                    yield found
+        made = {path: _made(path) for path in root.iterdir() if path.name.startswith(label)}
+        for path in sorted(made, key=made.__getitem__, reverse=True):
+            found = LocalDirectory.adopt(path) if made[path] <= latest else None
+            if found is not None:
+                yield found
+
+
+def _made(path: Path) -> float:
+    """When; never, if another process has deleted it meanwhile."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return math.inf
 
 
 def _locked(path: Path) -> int | None:
@@ -98,10 +116,10 @@ def _locked(path: Path) -> int | None:
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        removed = not os.path.samestat(os.fstat(lock), os.stat(path / LOCK))
     except OSError:
-        os.close(lock)
-        return None
-    if not (path / LOCK).exists():  # it was removed meanwhile
+        removed = True
+    if removed:  # or another process has it
         os.close(lock)
         return None
     return lock

@@ -15,7 +15,12 @@ from millrace.common.configuration import Configuration
 from millrace.common.errors import StateError
 from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.backend.keyed_state_backend import KeyedStateBackend
-from millrace.state.backend.local_directory import LocalDirectory, root_of, stale
+from millrace.state.backend.local_directory import (
+    UNFINISHED,
+    LocalDirectory,
+    root_of,
+    stale,
+)
 from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore, import_rocksdict
 from millrace.state.backend.spilling_backend import CACHE_BYTES, SpillingKeyedStateBackend
 from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
@@ -144,8 +149,9 @@ class _Databases:
     def create(self) -> RocksDBStore:
         """A new one. What is stale on the host goes, but not yet what may be recovered."""
         root = self._root()
-        for left in (*stale(root, PASSING), *stale(root, KEPT, KEPT_FOR)):
-            left.remove()
+        for label, age in ((PASSING, 0.0), (KEPT, KEPT_FOR), (UNFINISHED, KEPT_FOR)):
+            for left in stale(root, label, age):
+                left.remove()
         self._directory = LocalDirectory.create(root, self._label())
         return RocksDBStore(self._directory.path / DATABASE, self._settings.native)
 
