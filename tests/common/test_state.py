@@ -100,6 +100,12 @@ def test_a_descriptor_needs_a_name(name: object) -> None:
         ValueStateDescriptor(name, Types.LONG())  # type: ignore[arg-type]
 
 
+def test_a_slash_would_make_it_another_operators_state() -> None:
+    """State ``b/c`` of operator ``a`` and state ``c`` of operator ``a/b``."""
+    with pytest.raises(StateError, match="must not contain a slash, got 'b/c'; 'b-c' would do"):
+        ListStateDescriptor("b/c", Types.LONG())
+
+
 def test_wrong_types_and_functions_are_refused() -> None:
     """The errors name the state and what is wanted."""
     with pytest.raises(StateError, match=r"'s' needs a type such as Types.LONG\(\), got <class"):

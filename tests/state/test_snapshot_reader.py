@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,9 +73,9 @@ class EveryKind(KeyedProcessFunction):
             ),
             runtime_context.get_aggregating_state(AggregatingStateDescriptor("mean", Mean())),
         ]
-        ttl_value = ValueStateDescriptor("last/ttl", Types.LONG())
-        ttl_list = ListStateDescriptor("all/ttl", Types.LONG())
-        ttl_map = MapStateDescriptor("by value/ttl", Types.LONG(), Types.STRING())
+        ttl_value = ValueStateDescriptor("last-ttl", Types.LONG())
+        ttl_list = ListStateDescriptor("all-ttl", Types.LONG())
+        ttl_map = MapStateDescriptor("by value-ttl", Types.LONG(), Types.STRING())
         for descriptor in (ttl_value, ttl_list, ttl_map):
             descriptor.enable_time_to_live(lasting)
         self.states += [
@@ -152,9 +153,9 @@ def test_the_shapes(keyed: SnapshotReader) -> None:
         "by value": StateShape.MAP,
         "sum": StateShape.VALUE,
         "mean": StateShape.VALUE,
-        "last/ttl": StateShape.VALUE,
-        "all/ttl": StateShape.LIST,
-        "by value/ttl": StateShape.MAP,
+        "last-ttl": StateShape.VALUE,
+        "all-ttl": StateShape.LIST,
+        "by value-ttl": StateShape.MAP,
         "@event-timers": StateShape.EVENT_TIMERS,
         "@processing-timers": StateShape.PROCESSING_TIMERS,
     }
@@ -162,17 +163,17 @@ def test_the_shapes(keyed: SnapshotReader) -> None:
     assert (last.uid, last.operator, last.internal, last.has_ttl) == (
         "my/uid", "every kind", False, False,
     )  # fmt: skip
-    assert keyed.state("my/uid", "last/ttl").has_ttl
+    assert keyed.state("my/uid", "last-ttl").has_ttl
     assert keyed.state("my/uid", "@event-timers").internal
 
 
 def test_state_with_a_time_to_live(keyed: SnapshotReader) -> None:
     """Values are unwrapped; when they were written is beside them."""
-    found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "last/ttl"))}
+    found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "last-ttl"))}
     assert found["a"] == Entry("a", 3, None, 500)
-    found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "all/ttl"))}
+    found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "all-ttl"))}
     assert found["a"] == Entry("a", [1, 3], None, [500, 500])
-    found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "by value/ttl"))}
+    found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "by value-ttl"))}
     assert found["a"] == Entry("a", {1: "a", 3: "a"}, None, [500, 500])
 
 
@@ -390,3 +391,23 @@ def _read() -> Unreadable:
     if not Unreadable.readable:
         raise RuntimeError("was read")
     return Unreadable()
+
+
+def test_uids_with_slashes_whatever_operators_are_known(tmp_path: Path) -> None:
+    """What is before the last slash is the uid, also of an operator that the manifest lacks."""
+    with MiniJob(1, checkpoint_dir=str(tmp_path)) as job:
+        words = job.source("words")
+        keyed = words.stream.key_by(lambda word: word[0]).process(EveryKind()).uid("a/b")
+        windows = keyed.key_by(lambda word: word[0]).window(
+            TumblingEventTimeWindows.of(Time.seconds(1))
+        )
+        counted = windows.trigger(CountTrigger.of(5)).reduce(max).uid("a/b/c")
+        job.collect(counted)
+        words.push(WORDS[0], timestamp=1)
+        job.process()
+        known = reader_of(tmp_path)
+        manifest = dataclasses.replace(known.snapshot.manifest, operators={"a": "a"})
+        unknown = SnapshotReader(dataclasses.replace(known.snapshot, manifest=manifest))
+        for reader in (known, unknown):
+            names = {(info.uid, info.name) for info in reader.states()}
+            assert {("a/b", "last"), ("a/b/c", "@trigger/count")} <= names

@@ -172,7 +172,7 @@ class StateDescriptor(ABC):
         type_info: type of the whole state of one key; None: anything that can be pickled.
 
     Raises:
-        StateError: the name is empty, or ``type_info`` is not a type.
+        StateError: the name is empty or has a slash, or ``type_info`` is not a type.
     """
 
     kind: ClassVar[str]
@@ -181,6 +181,11 @@ class StateDescriptor(ABC):
     def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
         if not isinstance(name, str) or not name:
             raise StateError(f"a state descriptor needs a name, got {name!r}")
+        if "/" in name:  # a table is called <uid>/<state>, and uids may have slashes
+            raise StateError(
+                f"the name of a state must not contain a slash, got {name!r}; "
+                f"{name.replace('/', '-')!r} would do"
+            )
         self.name = name
         self.type_info = checked_type(name, type_info)
         self.ttl_config: StateTtlConfig | None = None

@@ -6,7 +6,7 @@ decoded, which holds plain builtin values; no user's value is touched before its
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from millrace.common.errors import StateError
@@ -221,10 +221,13 @@ def tables_of(info: StateInfo) -> frozenset[str]:
     return frozenset({info.table, f"{prefix}{MERGING}", f"{prefix}{PASSED}"})
 
 
-def _split(table: str, operators: Iterable[str]) -> tuple[str, str]:
-    """The operator's uid and the state's name; either may hold a slash."""
+def _split(table: str, operators: Container[str]) -> tuple[str, str]:
+    """The operator's uid, which may hold slashes, and the state's name: what is after the last one,
+    and before it where that is the place of windows or triggers (``@window``)."""
     if table == OPERATOR_TABLE:
         return "", table
-    known = [uid for uid in operators if table.startswith(f"{uid}/")]
-    uid = max(known, key=len) if known else table.partition("/")[0]
-    return uid, table[len(uid) + 1 :]
+    owner, _, name = table.rpartition("/")
+    uid, _, place = owner.rpartition("/")
+    if place.startswith("@") and owner not in operators:
+        return uid, f"{place}/{name}"
+    return owner, name
