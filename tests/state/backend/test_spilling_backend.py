@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from millrace.common.errors import KeyTypeError
-from millrace.state.backend.key_value_store import KeyValueStore
+from millrace.state.backend.key_value_store import KeyValueStore, Row
 from millrace.state.backend.saved_marker import MARKER, SavedMarker
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
 from millrace.state.layer import Layer
@@ -167,3 +167,51 @@ def test_rows_of_every_type_of_key() -> None:
     assert {repr(key) for key in found} == {repr(key) for key in keys}
     inner = {repr(outer): dict(e.items()) for outer, e in nested.data.items()}
     assert inner == {repr(key): {key: {key}} for key in keys}
+
+
+class Counting(SortedStore):
+    """Counts the rows that are gone over."""
+
+    scanned = 0
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+        for row in super().scan(start, end):
+            self.scanned += 1
+            yield row
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_removing_a_map_entry_by_entry(step: int) -> None:
+    """Does not go over all that was removed each time; taken back, all of it is there again."""
+    stores = Kept()
+    store = stores.store = Counting()
+    state = opened(stores)
+    table = state.table("op/m", "map")
+    for field in range(200):
+        table.put("hot", field, field)
+    accept(state, 1)
+    for field in range(200)[::step]:
+        table.remove("hot", field)
+    assert "hot" not in table.data
+    for _ in range(50):
+        table.put("hot", -1, -1)
+        table.remove("hot", -1)
+    assert store.scanned < 2000
+    state.align("v1", [], inline)
+    assert dict(table.data["hot"].items()) == {field: field for field in range(200)}
+    for field in range(200)[::step]:
+        table.remove("hot", field)
+    accept(state, 2)
+    assert not table.data
+    assert not store.rows
+
+
+def test_a_pane_that_was_only_opened() -> None:
+    """Leaves nothing to be written."""
+    state = opened(Kept(), cache=1 << 20)
+    table = state.table("op/m", "map")
+    table.put("other", 1, 1)
+    table.pane("opened")
+    accept(state, 1)
+    assert table.unsaved_count() == 1
+    assert "opened" not in table.unsaved

@@ -54,6 +54,9 @@ class _Inner(SpilledDict):
     def elsewhere(self) -> Iterator[tuple[Any, Any]]:
         return iter(()) if self.void else self._table.stored(self, set(dict.keys(self)))
 
+    def __bool__(self) -> bool:
+        return dict.__len__(self) > 0 or (not self.void and self._table.has_stored(self))
+
 
 class _Outers(SpilledDict):
     """The dicts by outer key."""
@@ -94,6 +97,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self._cleared: set[Any] = set()
         """Outer keys whose rows are void."""
         self._absent: set[Any] = set()
+        self._first_rows: dict[Any, bytes] = {}
+        """Per outer key, a row before which memory has the last word about all of them."""
         self._held = 0
         """At most so many entries are in memory."""
 
@@ -193,6 +198,21 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             if inner not in here and inner not in log and inner not in unsaved:
                 yield entry
 
+    def has_stored(self, entries: _Inner) -> bool:
+        """Whether there is a row that counts below an outer key of which memory has nothing.
+
+        Removing entry by entry asks after each, and must not go over all the removed ones again.
+        """
+        log, unsaved = self._log(entries), self.unsaved.get(entries.outer, _NOTHING)
+        prefix = self._prefix(entries.outer)
+        start = self._first_rows.get(entries.outer, prefix)
+        for key, row in self.rows.scan(start, _after(prefix)):
+            self._first_rows[entries.outer] = key
+            inner = entry_in(key[len(prefix) :], row)[0]
+            if inner not in log and inner not in unsaved:
+                return True
+        return False
+
     def stored_outers(self, here: set[Any]) -> Iterator[tuple[Any, Any]]:
         """Outer keys in the store, but for those ``here`` and those that memory knows of."""
         rows = self._outers
@@ -222,6 +242,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             self.unsaved.pop(outer, None)
             self.estimate = max(0, self.estimate - dict.__len__(entries))
         for outer, undo in self.undo.items():
+            if not undo:
+                continue
             self.unsaved.setdefault(outer, set()).update(undo)
             entries = dict.get(self.data, outer, {})
             self.estimate = max(0, self.estimate + growth(entries, undo))
@@ -235,6 +257,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self.unsaved.clear()
         self._cleared.clear()
         self._absent.clear()
+        self._first_rows.clear()
         self.rows.clear()
         self._outers.clear()
         self.estimate = self._held = 0
@@ -296,8 +319,10 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self.unsaved.clear()
         self._cleared.clear()
         self._absent.clear()
+        self._first_rows.clear()
 
     def evict(self, entries: int) -> None:
+        self._first_rows.clear()
         left = entries
         for outer in list(islice(dict.keys(self.data), entries)):
             if left <= 0:
@@ -428,6 +453,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
 
     def _forget(self, outers: list[Any]) -> None:
         self._absent.clear()
+        self._first_rows.clear()
         if dict.__len__(self.data):
             for outer in outers:
                 dict.pop(self.data, outer, None)
