@@ -78,3 +78,16 @@ def test_one_whose_maker_died_before_it_was_locked(tmp_path: Path) -> None:
     (found,) = stale(tmp_path, UNFINISHED, 60)
     found.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_age_of_one_in_use(tmp_path: Path) -> None:
+    """Counts from when it was last touched, not from when it was made."""
+    made = LocalDirectory.create(tmp_path, "keep-a")
+    for path in (made.path / LOCK, made.path):
+        os.utime(path, (time.time() - 100,) * 2)
+    made.touch()
+    made.release()
+    assert list(stale(tmp_path, "keep-", 60)) == []
+    os.utime(made.path / LOCK, (time.time() - 100,) * 2)
+    assert list(stale(tmp_path, "keep-", 60, ("keep-b", "keep-a"))) == []
+    assert [left.path for left in stale(tmp_path, "keep-", 60)] == [made.path]

@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ import pytest
 from millrace.common.configuration import Configuration
 from millrace.common.errors import StateMigrationError
 from millrace.common.typeinfo import Types
-from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
+from millrace.state.backend.rocksdb import KEPT_FOR, EmbeddedRocksDBStateBackend
+from millrace.state.backend.spilling_backend import SEALS
 from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.layer import Layer
 from millrace.state.layer import live as live_layers
@@ -46,7 +48,7 @@ def inline(layer: Layer) -> bytes:
     return layer.data
 
 
-def opened(local: str, **settings: str) -> SubtaskState:
+def opened(local: str, job: str = "job", subtask: int = 0, **settings: str) -> SubtaskState:
     options = {
         "state.backend.rocksdb.localdir": local,
         "state.backend.rocksdb.writebuffer.size": "64 kb",
@@ -55,7 +57,7 @@ def opened(local: str, **settings: str) -> SubtaskState:
         **settings,
     }
     backend = EmbeddedRocksDBStateBackend().configured(Configuration(options))
-    place = SubtaskPlace("job", "run", "stage", 0)
+    place = SubtaskPlace(job, "run", "stage", subtask)
     return SubtaskState(backend=backend.create_keyed_state_backend(place))
 
 
@@ -165,6 +167,47 @@ def test_one_of_another_history(tmp_path: Path) -> None:
     assert restored(state, renamed) == len(live_layers(renamed))
     assert len(kept(tmp_path)) == 1
     assert kept(tmp_path) != before
+    state.close()
+
+
+def age(tmp_path: Path, seconds: float) -> None:
+    """Make all that is there so much older."""
+    for path in tmp_path.glob("millrace-state-*/*"):
+        for file in (path / "owner.lock", path):
+            changed = file.stat().st_mtime - seconds
+            os.utime(file, (changed, changed))
+
+
+def test_a_long_pause(tmp_path: Path) -> None:
+    """What was left a day ago is another job's to delete, not that of the first subtask which is
+    back."""
+    assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
+    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    age(tmp_path, 2 * KEPT_FOR)
+    first = opened(str(tmp_path), subtask=1)
+    epoch(first, 1, [])
+    state = opened(str(tmp_path))
+    assert restored(state, layers) < len(live_layers(layers))
+    state.close()
+    first.close()
+    assert live(tmp_path, 1).wait(60) == -signal.SIGKILL
+    age(tmp_path, 2 * KEPT_FOR)
+    other = opened(str(tmp_path), job="other")
+    epoch(other, 1, [])
+    assert len(kept(tmp_path)) == 1
+    other.close()
+
+
+def test_a_job_that_ran_for_long(tmp_path: Path) -> None:
+    """Its databases were in use until just now, however old their directories are."""
+    state = opened(str(tmp_path))
+    layers: list[Layer] = []
+    epoch(state, 1, layers)
+    age(tmp_path, 2 * KEPT_FOR)
+    for number in range(2, SEALS + 2):
+        epoch(state, number, layers)
+    (path,) = tmp_path.glob("millrace-state-*/*/owner.lock")
+    assert path.stat().st_mtime > time.time() - KEPT_FOR
     state.close()
 
 

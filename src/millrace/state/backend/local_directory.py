@@ -79,6 +79,10 @@ class LocalDirectory:
         lock = _locked(path)
         return None if lock is None else LocalDirectory(path, lock)
 
+    def touch(self) -> None:
+        """It is of use: for those who ask how old it is, its age begins anew."""
+        os.utime(self._lock)
+
     def release(self) -> None:
         """Leave it for others to adopt."""
         os.close(self._lock)
@@ -89,24 +93,28 @@ class LocalDirectory:
         os.close(self._lock)
 
 
-def stale(root: Path, label: str, older_than: float = 0.0) -> Iterator[LocalDirectory]:
+def stale(
+    root: Path, label: str, older_than: float = 0.0, spared: tuple[str, ...] = ()
+) -> Iterator[LocalDirectory]:
     """The directories whose owners have died, whose names begin with ``label`` and that were made
-    so many seconds ago, the newest first; they are this process's now."""
+    or touched so many seconds ago, the newest first; they are this process's now. Names that begin
+    with one of ``spared`` do not count."""
     latest = time.time() - older_than
     with contextlib.suppress(OSError):
-        made = {path: _made(path) for path in root.iterdir() if path.name.startswith(label)}
-        for path in sorted(made, key=made.__getitem__, reverse=True):
-            found = LocalDirectory.adopt(path) if made[path] <= latest else None
-            if found is not None:
-                yield found
+        found = (path for path in root.iterdir() if path.name.startswith(label))
+        used = {path: _used(path) for path in found if not path.name.startswith(spared)}
+        for path in sorted(used, key=used.__getitem__, reverse=True):
+            left = LocalDirectory.adopt(path) if used[path] <= latest else None
+            if left is not None:
+                yield left
 
 
-def _made(path: Path) -> float:
+def _used(path: Path) -> float:
     """When; never, if another process has deleted it meanwhile."""
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return math.inf
+    for file in (path / LOCK, path):
+        with contextlib.suppress(OSError):
+            return file.stat().st_mtime
+    return math.inf
 
 
 def _locked(path: Path) -> int | None:

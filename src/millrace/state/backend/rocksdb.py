@@ -31,7 +31,8 @@ DATABASE = "db"
 KEPT, PASSING = "keep-", "pass-"
 """What the names of directories begin with: those that may be recovered, and the others."""
 KEPT_FOR = 86_400.0
-"""Seconds for which a database waits for a process to go on with it."""
+"""Seconds for which a database waits for a process to go on with it, since it last was of a
+version."""
 
 
 class PredefinedOptions(Enum):
@@ -147,10 +148,12 @@ class _Databases:
         self._directory: LocalDirectory | None = None
 
     def create(self) -> RocksDBStore:
-        """A new one. What is stale on the host goes, but not yet what may be recovered."""
+        """A new one. What is stale on the host goes, but not yet what may be recovered; what is of
+        this very job another subtask may be about to take, however old it is."""
         root = self._root()
+        own = (self._job_label(),) if self._settings.recoverable else ()
         for label, age in ((PASSING, 0.0), (KEPT, KEPT_FOR), (UNFINISHED, KEPT_FOR)):
-            for left in stale(root, label, age):
+            for left in stale(root, label, age, own):
                 left.remove()
         self._directory = LocalDirectory.create(root, self._label())
         return RocksDBStore(self._directory.path / DATABASE, self._settings.native)
@@ -169,6 +172,11 @@ class _Databases:
             store.close()
             left.remove()
 
+    def marked(self) -> None:
+        """The one in use is worth going on with."""
+        if self._directory is not None:
+            self._directory.touch()
+
     def remove(self) -> None:
         """Delete the directory of the one in use."""
         if self._directory is not None:
@@ -176,10 +184,13 @@ class _Databases:
             self._directory = None
 
     def _label(self) -> str:
-        place = self._place
-        stage = zlib.crc32(f"{place.job_name}/{place.stage}".encode())
+        stage = zlib.crc32(self._place.stage.encode())
+        return f"{self._job_label()}{stage:08x}-{self._place.subtask}"
+
+    def _job_label(self) -> str:
+        """What the names of all directories of this job begin with."""
         kind = KEPT if self._settings.recoverable else PASSING
-        return f"{kind}{stage:08x}-{place.subtask}"
+        return f"{kind}{zlib.crc32(self._place.job_name.encode()):08x}-"
 
     def _root(self) -> Path:
         return root_of(self._settings.directories, self._place.subtask)

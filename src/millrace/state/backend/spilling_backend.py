@@ -34,6 +34,9 @@ class StoreSource(Protocol):
         """Those that processes left which died. When the next one is asked for, the one before is
         closed and deleted."""
 
+    def marked(self) -> None:
+        """The store that was created or taken holds exactly one version, and says so."""
+
     def remove(self) -> None:
         """Delete the files of the store that was created or taken, which is closed."""
 
@@ -132,6 +135,8 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
                 self._unmark()
             store.write_all(self._parts(tables, marker))
             self._marked = marker is not None
+            if self._marked:
+                self._stores.marked()
         for table in tables:
             table.flushed()
         self._seals = 0
@@ -197,6 +202,9 @@ class NewStores:
     def left(self) -> Iterator[KeyValueStore]:
         """None."""
         return iter(())
+
+    def marked(self) -> None:
+        """Nobody else asks."""
 
     def remove(self) -> None:
         """Nothing is left to be removed."""
