@@ -220,10 +220,10 @@ def test_values_that_do_not_compare(tmp_path: Path) -> None:
             job.process()
         return reader_of(directory)
 
-    a = kept(tmp_path / "a", Ungrateful(1), Ungrateful(1), float("nan"), 1)
-    b = kept(tmp_path / "b", Ungrateful(1), Ungrateful(2), float("nan"), True)
+    a = kept(tmp_path / "a", Ungrateful(1), Ungrateful(1), float("nan"), 1, (1,))
+    b = kept(tmp_path / "b", Ungrateful(1), Ungrateful(2), float("nan"), True, (True,))
     state = by_name(diff_snapshots(a, b))["kept"]
-    assert (state.same, state.changed) == (2, 2)
+    assert (state.same, state.changed) == (2, 3)
 
 
 class Rules(BroadcastProcessFunction):

@@ -17,7 +17,7 @@ from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer
-from millrace.state.state_follower import StateFollower, same, without_stamps
+from millrace.state.state_follower import StateFollower, without_stamps
 from millrace.state.store import SubtaskState
 
 GROUPS = 16
@@ -233,31 +233,6 @@ def test_changes_are_the_difference_of_any_two_checkpoints(steps) -> None:
                     assert {name: follower.entries(name) for name in FOLLOWED} == now
                     seen = now
         job.storage.close()
-
-
-def test_values_are_compared_by_type_too() -> None:
-    assert same((1, "a"), (1, "a"))
-    assert not same(1, 1.0)
-    assert not same(MISSING, 1)
-
-
-def test_values_without_a_plain_truth_are_compared_by_their_bytes() -> None:
-    """As arrays of numpy."""
-
-    class Odd:
-        def __init__(self, value: int) -> None:
-            self.value = value
-
-        def __eq__(self, other):
-            raise ValueError("ambiguous")
-
-        __hash__ = None
-
-        def __reduce__(self):
-            return complex, (self.value,)
-
-    assert same(Odd(1), Odd(1))
-    assert not same(Odd(1), Odd(2))
 
 
 def test_stamps_are_taken_off() -> None:

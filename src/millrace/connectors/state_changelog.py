@@ -10,7 +10,7 @@ from millrace.common.runtime_context import RuntimeContext
 from millrace.common.state import MapStateDescriptor, ValueState, ValueStateDescriptor
 from millrace.common.types import Row, RowKind
 from millrace.connectors.state_changes import CopyComplete, StateUpdate
-from millrace.state.state_follower import same
+from millrace.state.alike import alike
 
 __all__ = ["COPIES", "StateChangelog", "key_of_update"]
 
@@ -38,7 +38,7 @@ class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplet
         self._copy.update((value.value, value.checkpoint))
         if known is None:
             yield _change(RowKind.INSERT, value.key, value.value, value.checkpoint)
-        elif not same(known[0], value.value):
+        elif not alike(known[0], value.value):
             yield _change(RowKind.UPDATE_BEFORE, value.key, known[0], value.checkpoint)
             yield _change(RowKind.UPDATE_AFTER, value.key, value.value, value.checkpoint)
 

@@ -31,12 +31,13 @@ from millrace.common.source import (
 )
 from millrace.common.time import Duration, Time, millis
 from millrace.engine.job_identity import job_id_of
+from millrace.state.alike import alike
 from millrace.state.checkpoint.directory import complete_checkpoints
 from millrace.state.checkpoint.files import StrPath
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.frozen import MISSING
 from millrace.state.serialization.snapshot_codec import codec_of
-from millrace.state.state_follower import StateFollower, TableChanges, same, without_stamps
+from millrace.state.state_follower import StateFollower, TableChanges, without_stamps
 
 __all__ = ["CopyComplete", "StateChangesSource", "StatePosition", "StateUpdate"]
 
@@ -281,7 +282,7 @@ def _updates(changes: TableChanges, kind: str, checkpoint: int) -> list[StateUpd
         value = without_stamps(kind, new)
         if value is MISSING:
             found.append(StateUpdate(key, None, True, checkpoint))
-        elif not same(without_stamps(kind, old), value):
+        elif not alike(without_stamps(kind, old), value):
             found.append(StateUpdate(key, value, False, checkpoint))
     return found
 

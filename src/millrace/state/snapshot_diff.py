@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from millrace.common.errors import SerializationError
-from millrace.common.payload import dump_pickle
+from millrace.state.alike import alike, encoded
 from millrace.state.internal_tables import MERGING
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.snapshot_entries import Entry, StateShape
@@ -271,7 +270,7 @@ def _unkeyed(side: _Side, pair: _Pair) -> dict[Any, Entry]:
     counted: dict[bytes, int] = {}
     found = {}
     for entry in entries:
-        data = _bytes(entry.value)
+        data = encoded(entry.value)
         counted[data] = counted.get(data, 0) + 1
         found[data, counted[data]] = Entry(None, entry.value)
     return found
@@ -281,7 +280,7 @@ def _note(diff: StateDiff, old: Entry | None, new: Entry | None, samples: int) -
     entry = new or old
     assert entry is not None
     if old is not None and new is not None:
-        if _alike(old.value, new.value):
+        if alike(old.value, new.value):
             diff.same += 1
             return
         change = "changed"
@@ -289,20 +288,3 @@ def _note(diff: StateDiff, old: Entry | None, new: Entry | None, samples: int) -
         change = "added" if old is None else "removed"
     values = (None if old is None else old.value, None if new is None else new.value)
     diff.note(Sample(change, entry.key, entry.window, *values), samples)
-
-
-def _alike(old: Any, new: Any) -> bool:
-    """Whether two values are the same data; of types whose ``==`` says something else, too."""
-    try:
-        if type(old) is type(new) and (old == new) is True:
-            return True
-    except Exception:
-        pass  # it is the user's __eq__
-    return _bytes(old) == _bytes(new)
-
-
-def _bytes(value: Any) -> bytes:
-    try:
-        return dump_pickle(value)
-    except SerializationError:
-        return repr(value).encode()

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from itertools import chain
 from typing import Any
 
-from millrace.common.payload import dump_pickle
+from millrace.state.alike import alike
 from millrace.state.checkpoint.directory import metadata_path
 from millrace.state.checkpoint.files import StrPath
 from millrace.state.checkpoint.layer_file import LayerLoader, SubtaskKey
@@ -24,7 +24,7 @@ from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.store import AT_ONCE, EMPTY, SubtaskState
 from millrace.state.table import Delta, Table
 
-__all__ = ["Changes", "StateFollower", "TableChanges", "same", "without_stamps"]
+__all__ = ["Changes", "StateFollower", "TableChanges", "without_stamps"]
 
 TableChanges = dict[Any, tuple[Any, Any]]
 """Per key: what the table held and what it holds now, `MISSING` for nothing."""
@@ -130,7 +130,7 @@ class StateFollower:
                         old if old is not MISSING else others_old,
                         new if new is not MISSING else others_new,
                     )
-        net = {t: {k: c for k, c in found[t].items() if not same(*c)} for t in found}
+        net = {t: {k: c for k, c in found[t].items() if not alike(*c)} for t in found}
         return {table: changes for table, changes in net.items() if changes}
 
 
@@ -222,18 +222,6 @@ def copied(value: Any) -> Any:
     if type(value) is list:
         return value.copy()
     return dict(value) if type(value) is dict else value
-
-
-def same(old: Any, new: Any) -> bool:
-    """Whether two values of a key are equal, also where ``==`` gives no plain answer."""
-    if old is new:
-        return True
-    if type(old) is not type(new):
-        return False
-    try:
-        return bool(old == new)
-    except Exception:  # of arrays, for example, the truth is not one
-        return dump_pickle(old) == dump_pickle(new)
 
 
 def without_stamps(kind: str, found: Any) -> Any:

@@ -8,11 +8,11 @@ from typing import Any
 
 from millrace.common.errors import StateError
 from millrace.common.types import RowKind
+from millrace.state.alike import alike
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.snapshot_entries import StateShape, entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
-from millrace.state.state_follower import same
 from millrace.state_processor.column_type import BIGINT, STRING, ColumnType
 from millrace.state_processor.state_source import StateSource
 
@@ -119,7 +119,7 @@ class ChangesQuery:
             yield from self._change(key, value, MISSING)
 
     def _change(self, key: Any, old: Any, new: Any) -> Iterator[Row]:
-        if same(old, new):
+        if alike(old, new):
             return
         if old is MISSING:
             yield _SHORT[RowKind.INSERT], key, new, self.checkpoint

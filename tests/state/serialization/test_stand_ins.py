@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import SerializationError
-from millrace.common.payload import PICKLE, encode
+from millrace.common.payload import PICKLE, decode, encode
+from millrace.state.alike import alike
 from millrace.state.serialization.stand_ins import StandIn, showing_codec
 
 SOURCE = """
@@ -52,6 +53,7 @@ def gone() -> Any:
     exec(SOURCE, module.__dict__)
 
     def pickled(expression: str) -> bytes:
+        sys.modules[module.__name__] = module
         data = pickle.dumps(eval(expression, module.__dict__), 5)
         sys.modules.pop(module.__name__, None)
         return PICKLE + data
@@ -83,6 +85,21 @@ def test_keys(gone: Any) -> None:
     """Equal values are equal keys."""
     found = showing_codec().decode(gone("[{Slotted(1): 'a', Slotted(2): 'b'}, Slotted(2)]"))
     assert found[0][found[1]] == "b"
+
+
+def test_those_of_two_payloads_can_be_compared(gone: Any) -> None:
+    """Their classes are the same, and their types count."""
+    expressions = ("[Plain(1, Old())]", "[Plain(1, Old())]", "[Plain(True, Old())]")
+    payloads = [gone(expression) for expression in expressions]
+    one, other, changed = map(showing_codec().decode, payloads)
+    assert one == other
+    assert alike(one, other)
+    assert not alike(one, changed)
+
+
+def test_they_travel(gone: Any) -> None:
+    found = showing_codec().decode(gone("Plain(1, Bag([2]))"))
+    assert alike(decode(encode(found)), found)
 
 
 def test_what_is_here_is_itself() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from functools import cache
 from typing import Any
 
 from millrace.common.errors import SerializationError
@@ -18,8 +19,8 @@ __all__ = ["SHOWING", "StandIn", "showing_codec"]
 class StandIn:
     """A value of a class that cannot be imported here."""
 
-    _of = ""
-    """The name of the class."""
+    _place = ("", "")
+    """Module and name of the class."""
     _args: tuple[Any, ...]
     _state: dict[str, Any]
 
@@ -57,14 +58,28 @@ class StandIn:
         self._state[str(key)] = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StandIn) and repr(self) == repr(other)
+        return type(self) is type(other) and repr(self) == repr(other)
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.fields().items())
-        return f"{self._of}({shown})"
+        return f"{self._place[1]}({shown})"
+
+    def __reduce__(self) -> Any:
+        return _made, (self._place, self._args), self._state
+
+
+@cache
+def _stand_in_class(place: tuple[str, str]) -> type[StandIn]:
+    """The same for all values of a class, wherever they are read, so that they can be compared."""
+    module, name = place
+    return type(name, (StandIn,), {"__module__": module, "_place": place})
+
+
+def _made(place: tuple[str, str], args: tuple[Any, ...]) -> StandIn:
+    return _stand_in_class(place)(*args)
 
 
 class _ShowingCodec(SnapshotCodec):
@@ -80,18 +95,11 @@ class _ShowingCodec(SnapshotCodec):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO) -> None:
-        super().__init__(file)
-        self._classes: dict[tuple[str, str], type] = {}
-
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         try:
             return super().find_class(module_name, global_name)
         except (ImportError, AttributeError):
-            place = (module_name, global_name)
-            if place not in self._classes:
-                self._classes[place] = type("StandIn", (StandIn,), {"_of": global_name})
-            return self._classes[place]
+            return _stand_in_class((module_name, global_name))
 
 
 SHOWING: SnapshotCodec = _ShowingCodec()

@@ -1,0 +1,103 @@
+"""Whether two values are the same data.
+
+That is not what ``==`` says: to it ``1`` is ``True``, an object of a class without ``__eq__`` is
+like no other, and fields that take no part in comparisons do not count. Here the same types with
+the same content at every depth are alike, as they are when they are written.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.common.payload import dump_pickle
+
+__all__ = ["alike", "encoded"]
+
+_ATOMS: frozenset[type] = frozenset({int, str, bytes, bool, type(None)})
+
+
+def alike(old: Any, new: Any) -> bool:
+    """Whether two values are the same data. NaN is; the order of dicts and sets does not count.
+
+    Example:
+        >>> alike({"a": 1, "b": float("nan")}, {"b": float("nan"), "a": 1})
+        True
+        >>> alike((1,), (True,))
+        False
+    """
+    try:
+        return _alike(old, new)
+    except Exception:  # of code of users, or because a value contains itself
+        return encoded(old) == encoded(new)
+
+
+def _alike(old: Any, new: Any) -> bool:
+    if old is new:
+        return True
+    kind = type(old)
+    if kind is not type(new) and not _same_class(kind, type(new)):
+        return False
+    if kind in _ATOMS:
+        return bool(old == new)
+    if kind in (float, complex):
+        return repr(old) == repr(new)
+    if kind in (list, tuple):
+        return _all_alike(old, new)
+    if kind in (set, frozenset):
+        return _unordered_alike(dict.fromkeys(old), dict.fromkeys(new))
+    if kind is dict:
+        return _unordered_alike(old, new)
+    if isinstance(old, type):
+        return _same_class(old, new)
+    return _objects_alike(old, new)
+
+
+def _same_class(one: type, other: type) -> bool:
+    """Classes that were written by value are made anew by each program that reads them."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+def _all_alike(old: Collection[Any], new: Collection[Any]) -> bool:
+    return len(old) == len(new) and all(map(_alike, old, new))
+
+
+def _unordered_alike(old: dict[Any, Any], new: dict[Any, Any]) -> bool:
+    if len(old) != len(new):
+        return False
+    if not old.keys() <= new.keys():  # perhaps only for ==
+        return sorted(map(encoded, old.items())) == sorted(map(encoded, new.items()))
+    keys = {key: key for key in new}
+    return all(_alike(key, keys[key]) and _alike(old[key], new[key]) for key in old)
+
+
+def _objects_alike(old: Any, new: Any) -> bool:
+    """By what is written of them."""
+    try:
+        parts = _parts(old), _parts(new)
+    except TypeError:  # it needs another way to be written
+        return encoded(old) == encoded(new)
+    return _all_alike(*parts)
+
+
+def _parts(value: Any) -> list[Any]:
+    # from protocol 5 on, the bytes of arrays would be in buffers of their own
+    reduced = value.__reduce_ex__(4)
+    if isinstance(reduced, str):
+        return [reduced]
+    made_by, arguments, state, items, entries = (*reduced, None, None, None)[:5]
+    return [made_by, arguments, state, list(items or ()), _entries(value, entries or ())]
+
+
+def _entries(value: Any, entries: Iterable[tuple[Any, Any]]) -> Any:
+    return list(entries) if isinstance(value, OrderedDict) else dict(entries)
+
+
+def encoded(value: Any) -> bytes:
+    """The bytes of a value, for comparing; of one that cannot be written, those of its text."""
+    try:
+        return dump_pickle(value)
+    except SerializationError:
+        return repr(value).encode()
