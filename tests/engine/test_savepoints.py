@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +14,14 @@ import pytest
 
 from millrace.common import options
 from millrace.common.configuration import Configuration
-from millrace.common.errors import CheckpointError, JobCancelledError, JobExecutionError
+from millrace.common.errors import (
+    CheckpointCorruptError,
+    CheckpointError,
+    JobCancelledError,
+    JobDefinitionError,
+    JobExecutionError,
+    UserFunctionError,
+)
 from millrace.common.job import JobStatus
 from millrace.common.serialization import Encoder
 from millrace.connectors.file_sink import FileSink
@@ -21,7 +29,7 @@ from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_client import JobClient
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot
-from millrace.testing import run_local
+from millrace.testing import MiniJob, run_local
 
 Build = Callable[[StreamExecutionEnvironment], Any]
 Act = Callable[[JobClient], Any]
@@ -169,7 +177,7 @@ def test_a_failed_savepoint_leaves_the_job_running(job: Job) -> None:
     (job.directory / "savepoints").write_text("a file is in the way")
     futures: list[Any] = []
     assert Counter(job.run(act=lambda c: futures.append(c.stop_with_savepoint()))) == WHOLE
-    with pytest.raises(CheckpointError, match="cannot write the savepoint"):
+    with pytest.raises(CheckpointError, match="cannot write a savepoint below"):
         futures[0].result(0)
 
 
@@ -313,3 +321,82 @@ def test_open_parts_follow_a_smaller_parallelism(job: Job) -> None:
     assert lines(job.directory / "out") == []
     job.run(build, checkpoints="one", resume=True, parallelism=1)
     assert Counter(lines(job.directory / "out")) == WHOLE
+
+
+# -- what must not happen --------------------------------------------------------------
+
+
+def failing(env: StreamExecutionEnvironment) -> Any:
+    numbers = env.from_collection(range(40)).uid("numbers")
+    return numbers.key_by(lambda n: n % 5).sum().uid("sums").map(lambda v: 1 // (v - 105))
+
+
+def test_a_job_that_keeps_no_checkpoints_disposes_of_nothing(job: Job) -> None:
+    """What it claims would be gone with it."""
+    path = stopped(job)
+    with pytest.raises(UserFunctionError):
+        job.run(failing, start_from=path, CLAIM_MODE="CLAIM")
+    assert open_snapshot(path).is_savepoint
+
+
+def test_a_claimed_checkpoint_names_files_of_its_own_only(job: Job, tmp_path: Path) -> None:
+    """Whoever made it: nothing else is read or deleted."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"")
+    job.run(act=lambda c: c.stop_with_savepoint(), checkpoints="one")
+    [parent] = (tmp_path / "one").iterdir()
+    found = open_snapshot(parent)
+    ref = found.manifest.layer_files[0]
+    outside = dataclasses.replace(ref, path=f"shared/../../../{victim.name}")
+    manifest = dataclasses.replace(found.manifest, layer_files=(outside,))
+    (found.path / "_metadata").write_bytes(manifest.encode())
+    with pytest.raises(CheckpointCorruptError, match="which is no file of it"):
+        job.run(start_from=str(found.path), checkpoints="two", CLAIM_MODE="CLAIM")
+    assert victim.exists()
+
+
+def test_a_job_is_not_drained_for_nothing(job: Job) -> None:
+    """Without a place for the savepoint its input goes on."""
+    (job.directory / "savepoints").write_text("a file is in the way")
+    futures: list[Any] = []
+    assert Counter(job.run(act=lambda c: futures.append(c.stop_with_savepoint(True)))) == WHOLE
+    with pytest.raises(CheckpointError, match="cannot write a savepoint below"):
+        futures[0].result(0)
+
+
+def test_a_fork_of_what_had_finished_may_have_more_to_read(job: Job) -> None:
+    def with_more(env: StreamExecutionEnvironment) -> Any:
+        return running(env).union(env.from_collection([7, 8]).uid("new").map(lambda n: -n))
+
+    job.run(act=lambda c: c.stop_with_savepoint(True))
+    [path] = paths(job)
+    assert open_snapshot(path).manifest.finished
+    assert job.run(start_from=path) == []
+    assert sorted(job.run(with_more, start_from=path)) == [-8, -7]
+
+
+def test_its_own_checkpoint_stays_unless_it_is_claimed(job: Job) -> None:
+    """Although newer ones come."""
+    job.run(act=lambda c: c.stop_with_savepoint(), checkpoints="one")
+    [parent] = (job.directory / "one").iterdir()
+    start = open_snapshot(parent).path
+    job.run(start_from=str(start), checkpoints="one")
+    assert start.exists()
+    assert open_snapshot(start).layers.live()
+
+
+def test_requests_of_a_job_that_waits_are_answered_at_once(job: Job, tmp_path: Path) -> None:
+    """One after the other, refused ones as well; the manual clock does not move."""
+    with MiniJob(checkpoint_dir=str(tmp_path / "ckpt")) as mini:
+        source = mini.source("numbers")
+        mini.collect(source.stream)
+        source.push(1)
+        mini.process()
+        directory = str(tmp_path / "savepoints")
+        futures = [mini.client.trigger_savepoint(directory) for _ in range(3)]
+        refused = mini.client.rescale(0)
+        last = mini.client.trigger_savepoint(directory)
+        while not last.done():
+            mini.process()
+        assert len({future.result(1) for future in (*futures, last)}) == 4
+        assert isinstance(refused.exception(1), JobDefinitionError)

@@ -43,7 +43,10 @@ def is_made_by(name: str, run_ids: Collection[str]) -> bool:
     True
     """
     found = _WORK_FILE.fullmatch(name)
-    return found is not None and found["attempt"].startswith(tuple(f"{run}-" for run in run_ids))
+    if found is None:
+        return False
+    run = found["attempt"].partition("-")[0]
+    return run.partition(".")[0] in run_ids  # with another parallelism a run has another number
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,9 @@ from millrace.engine.executor import Executor
 from millrace.engine.job_client import JobClient
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import new_run_id
-from millrace.engine.job_manager import JobManager, Replan
+from millrace.engine.job_manager import JobManager
 from millrace.engine.progress import Listener
+from millrace.engine.rescaling import Replan
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation

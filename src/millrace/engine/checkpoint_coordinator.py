@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ from millrace.engine.state_registry import StateRegistry
 from millrace.plan.job_graph import JobGraph
 from millrace.state.checkpoint.directory import COMMITTED, committed_path
 from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.savepoint import savepoint_path
 from millrace.state.checkpoint.snapshot import SAVEPOINT, open_snapshot
 
@@ -76,6 +78,8 @@ class CheckpointCoordinator:
         """Of the newest checkpoint of this run."""
         self._ancestor = ""
         self._claimed: ClaimedSnapshot | None = None
+        self._kept: Pin | None = None
+        """The job's own checkpoint that this run was told to leave where it is."""
         self.savepoint_ended: Callable[[], None] = lambda: None
         """Called, in any thread, when a savepoint is complete or has failed."""
 
@@ -117,7 +121,9 @@ class CheckpointCoordinator:
         """
         assert self._storage is not None
         with self._storage.pin() as pin:
-            origin = Origin(pin.manifest, pin.layers, committed=True, parts=parts)
+            origin = Origin(
+                pin.manifest, pin.layers, allow_non_restored=True, committed=True, parts=parts
+            )
             restored = self._restored(origin, graph)
         self._graph = graph
         return restored
@@ -132,6 +138,8 @@ class CheckpointCoordinator:
         snapshot = open_snapshot(self._config.start_from)
         if snapshot.directory.resolve() == Path(self.job_dir).resolve():
             manifest = storage.load(snapshot.manifest.checkpoint)
+            if not self._config.claim:
+                self._kept = storage.pin()
             return Origin(manifest, storage.layers(manifest), allow_non_restored=allowed)
         if self._config.claim:
             self._claimed = ClaimedSnapshot.take(snapshot, self._run_id)
@@ -160,7 +168,7 @@ class CheckpointCoordinator:
             states=assign_state(origin, graph),
             sources=manifest.sources,
             pending={} if done else manifest.pending,
-            finished=manifest.finished,
+            finished=manifest.finished and own,
             feedback=manifest.feedback,
             allow_non_restored=origin.allow_non_restored,
         )
@@ -212,12 +220,34 @@ class CheckpointCoordinator:
         )
         self.manifest = manifest
         stage_of = {uid: stage for stage, uid in uid_of.items()}
-        states.saved(((stage_of[uid], index), layer) for uid, index, layer in saved)
+        # packed files may hold layers of stages that another graph had
+        known = (entry for entry in saved if entry[0] in stage_of)
+        states.saved(((stage_of[uid], index), layer) for uid, index, layer in known)
         self._failures = 0
-        if self._claimed is not None:
+        if self._claimed is not None and self.durable:
             self._claimed.dispose()
             self._claimed = None
         return manifest.checkpoint
+
+    def savepoint_directory(self, request: SavepointRequest) -> str:
+        """Where a savepoint is to go; made if it is missing.
+
+        Raises CheckpointError when none is named, or nothing can be written there.
+        """
+        directory = request.directory or self._config.savepoint_dir
+        if directory is None:
+            raise CheckpointError(
+                "a savepoint needs a directory: name one, or set "
+                "execution.checkpointing.savepoint-dir"
+            )
+        try:
+            os.makedirs(directory, exist_ok=True)
+            tempfile.TemporaryFile(dir=directory).close()
+        except OSError as error:
+            raise CheckpointError(
+                f"cannot write a savepoint below {directory}: {error.strerror}"
+            ) from error
+        return directory
 
     def write_savepoint(self, request: SavepointRequest) -> SavepointWriter:
         """Begin to copy the newest checkpoint to a savepoint.
@@ -225,13 +255,7 @@ class CheckpointCoordinator:
         Raises CheckpointError when there is no directory to put it in.
         """
         assert self._storage is not None
-        directory = request.directory or self._config.savepoint_dir
-        if directory is None:
-            raise CheckpointError(
-                "a savepoint needs a directory: name one, or set "
-                "execution.checkpointing.savepoint-dir"
-            )
-        path = savepoint_path(directory, self.job_id)
+        path = savepoint_path(self.savepoint_directory(request), self.job_id)
         pin = self._storage.pin()
         return SavepointWriter(request, path, self.job_dir, pin, self._note_savepoint).start()
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import ExitStack, suppress
 from threading import Event
 from typing import Any
 
-from millrace.common.completable_future import CompletableFuture
 from millrace.common.crash import crash_point
 from millrace.common.errors import (
     CheckpointError,
@@ -49,13 +47,12 @@ from millrace.engine.job_requests import (
 )
 from millrace.engine.pacing import Pacer
 from millrace.engine.progress import Listener, Progress
+from millrace.engine.rescaling import Replan, Rescaling, files_of, parts_in
 from millrace.engine.restart import create_decider
 from millrace.engine.savepoint_writer import SavepointWriter
 from millrace.engine.sink_sweeper import SinkSweeper
-from millrace.engine.state_assignment import divisions
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
-from millrace.state.layer import FileRef
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +62,6 @@ INFRASTRUCTURE_RETRIES = 5
 Results = Callable[[str, list[Any], int, int], None]
 """Takes what a collecting sink's subtask got in a committed epoch: (uid, values, subtask, number
 of subtasks)."""
-
-
-Replan = Callable[[int], JobGraph]
-"""Makes the job's graph anew, with another parallelism of what has none of its own."""
 
 
 class JobManager:
@@ -92,19 +85,23 @@ class JobManager:
         self._results = results
         self._listeners = listeners
         self._observers: list[JobObserver] = []
-        self._replan = replan
         self._interrupted = Event()
+        """Somebody wants something: look at once what it is."""
+        self._leaving = Event()
+        """The job has been asked to end."""
         self._stopping = False
         self._cancelled = False
         self._requests = JobRequests()
         self._serving: Request | None = None
         """The request that the running epoch prepares for."""
-        self._preparing: RescaleRequest | None = None
-        self._prepared: CompletableFuture[None] = CompletableFuture.completed(None)
-        self._next_graph = graph
+        self._rescaling = Rescaling(
+            None if config.batch else replan, executor, self._interrupted.set
+        )
         self._deployment = Deployment(graph)
         self._writer: SavepointWriter | None = None
         self._left = False
+        self._cause: Exception | None = None
+        """What the run failed with."""
         self._sweeper = SinkSweeper()
         self._discarded = False
         """Whether the job's checkpoints go with it."""
@@ -134,11 +131,13 @@ class JobManager:
     def stop(self) -> None:
         """End cleanly after the running epoch, with a checkpoint to go on from."""
         self._stopping = True
+        self._leaving.set()
         self._interrupted.set()
 
     def cancel(self) -> None:
         """End at once; the last checkpoint stays, unless the configuration says otherwise."""
         self._cancelled = True
+        self._leaving.set()
         self._interrupted.set()
         self._executor.cancel()
 
@@ -164,6 +163,9 @@ class JobManager:
                 self._loop()
             self._discarded = self._config.retention.discards_when_finished
             return self.progress
+        except Exception as error:
+            self._cause = error
+            raise
         finally:
             self._close()
 
@@ -204,12 +206,20 @@ class JobManager:
         due = self._clock.now() + self._config.keep_warm
         if self._wakeup is not None:
             due = min(due, self._wakeup)
-        while (now := self._clock.now()) < due and not self._interrupted.is_set():
+        while (now := self._clock.now()) < due and not self._wanted():
             if self._deployment.discover(now):
                 return
             next_look = self._deployment.next_discovery()
             until = due if next_look is None else min(due, next_look)
             self._clock.wait_until(until, self._interrupted)
+
+    def _wanted(self) -> bool:
+        """Whether an epoch should begin at once."""
+        return self._interrupted.is_set() or (self._is_free() and self._requests.waiting)
+
+    def _is_free(self) -> bool:
+        """Whether the next request can be begun."""
+        return self._serving is None and (self._writer is None or not self._writer.busy)
 
     def _attempt(self) -> list[Ack] | None:
         """Run the next epoch once; None when it has to be run again."""
@@ -254,8 +264,9 @@ class JobManager:
         job_dir, durable = self._checkpoints.job_dir, self._checkpoints.durable
         flush = self._serving is not None
         divide = {}
-        if isinstance(self._serving, RescaleRequest):
-            divide = divisions(self._deployment.graph, self._next_graph)
+        if isinstance(self._serving, RescaleRequest) and self._try == 0:
+            # parts are a matter of speed: what may have failed because of them is tried without
+            divide = self._rescaling.divisions(self._deployment.graph)
         return EpochPlan(self._epoch, self._try, now, job_dir, durable, subtasks, flush, divide)
 
     # -- failures ----------------------------------------------------------------------
@@ -280,7 +291,7 @@ class JobManager:
         self.progress.restarts += 1
         self._try += 1
         log.warning("restarting in %d ms after: %s", delay, error)
-        self._clock.wait_until(self._clock.now() + delay, self._interrupted)
+        self._clock.wait_until(self._clock.now() + delay, self._leaving)
 
     # -- what an accepted epoch changes ------------------------------------------------
 
@@ -366,39 +377,32 @@ class JobManager:
 
     def _begin_request(self) -> None:
         """Take the next request; the epoch that follows prepares for it."""
-        if self._serving is not None or (self._writer is not None and self._writer.busy):
+        if not self._is_free():
             return
-        if self._preparing is None:
-            request = self._requests.take()
-            if isinstance(request, RescaleRequest):
-                self._prepare(request)
-            else:
-                self._serving = request
-            if isinstance(request, SavepointRequest) and request.after is After.DRAIN:
-                self._deployment.drain()
-        if self._preparing is not None and self._prepared.done():
-            self._serving, self._preparing = self._preparing, None
+        request = self._requests.take()
+        if isinstance(request, RescaleRequest):
+            self._rescaling.prepare(request, self._deployment.graph)
+        elif request is not None:
+            self._begin_savepoint(request)
+        if self._serving is None:
+            self._serving = self._rescaling.take_ready()
 
-    def _prepare(self, request: RescaleRequest) -> None:
-        """Make the new graph and start what it needs; epochs go on meanwhile. A wrong request is
-        refused before anything has happened."""
+    def _begin_savepoint(self, request: SavepointRequest) -> None:
         try:
-            if self._replan is None or self._config.batch:
-                raise JobExecutionError("only a streaming job can change its parallelism")
-            self._next_graph = self._replan(request.parallelism)
-        except Exception as error:
+            self._checkpoints.savepoint_directory(request)
+        except CheckpointError as error:
             refuse(request, error)
             return
-        self._preparing = request
-        # should it fail, the workers start when they are needed, and the change takes longer
-        self._prepared = self._executor.prepare(self._next_graph.program)
-        self._prepared.add_done_callback(lambda _: self._interrupted.set())
+        self._serving = request
+        if request.after is After.DRAIN:
+            self._deployment.drain()
 
     def _serve(self, request: Request, acks: list[Ack]) -> None:
         """The checkpoint that a request waited for is complete."""
         if isinstance(request, RescaleRequest):
-            if not self._ended:
-                self._rescale(self._next_graph, acks)
+            graph = self._rescaling.graph
+            if graph is not None and not self._ended:
+                self._rescale(graph, acks)
             self._serving = None
             answer(request, None)
         elif self._ended or request.after is not After.DRAIN:
@@ -416,7 +420,9 @@ class JobManager:
         self._writer.wait()
         if self._writer.failed:
             return
-        self._checkpoint()  # who resumes the job here must know of the savepoint
+        # who resumes the job here should know of the savepoint; it is complete without that
+        with suppress(CheckpointError):
+            self._checkpoint()
         if request.after is After.CANCEL:
             raise JobCancelledError("the job was cancelled after a savepoint")
         self._left = True
@@ -424,14 +430,11 @@ class JobManager:
     def _rescale(self, graph: JobGraph, acks: list[Ack]) -> None:
         """Go on with another graph where the newest checkpoint has left off."""
         crash_point("rescale-begins")
-        uids = {stage.id: stage.uid for stage in self._deployment.program.stages}
-        parts = {(uids[ack.stage], ack.subtask): ack.parts for ack in acks}
+        parts = parts_in(acks, self._deployment.graph)
         restored = self._checkpoints.assign(graph, parts)
         self._deployment.close()
-        places = [part.data for of_one in parts.values() for part in of_one]
-        job_dir = Path(self._checkpoints.job_dir)
-        files = [job_dir / place.path for place in places if isinstance(place, FileRef)]
-        self._deployment = Deployment(graph, files)
+        self._deployment = Deployment(graph, files_of(parts, self._checkpoints.job_dir))
+        self.progress.forget_gauges()
         self._deployment.go_on_from(restored)
         self._wakeup = None if self._ended else self._started
         try:
@@ -478,4 +481,5 @@ class JobManager:
         """A savepoint that is being written is finished; what has not begun is refused."""
         if self._writer is not None:
             self._writer.wait()
-        self._requests.close(self._serving or self._preparing)
+        unfinished = [r for r in (self._serving, self._rescaling.request) if r is not None]
+        self._requests.close(unfinished, self._cause)

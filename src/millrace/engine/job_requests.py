@@ -6,6 +6,7 @@ A request may come from any thread. The job takes one at a time, between two epo
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -63,18 +64,30 @@ class JobRequests:
                 return
         refuse(request, JobExecutionError("the job has ended"))
 
-    def take(self) -> Request | None:
-        """The next request, if there is one."""
-        with self._lock:
-            return self._waiting.popleft() if self._waiting else None
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a next request."""
+        return bool(self._waiting)
 
-    def close(self, unfinished: Request | None) -> None:
-        """The job has ended: who still waits is told so, first the one that was being served."""
+    def take(self) -> Request | None:
+        """The next request, if there is one; what was cancelled in the meantime is none."""
+        with self._lock:
+            while self._waiting:
+                request = self._waiting.popleft()
+                if not request.done.cancelled():
+                    return request
+            return None
+
+    def close(self, unfinished: Iterable[Request], cause: Exception | None) -> None:
+        """The job has ended, for some ``cause`` or as it should: who still waits is told so, and
+        whose request was being served."""
         with self._lock:
             self._closed = True
             left, self._waiting = list(self._waiting), deque()
-        for request in left if unfinished is None else [unfinished, *left]:
-            refuse(request, JobExecutionError("the job has ended"))
+        for request in (*unfinished, *left):
+            error = JobExecutionError("the job has ended" + (f": {cause}" if cause else ""))
+            error.__cause__ = cause
+            refuse(request, error)
 
 
 def answer(request: Request, result: Any) -> None:

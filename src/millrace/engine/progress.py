@@ -38,6 +38,8 @@ class Progress:
     """The functions' own metrics: per operator uid and subtask."""
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
     """By name, over all operators and subtasks."""
+    _counted: set[tuple[str, str]] = field(default_factory=set)
+    """(operator uid, name) of the metrics that count."""
 
     def observe(self, acks: list[Ack], source_stages: set[int], epoch_ms: float) -> None:
         """An epoch has been accepted."""
@@ -54,6 +56,13 @@ class Progress:
             self._observe_metrics(ack)
             merge_all(self.accumulators, ack.accumulators)
 
+    def forget_gauges(self) -> None:
+        """The job goes on with other subtasks, which tell theirs anew; what was counted stays."""
+        for uid, by_subtask in self.metrics.items():
+            for subtask, values in by_subtask.items():
+                kept = {name: v for name, v in values.items() if (uid, name) in self._counted}
+                by_subtask[subtask] = kept
+
     def _observe_metrics(self, ack: Ack) -> None:
         for uid, values in ack.metrics.items():
             known = self.metrics.setdefault(uid, {}).setdefault(ack.subtask, {})
@@ -65,6 +74,7 @@ class Progress:
         for uid, counts in ack.counts.items():
             known = self.metrics.setdefault(uid, {}).setdefault(ack.subtask, {})
             for name, count in counts.items():
+                self._counted.add((uid, name))
                 known[name] = known.get(name, 0) + count
 
 

@@ -35,6 +35,8 @@ class SavepointWriter:
         self._job_dir = job_dir
         self._pin = pin
         self._finished = finished
+        self.busy = True
+        """Whether it still copies."""
         self.failed = False
         """Whether it has ended without a savepoint."""
         self._thread = Thread(target=self._run, name="savepoint-writer", daemon=True)
@@ -43,11 +45,6 @@ class SavepointWriter:
         """Begin to copy."""
         self._thread.start()
         return self
-
-    @property
-    def busy(self) -> bool:
-        """Whether it still copies."""
-        return self._thread.is_alive()
 
     def wait(self) -> None:
         """Until the savepoint is complete or has failed."""
@@ -58,11 +55,13 @@ class SavepointWriter:
             manifest = write_savepoint(self._path, self._job_dir, self._pin)
         except BaseException as error:
             log.warning("the savepoint %s failed: %s", self._path, error)
-            self._finished(None)
-            self.failed = True
+            self._end(None)
             refuse(self._request, error)
         else:
-            self._finished(manifest.snapshot_id)
+            self._end(manifest.snapshot_id)
             answer(self._request, str(self._path))
-        finally:
-            self._pin.release()
+
+    def _end(self, snapshot_id: str | None) -> None:
+        self._pin.release()
+        self.failed, self.busy = snapshot_id is None, False
+        self._finished(snapshot_id)

@@ -81,14 +81,15 @@ def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
     assignment = StateAssignment()
     inputs = inputs_of(graph)
     for stage in graph.program.stages:
-        if _goes_on(origin, stage, inputs[stage.uid]):
+        distinct = _same_channels(origin.manifest, stage, graph)
+        if distinct and _goes_on(origin, stage, inputs[stage.uid]):
             for index in range(stage.parallelism):
                 version = origin.manifest.versions.get((stage.uid, index))
                 if version is not None:
                     layers = list(origin.layers_of(stage.uid, index))
                     assignment.own[stage.id, index] = (version, layers)
         else:
-            _inherit(assignment, origin, stage, inputs[stage.uid])
+            _inherit(assignment, origin, stage, inputs[stage.uid], distinct)
     return assignment
 
 
@@ -98,10 +99,25 @@ def chains_of(graph: JobGraph) -> dict[str, tuple[str, ...]]:
 
 
 def inputs_of(graph: JobGraph) -> dict[str, tuple[str, ...]]:
-    """Per stage uid, the uids of the stages that feed it, in the order of its inputs."""
-    uids = {stage.id: stage.uid for stage in graph.program.stages}
-    sources = {edge.id: uids[edge.source_stage] for edge in graph.program.edges}
+    """Per stage uid, the uids of the operators that feed it, in the order of its inputs."""
+    sources = {
+        route.edge: node.uid
+        for stage in graph.program.stages
+        for node in stage.nodes
+        for route in node.routes
+        if route.edge is not None
+    }
     return {s.uid: tuple(sources[edge] for edge in s.inputs) for s in graph.program.stages}
+
+
+def _same_channels(manifest: Manifest, stage: Stage, graph: JobGraph) -> bool:
+    """Whether the channels of a stage cannot be taken for one another: they are known by their
+    numbers, and two inputs may have become wider and narrower."""
+    before = {uid: manifest.stages[s] for s, chain in manifest.chains.items() for uid in chain}
+    now = {uid: s.parallelism for s in graph.program.stages for uid in chains_of(graph)[s.uid]}
+    inputs = inputs_of(graph)[stage.uid]
+    old, new = [before.get(uid, 0) for uid in inputs], [now[uid] for uid in inputs]
+    return old == new or sum(old) != sum(new)
 
 
 def _goes_on(origin: Origin, stage: Stage, inputs: tuple[str, ...]) -> bool:
@@ -121,7 +137,11 @@ def _goes_on(origin: Origin, stage: Stage, inputs: tuple[str, ...]) -> bool:
 
 
 def _inherit(
-    assignment: StateAssignment, origin: Origin, stage: Stage, inputs: tuple[str, ...]
+    assignment: StateAssignment,
+    origin: Origin,
+    stage: Stage,
+    inputs: tuple[str, ...],
+    distinct: bool,
 ) -> None:
     manifest = origin.manifest
     uids = {node.uid for node in stage.nodes}
@@ -139,7 +159,7 @@ def _inherit(
         own = divided[index] if divided else tuple(portions)
         assignment.inherited[stage.id, index] = (
             version,
-            Inheritance(own, same_inputs, origin.forked),
+            Inheritance(own, same_inputs, distinct, origin.forked),
         )
 
 
@@ -158,11 +178,16 @@ def _divided(origin: Origin, stage: Stage) -> list[tuple[Portion, ...]]:
     ]
 
 
+def widths_of(graph: JobGraph) -> dict[str, int]:
+    """Per stage uid, its parallelism."""
+    return {stage.uid: stage.parallelism for stage in graph.program.stages}
+
+
 def divisions(now: JobGraph, then: JobGraph) -> dict[int, int]:
     """Stages of one graph that are the same but for their parallelism in the one that follows:
     their subtasks can divide their state among that many."""
     chains = chains_of(then)
-    widths = {stage.uid: stage.parallelism for stage in then.program.stages}
+    widths = widths_of(then)
     return {
         stage.id: widths[stage.uid]
         for stage in now.program.stages

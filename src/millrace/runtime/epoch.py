@@ -57,6 +57,8 @@ class Inheritance:
     portions: tuple[Portion, ...]
     keeps_event_time: bool = True
     """Whether the stage has the same inputs as before; else its watermark begins anew."""
+    same_channels: bool = True
+    """Whether the watermarks of single channels can be told from each other."""
     forked: bool = False
     """Whether the state belongs to somebody else, who may go on with it as well."""
 

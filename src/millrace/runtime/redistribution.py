@@ -33,6 +33,8 @@ class Heir:
     """Their uids."""
     splits: frozenset[str]
     """The ids of the source splits that the plan gives it."""
+    reads: frozenset[str]
+    """The uids of the sources that these are of."""
 
 
 class Redistribution:
@@ -124,7 +126,8 @@ class Redistribution:
                     changed.setdefault(key, []).append((portion.subtask, value))
                     widths[key] = portion.parallelism
                 elif portion.subtask == self._heir.index:
-                    kept[key] = value
+                    ambiguous = key == VALVE and not inheritance.same_channels
+                    kept[key] = _merged_valve([value]) if ambiguous else value
         for key, parts in changed.items():
             kept.update(self._redistributed(key, parts, widths[key]))
         return kept
@@ -140,6 +143,8 @@ class Redistribution:
             return {f"{key}/{old}": value for old, value in mine}
         if name.startswith("@split/"):
             return {key: values[0]} if name.removeprefix("@split/") in heir.splits else {}
+        if name == "@watermark" and isinstance(values[0], int) and uid not in heir.reads:
+            return {}  # a source's subtask that never had a split holds nobody back
         if len(values) < width:
             return {}  # what one of them has never said cannot be said for all
         if name == VALVE:

@@ -181,6 +181,7 @@ class Subtask:
             self.program.max_parallelism,
             frozenset(node.uid for node in self.stage.nodes),
             frozenset(split.split.split_id for split in plan.splits),
+            frozenset(split.source for split in plan.splits),
         )
         Redistribution(self.state, heir, load).take_over(plan.inheritance, plan.version)
 
@@ -321,11 +322,16 @@ class Subtask:
         ack: Ack,
         write_segment: SegmentWriter | None,
     ) -> None:
+        """Without parts the heirs read all layers: it takes longer, that is all."""
         division = Division(heirs, self.program.max_parallelism)
-        for heir, payload in enumerate(self.state.divided(division) or ()):
-            name = f"{version}-{self.stage.id}-{self.index}-part{heir}"
-            data = self._placed(iter([payload]), name, write_segment)
-            ack.parts += (Layer(epoch, version, epoch, data),)
+        parts: list[Layer] = []
+        with suppress(CheckpointError):
+            for heir, payload in enumerate(self.state.divided(division) or ()):
+                name = f"{version}-{self.stage.id}-{self.index}-part{heir}"
+                data = self._placed(iter([payload]), name, write_segment)
+                parts.append(Layer(epoch, version, epoch, data))
+        if len(parts) == heirs:
+            ack.parts = tuple(parts)
 
     def _stateful(self) -> tuple[str, ...]:
         """The operators with state."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from millrace.state.key_groups import owners_of_keys
 from millrace.state.table import Delta
-from millrace.state.table_kinds import TABLE_KINDS, Layout
+from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, Layout
 
-MOST_ENTRIES = 4_000_000
+MOST_BYTES = 256 << 20
 """Of bigger state than this the parts would not fit into memory beside it."""
 
 
@@ -21,10 +21,11 @@ class Division:
         self.parallelism = parallelism
         self._max_parallelism = max_parallelism
 
-    def divide(self, kind: str, delta: Delta) -> list[Delta]:
-        """The part of each subtask; ``delta`` is of a table of that kind and removes nothing."""
+    def divide(self, name: str, kind: str, delta: Delta) -> list[Delta]:
+        """The part of each subtask; ``delta`` is of a table of that name and kind and removes
+        nothing."""
         layout = TABLE_KINDS[kind].layout
-        if layout is Layout.OPERATOR:
+        if name == OPERATOR_TABLE or layout is Layout.OPERATOR:
             return [delta] * self.parallelism
         divide = self._nested if layout is Layout.NESTED else self._flat
         return [{**delta, "put": put} for put in divide(TABLE_KINDS[kind].key_of, delta["put"])]

@@ -15,7 +15,7 @@ from millrace.common.errors import CheckpointError, StateError
 from millrace.common.type_information import TypeInformation
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
-from millrace.state.division import MOST_ENTRIES, Division
+from millrace.state.division import MOST_BYTES, Division
 from millrace.state.flat_table import FlatTable
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import (
@@ -322,15 +322,20 @@ class SubtaskState:
     def divided(self, division: Division) -> list[bytes] | None:
         """Everything there is now, as the payload of a layer for each of other subtasks; None:
         it is too much."""
-        if sum(table.entry_count() for table in self.tables.values()) > MOST_ENTRIES:
-            return None
         parts = [[framed(self.codec.encode({"all": {}}))] for _ in range(division.parallelism)]
+        size, budget = 0, Budget()
         for name, table in self.tables.items():
-            form = self._forms[name]
-            for step in table.everything(self._budget):
-                for part, delta in zip(parts, division.divide(form.kind, step.delta), strict=True):
-                    entry = self._entry("pass", name, delta, step.size)
-                    part += pieces_of([entry], self._budget, False, self.codec)
+            kind = self._forms[name].kind
+            for step in table.everything(budget):
+                deltas = division.divide(name, kind, step.delta)
+                share = step.size // len(deltas)
+                for part, delta in zip(parts, deltas, strict=True):
+                    entry = self._entry("pass", name, delta, share)
+                    pieces = list(pieces_of([entry], budget, False, self.codec))
+                    size += sum(map(len, pieces))
+                    part += pieces
+                if size > MOST_BYTES:
+                    return None
         return [b"".join(part) for part in parts]
 
     def take(

@@ -16,8 +16,10 @@ from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
+from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Element, Worker
 from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import Layer
 from millrace.testing.faults import Dice, Faults
 
@@ -106,13 +108,27 @@ class LocalExecutor:
             worker = self._random.choice(self._workers)
             self._random.shuffle(elements)
         made = worker.run_level(
-            self._program, level, partition, plan, self._attempts, elements, self._loader(plan)
+            self._program,
+            level,
+            partition,
+            plan,
+            self._attempts,
+            elements,
+            self._loader(plan),
+            self._segment_writer(plan),
         )
         return list(made)
 
     @staticmethod
     def _loader(plan: EpochPlan) -> Callable[[Layer], bytes]:
         return LayerLoader(plan.job_dir) if plan.job_dir is not None else _inline
+
+    @staticmethod
+    def _segment_writer(plan: EpochPlan) -> SegmentWriter | None:
+        job_dir = plan.job_dir
+        if job_dir is None:
+            return None
+        return lambda name, pieces: write_segment(job_dir, name, pieces, plan.durable)
 
     @staticmethod
     def _ack(element: bytes) -> Ack:

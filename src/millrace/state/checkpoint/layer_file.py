@@ -34,6 +34,7 @@ __all__ = [
     "LayerFileWriter",
     "LayerLoader",
     "SubtaskKey",
+    "check_shared",
     "read_index",
     "write_layer_file",
 ]
@@ -260,9 +261,19 @@ def _read_checked(path: str, ref: LayerFileRef) -> bytes:
     return index
 
 
+def check_shared(path: str) -> None:
+    """Raises ValueError unless ``path`` is of a file right below the directory of shared files:
+    whoever follows it must not get anywhere else."""
+    folder, _, name = path.partition("/")
+    if folder != SHARED or not name or name in (".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"it refers to {path!r}")
+
+
 def _entry(row: _Row, own_path: str) -> LayerEntry:
     if tuple(map(type, row)) != _ROW_TYPES:
         raise TypeError(f"a row of it is {row!r:.80}")
     stage, subtask, epoch, version, floor, path, offset, length, crc = row
+    if path:
+        check_shared(path)
     reference = FileRef(path or own_path, offset, length, crc)
     return stage, subtask, Layer(epoch, version, floor, reference)

@@ -14,6 +14,7 @@ from millrace.state.checkpoint.layer_file import (
     LayerFile,
     LayerFileRef,
     SubtaskKey,
+    check_shared,
     read_index,
 )
 from millrace.state.checkpoint.manifest import Manifest
@@ -164,6 +165,10 @@ def read_layers_of(
 
 
 def _read_file(job_dir: StrPath, ref: LayerFileRef) -> LayerFile:
+    try:
+        check_shared(ref.path)
+    except ValueError as error:
+        raise CheckpointCorruptError(job_dir, f"{error}, which is no file of it") from None
     return LayerFile(ref, tuple(read_index(job_dir, ref)))
 
 

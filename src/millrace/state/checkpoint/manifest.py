@@ -77,7 +77,7 @@ class Manifest:
     chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Stage uid -> uids of its operators, in order."""
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Stage uid -> uids of the stages that feed it, in the order of its inputs."""
+    """Stage uid -> uids of the operators that feed it, in the order of its inputs."""
     stateful: tuple[str, ...] = ()
     """Uids of the operators that have state."""
 

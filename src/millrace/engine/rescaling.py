@@ -1,0 +1,80 @@
+"""A change of parallelism in the making: the new graph, and the workers that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from millrace.common.completable_future import CompletableFuture
+from millrace.common.errors import JobExecutionError
+from millrace.engine.executor import Executor
+from millrace.engine.job_requests import RescaleRequest, answer, refuse
+from millrace.engine.state_assignment import Parts, divisions, widths_of
+from millrace.plan.job_graph import JobGraph
+from millrace.runtime.epoch import Ack
+from millrace.state.layer import FileRef
+
+Replan = Callable[[int], JobGraph]
+"""Makes the job's graph anew, with another parallelism of what has none of its own."""
+
+
+class Rescaling:
+    """Prepares one change at a time while the job goes on.
+
+    Args:
+        replan: None: the job's parallelism cannot change.
+        wake: called, in any thread, when what is being prepared is ready.
+    """
+
+    def __init__(self, replan: Replan | None, executor: Executor, wake: Callable[[], None]) -> None:
+        self._replan = replan
+        self._executor = executor
+        self._wake = wake
+        self.request: RescaleRequest | None = None
+        """What is being prepared."""
+        self._prepared: CompletableFuture[None] = CompletableFuture.completed(None)
+        self.graph: JobGraph | None = None
+        """The graph of the last change that was prepared."""
+
+    def prepare(self, request: RescaleRequest, now: JobGraph) -> None:
+        """Make the new graph and start what it needs. A wrong request is refused before anything
+        has happened; one for what is there already is answered."""
+        try:
+            if self._replan is None:
+                raise JobExecutionError("only a streaming job can change its parallelism")
+            if self.request is not None:
+                raise JobExecutionError("the job is about to get another parallelism already")
+            graph = self._replan(request.parallelism)
+        except Exception as error:
+            refuse(request, error)
+            return
+        if widths_of(graph) == widths_of(now):
+            answer(request, None)
+            return
+        self.request, self.graph = request, graph
+        # should it fail, the workers start when they are needed, and the change takes longer
+        self._prepared = self._executor.prepare(graph.program)
+        self._prepared.add_done_callback(lambda _: self._wake())
+
+    def take_ready(self) -> RescaleRequest | None:
+        """The request that has been prepared, if that is so."""
+        if self.request is None or not self._prepared.done():
+            return None
+        request, self.request = self.request, None
+        return request
+
+    def divisions(self, now: JobGraph) -> dict[int, int]:
+        """Stages that are to divide their state for the change, and among how many."""
+        return divisions(now, self.graph) if self.graph is not None else {}
+
+
+def parts_in(acks: Iterable[Ack], now: JobGraph) -> Parts:
+    """What subtasks have divided."""
+    uids = {stage.id: stage.uid for stage in now.program.stages}
+    return {(uids[ack.stage], ack.subtask): ack.parts for ack in acks}
+
+
+def files_of(parts: Parts, job_dir: str) -> list[Path]:
+    """The files that parts are in."""
+    places = [part.data for of_one in parts.values() for part in of_one]
+    return [Path(job_dir, place.path) for place in places if isinstance(place, FileRef)]
