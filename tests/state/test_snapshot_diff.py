@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from millrace.datastream.state import (
 )
 from millrace.datastream.window import CountTrigger, TumblingEventTimeWindows
 from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_diff import Sample, StateDiff, diff_snapshots
 from millrace.state.snapshot_reader import SnapshotReader
@@ -273,6 +275,25 @@ def test_broadcast_state_and_lists_of_operators(tmp_path: Path) -> None:
     assert diffs["rules"].same == 1
     seen = diffs["seen"]
     assert (seen.added, seen.removed, seen.same) == (1, 1, 3)
+
+
+@pytest.mark.parametrize("subtask", [0, 1])
+def test_a_list_of_operators_of_which_one_subtask_changed(tmp_path: Path, subtask: int) -> None:
+    """Whichever: the other is not read for its keys."""
+    directory = tmp_path / "job"
+    with MiniJob(2, checkpoint_dir=str(directory)) as job:
+        source = job.source()
+        keyed = source.stream.key_by(lambda value: value, key_type=Types.LONG())
+        job.collect(keyed.map(Remember()).uid("remember"))
+        source.push(*range(10))
+        job.process()
+        (job_dir,) = directory.iterdir()
+        shutil.copytree(job_dir, tmp_path / "a" / "job", ignore=shutil.ignore_patterns("control"))
+        value = next(v for v in range(10) if subtask_of(key_group_of(v, 128), 2, 128) == subtask)
+        source.push(value)
+        job.process()
+        diffs = by_name(diff_snapshots(reader_of(tmp_path / "a"), reader_of(directory)))
+    assert (diffs["seen"].added, diffs["seen"].same) == (1, 10)
 
 
 def test_contents_of_windows(tmp_path: Path) -> None:

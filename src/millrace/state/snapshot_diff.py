@@ -88,9 +88,9 @@ def diff_snapshots(
     pairs = _pairs(a, b, internal)
     diffs = {id(pair): pair.diff() for pair in pairs}
     for group in _by_stages(pairs):
-        for part in _parts(_Side(a, group, 0), _Side(b, group, 1)):
+        for number, part in enumerate(_parts(_Side(a, group, 0), _Side(b, group, 1))):
             for pair in group:
-                _compare(part, pair, diffs[id(pair)], samples)
+                _compare(part, pair, diffs[id(pair)], samples, first=not number)
     return [diffs[id(pair)] for pair in pairs]
 
 
@@ -193,7 +193,6 @@ class _Part(NamedTuple):
     b_subtasks: list[int]
     groups: range | None
     """The key groups to look at; None: all there are in these subtasks."""
-    first: bool
 
 
 def _parts(a: _Side, b: _Side) -> Iterator[_Part]:
@@ -201,15 +200,15 @@ def _parts(a: _Side, b: _Side) -> Iterator[_Part]:
     if a.parallelism == b.parallelism and a.max_parallelism == b.max_parallelism:
         for subtask, versions in enumerate(zip(a.versions, b.versions, strict=True)):
             if versions[0] is None or versions[0] != versions[1]:
-                yield _Part(a, [subtask], b, [subtask], None, subtask == 0)
+                yield _Part(a, [subtask], b, [subtask], None)
     elif not a.parallelism or not b.parallelism:
         for subtask in range(a.parallelism or b.parallelism):
             sides = ([subtask] if a.parallelism else [], [subtask] if b.parallelism else [])
-            yield _Part(a, sides[0], b, sides[1], None, subtask == 0)
+            yield _Part(a, sides[0], b, sides[1], None)
     elif a.max_parallelism == b.max_parallelism:
         yield from _overlaps(a, b)
     else:
-        yield _Part(a, [*range(a.parallelism)], b, [*range(b.parallelism)], None, True)
+        yield _Part(a, [*range(a.parallelism)], b, [*range(b.parallelism)], None)
 
 
 def _overlaps(a: _Side, b: _Side) -> Iterator[_Part]:
@@ -218,14 +217,14 @@ def _overlaps(a: _Side, b: _Side) -> Iterator[_Part]:
         mine, theirs = a.range_of(i), b.range_of(j)
         common = range(max(mine.start, theirs.start), min(mine.stop, theirs.stop))
         if common:
-            yield _Part(a, [i], b, [j], common, i == j == 0)
+            yield _Part(a, [i], b, [j], common)
         i, j = i + (mine.stop <= theirs.stop), j + (theirs.stop <= mine.stop)
 
 
-def _compare(part: _Part, pair: _Pair, diff: StateDiff, samples: int) -> None:
+def _compare(part: _Part, pair: _Pair, diff: StateDiff, samples: int, first: bool) -> None:
     shape = pair.any.shape
     if not shape.is_keyed:
-        if part.first:
+        if first:
             _compare_unkeyed(part.a, part.b, pair, diff, samples)
         return
     old = {_identity(e, shape): e for e in _in_part(part, part.a, part.a_subtasks, pair)}
