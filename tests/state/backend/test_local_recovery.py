@@ -8,14 +8,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from millrace.common.configuration import Configuration
 from millrace.common.errors import StateMigrationError
+from millrace.common.payload import decode, encode
 from millrace.common.typeinfo import Types
+from millrace.state.backend import rocksdb
+from millrace.state.backend.key_value_store import Changes
 from millrace.state.backend.rocksdb import KEPT_FOR, EmbeddedRocksDBStateBackend
+from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore
+from millrace.state.backend.saved_marker import MARKER
 from millrace.state.backend.spilling_backend import SEALS
 from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.layer import Layer
@@ -208,6 +214,54 @@ def test_a_job_that_ran_for_long(tmp_path: Path) -> None:
         epoch(state, number, layers)
     (path,) = tmp_path.glob("millrace-state-*/*/owner.lock")
     assert path.stat().st_mtime > time.time() - KEPT_FOR
+    state.close()
+
+
+def rewrite_marker(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    (path,) = tmp_path.glob("millrace-state-*/*/db")
+    store = RocksDBStore(path, RocksDBOptions())
+    marker = store.get(MARKER)
+    assert marker is not None
+    store.write(Changes(puts=[(MARKER, change(marker))]))
+    store.persist()
+    store.close()
+
+
+def of_another_program(marker: bytes) -> bytes:
+    rows, *rest = decode(marker)
+    return encode((rows + 1, *rest))
+
+
+@pytest.mark.parametrize("change", [of_another_program, lambda marker: marker[:-3]])
+def test_one_that_cannot_be_read(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    """It is deleted, and the checkpoint is read instead; nothing stays locked."""
+    assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
+    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    rewrite_marker(tmp_path, change)
+    before = kept(tmp_path)
+    state = opened(str(tmp_path))
+    assert restored(state, layers) == len(live_layers(layers))
+    assert len(kept(tmp_path)) == 1
+    assert kept(tmp_path) != before
+    state.close()
+    assert kept(tmp_path) == []
+
+
+def test_one_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the reason."""
+    assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
+    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    before = kept(tmp_path)
+
+    def damaged(path: Path, options: RocksDBOptions) -> RocksDBStore:
+        if path.parent.name in before:
+            raise OverflowError("damaged")
+        return RocksDBStore(path, options)
+
+    monkeypatch.setattr(rocksdb, "RocksDBStore", damaged)
+    state = opened(str(tmp_path))
+    assert restored(state, layers) == len(live_layers(layers))
+    assert not set(kept(tmp_path)) & set(before)
     state.close()
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 
 import pytest
 
 from millrace.common.errors import KeyTypeError
+from millrace.common.payload import encode
 from millrace.state.backend.key_value_store import KeyValueStore, Row
-from millrace.state.backend.saved_marker import MARKER, SavedMarker
+from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
 from millrace.state.layer import Layer
 from millrace.state.store import SubtaskState
@@ -130,6 +132,41 @@ def test_the_marker_tells_the_version() -> None:
     heir = opened(Kept(stores.store), recoverable=True)
     heir.restore(layers[-1].version, layers, inline)
     assert heir.table("op/v", "flat").get(0) == "replayed"
+
+
+CONTENT = ("v1", {"op/v": ("flat", (1, 2), 1)}, {}, {"op/v": None})
+
+
+@pytest.mark.parametrize(
+    ("row", "used"),
+    [
+        (encode((*PROGRAM, encode(CONTENT))), True),
+        (encode((PROGRAM[0] + 1, *PROGRAM[1:], encode(CONTENT))), False),
+        (encode((PROGRAM[0], "0.0", PROGRAM[2], encode(CONTENT))), False),
+        (encode((*PROGRAM[:2], "3.1.4", b"what only that one can read")), False),
+        (encode((*PROGRAM, encode(("v1", {"op/v": 1}, {}, {})))), False),
+        (pickle.dumps(CONTENT), False),
+        (b"pcmissing_module\nGone\n.", False),
+        (b"", False),
+    ],
+)
+def test_a_marker_of_another_program(row: bytes, used: bool) -> None:
+    """Or a damaged one: the store is as good as none."""
+    stores = Kept()
+    state = opened(stores, recoverable=True)
+    state.table("op/v", "flat").put(1, 1)
+    layers = [accept(state, 1)]
+    stores.store.rows[MARKER] = row
+    heir = opened(Kept(stores.store), recoverable=True)
+    read: list[Layer] = []
+
+    def load(layer: Layer) -> bytes:
+        read.append(layer)
+        return inline(layer)
+
+    heir.restore("v1", layers, load)
+    assert heir.table("op/v", "flat").get(1) == 1
+    assert bool(read) != used
 
 
 def test_after_a_direct_write_there_is_no_marker() -> None:

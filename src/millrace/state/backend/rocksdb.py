@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,6 @@ from typing import Any
 
 from millrace.common import options
 from millrace.common.configuration import Configuration
-from millrace.common.errors import StateError
 from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.backend.keyed_state_backend import KeyedStateBackend
 from millrace.state.backend.local_directory import (
@@ -26,6 +26,8 @@ from millrace.state.backend.spilling_backend import CACHE_BYTES, SpillingKeyedSt
 from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
 
 __all__ = ["EmbeddedRocksDBStateBackend", "PredefinedOptions"]
+
+log = logging.getLogger(__name__)
 
 DATABASE = "db"
 KEPT, PASSING = "keep-", "pass-"
@@ -163,7 +165,8 @@ class _Databases:
         for left in stale(self._root(), f"{self._label()}-"):
             try:
                 store = RocksDBStore(left.path / DATABASE, self._settings.native)
-            except StateError:
+            except Exception as error:  # whatever damage brings about
+                log.warning("cannot go on with %s: %s", left.path, error)
                 left.remove()
                 continue
             self._directory = left

@@ -6,18 +6,24 @@ exactly that. What stays in memory is in it too, if it is little.
 
 from __future__ import annotations
 
-import pickle
+import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from millrace.common.payload import dump_pickle
+from millrace import __version__
+from millrace.common.payload import decode, encode
 from millrace.state.backend.key_value_store import KeyValueStore
+from millrace.state.checkpoint.plain_shape import require
 from millrace.state.table import Delta, Table
 
 MARKER = b"\x00\x00marker"
 """Below the keys of all tables."""
+ROWS = 1
+"""The number of the format of all rows; another one with each change of it."""
+PROGRAM = (ROWS, __version__, platform.python_version())
+"""Who can read the rows: they are nobody's but this program's, and are not worth converting."""
 MOST_IN_MEMORY = 50_000
 """With more entries in memory a store says nothing."""
 
@@ -58,15 +64,32 @@ class SavedMarker:
 
     def encode(self) -> bytes:
         """Its row."""
-        return dump_pickle((self.version, self.tables, self.in_memory, self.schemas))
+        tables = {name: tuple(table) for name, table in self.tables.items()}
+        content = (self.version, tables, self.in_memory, self.schemas)
+        return encode((*PROGRAM, encode(content)))
 
     @staticmethod
     def read(store: KeyValueStore) -> SavedMarker | None:
-        """What a store says; None: it holds no one version."""
+        """What a store says; None: it holds no one version, or another program wrote it.
+
+        Raises:
+            Exception: of any kind, for what is damaged.
+        """
         row = store.get(MARKER)
-        return None if row is None else SavedMarker(*pickle.loads(row))
+        if row is None:
+            return None
+        *program, content = decode(row)
+        return _decoded(content) if tuple(program) == PROGRAM else None
 
     def kinds(self) -> dict[str, str]:
         """The kinds of all tables by name."""
         spilled = {name: table.kind for name, table in self.tables.items()}
         return spilled | {name: kind for name, (kind, _) in self.in_memory.items()}
+
+
+def _decoded(content: bytes) -> SavedMarker:
+    version, tables, in_memory, schemas = decode(content)
+    require(version, str, "version")
+    require(tables, dict[str, tuple[str, tuple[int, int], int]], "tables")
+    named = {name: SavedTable(*table) for name, table in tables.items()}
+    return SavedMarker(version, named, in_memory, schemas)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from millrace.state.backend.spilled_table import SpilledTable, TableRows
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.table import Table
 from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, Layout
+
+log = logging.getLogger(__name__)
 
 CACHE_BYTES = 256 << 20
 KEPT = 0.75
@@ -169,7 +172,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
             return None
         position = {version: number for number, version in enumerate(versions)}
         for store in self._stores.left():
-            marker = SavedMarker.read(store)
+            marker = _read(store)
             if marker is not None and marker.version in position:
                 self._take(store, marker)
                 return Recovered(marker.version, marker.kinds(), marker.schemas, marker.in_memory)
@@ -208,6 +211,14 @@ class NewStores:
 
     def remove(self) -> None:
         """Nothing is left to be removed."""
+
+
+def _read(store: KeyValueStore) -> SavedMarker | None:
+    try:
+        return SavedMarker.read(store)
+    except Exception as error:  # whatever damage brings about: the truth is the checkpoint
+        log.warning("what a former process left on this host cannot be used: %s", error)
+        return None
 
 
 def stays_in_memory(name: str) -> bool:
