@@ -408,6 +408,8 @@ class SubtaskState:
         """Decide about the open epoch: accepted if the plan leads on from it, else taken back."""
         if self._pending is None:
             self.roll_back()
+            if not self._dump_all:  # else it may be more than of that version
+                self._backend.sealed(self.version, self._schemas)
         elif self._pending == wanted or self._pending in known:
             self.version, self._pending = self._pending, None
             for table in self.tables.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from millrace.common.errors import KeyTypeError
 from millrace.common.payload import encode
 from millrace.state.backend.key_value_store import KeyValueStore, Row
 from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
+from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
 from millrace.state.layer import Layer
 from millrace.state.store import SubtaskState
@@ -252,3 +254,77 @@ def test_a_pane_that_was_only_opened() -> None:
     accept(state, 1)
     assert table.unsaved_count() == 1
     assert "opened" not in table.unsaved
+
+
+BIG = 20_000
+
+
+def filled(state: SubtaskState, kind: str) -> Any:
+    """A table of 400 big values, written a few at a time."""
+    table = state.table(f"op/{kind}", kind)
+    for number in range(40):
+        for key in range(number * 10, number * 10 + 10):
+            put(table, kind, key, str(key % 10) * BIG)
+        accept(state, number + 1)
+    return table
+
+
+def put(table: Any, kind: str, key: int, value: str) -> None:
+    if kind == "map":
+        table.put(key % 7, key, value)
+    elif kind == "list":
+        table.put(key, [value])
+    else:
+        table.put(key, value)
+
+
+def held(table: Any) -> int:
+    """Bytes of the values in memory."""
+    values = dict.values(table.data)
+    if isinstance(table, SpilledNestedTable):
+        values = [value for inner in values for value in dict.values(inner)]
+    return sum(sum(map(len, v)) if isinstance(v, list) else len(v) for v in values)
+
+
+@pytest.mark.parametrize("kind", ["flat", "list", "map"])
+def test_big_values_are_given_up_in_time(kind: str) -> None:
+    """Whether they were written or only read."""
+    state = opened(Kept(), cache=50 * BIG)
+    table = filled(state, kind)
+    assert 0 < held(table) <= 50 * BIG
+    for start in range(0, 400, 10):
+        keys = range(start, start + 10)
+        if kind == "map":
+            assert all(len(table.data[key % 7][key]) == BIG for key in keys)
+        else:
+            table.prefetch(keys)
+        state.align(state.version, [], inline)
+        assert held(table) <= 50 * BIG
+
+
+def test_lists_that_grow_are_measured_again() -> None:
+    """Though their number does not change."""
+    state = opened(Kept(), cache=2_000_000)
+    table = state.table("op/l", "list")
+    for number in range(100):
+        for key in range(10):
+            table.append(key, f"{number}-{key}-" * 500)
+        accept(state, number + 1)
+        assert held(table) <= 2_000_000
+
+
+def test_idle_epochs_do_not_write_the_marker_again() -> None:
+    """But the first of them may, if it is due."""
+    stores = Kept()
+    state = opened(stores, cache=1 << 20, recoverable=True)
+    state.table("op/v", "flat").put(1, 1)
+    accept(state, 1)
+    for _ in range(SEALS):
+        state.align("v1", [], inline)
+    marker = SavedMarker.read(stores.store)
+    assert marker is not None
+    assert marker.version == "v1"
+    written = stores.store.writes
+    for _ in range(2 * SEALS):
+        state.align("v1", [], inline)
+    assert stores.store.writes == written

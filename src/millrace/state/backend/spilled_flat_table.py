@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 from millrace.state.backend.key_value_store import Changes, Row
 from millrace.state.backend.row_format import entry_in, row_key, row_keys, rows_of, value_in
 from millrace.state.backend.spilled_dict import SpilledDict, in_memory
-from millrace.state.backend.spilled_table import ROWS_AT_ONCE, SpilledTable, TableRows, growth
+from millrace.state.backend.spilled_table import (
+    ROWS_AT_ONCE,
+    SAMPLE,
+    SpilledTable,
+    TableRows,
+    growth,
+    spread,
+)
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING
 from millrace.state.list_table import ListTable
@@ -17,8 +24,6 @@ from millrace.state.table import Delta, KeyFilter, Scan
 
 KNOWN_ABSENT = 100_000
 """So many keys that are not in the store are remembered."""
-SAMPLE = 32
-
 KeyOf = Callable[[Any], Any]
 
 
@@ -71,6 +76,7 @@ class _SpilledEntries(SpilledTable):
             self._remember_absent((key,))
             return MISSING
         value = self.data[key] = value_in(row)
+        self.stirred += 1
         return value
 
     def _is_known(self, key: Any) -> bool:
@@ -98,6 +104,7 @@ class _SpilledEntries(SpilledTable):
                 absent.append(key)
             else:
                 data[key] = value_in(row)
+        self.stirred += len(wanted)
         self._remember_absent(absent)
 
     def stored(self, here: set[Any]) -> Iterator[tuple[Any, Any]]:
@@ -114,6 +121,7 @@ class _SpilledEntries(SpilledTable):
         """The open epoch counts: what it changed is unsaved."""
         self.estimate = max(0, self.estimate + growth(self.data, self.undo))
         self.unsaved.update(self.undo)
+        self.stirred += len(self.undo)
 
     def clear(self) -> None:
         dict.clear(self.data)
@@ -128,6 +136,9 @@ class _SpilledEntries(SpilledTable):
     def cached(self) -> int:
         return dict.__len__(self.data)
 
+    def sample(self) -> list[Any]:
+        return spread(self.data, SAMPLE)
+
     def unsaved_count(self) -> int:
         return len(self.unsaved)
 
@@ -138,7 +149,6 @@ class _SpilledEntries(SpilledTable):
         while part := list(islice(unsaved, ROWS_AT_ONCE)):
             here = list(filter(is_here, part))
             values = [data[key] for key in here]
-            self.measure(list(zip(here[:SAMPLE], values, strict=False)))
             keys = [prefix + key for key in row_keys(here)]
             changes = Changes(puts=list(zip(keys, rows_of(here, values), strict=True)))
             if len(here) < len(part):

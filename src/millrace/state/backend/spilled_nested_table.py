@@ -8,8 +8,10 @@ whose key begins with that of the outer key.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
+from random import choices
 from typing import Any, NamedTuple
 
 from millrace.common.payload import dump_pickle
@@ -24,38 +26,22 @@ from millrace.state.backend.row_format import (
     value_in,
 )
 from millrace.state.backend.spilled_dict import SpilledDict, in_memory
-from millrace.state.backend.spilled_flat_table import KNOWN_ABSENT, SAMPLE
-from millrace.state.backend.spilled_table import ROWS_AT_ONCE, SpilledTable, TableRows, growth
+from millrace.state.backend.spilled_flat_table import KNOWN_ABSENT
+from millrace.state.backend.spilled_inner import INNER_BYTES, SpilledInner, held_by
+from millrace.state.backend.spilled_table import (
+    ROWS_AT_ONCE,
+    SAMPLE,
+    SpilledTable,
+    TableRows,
+    growth,
+    spread,
+)
 from millrace.state.frozen import MISSING, Frozen, is_immutable
 from millrace.state.nested_table import NestedTable
 from millrace.state.table import Delta, KeyFilter, Scan
 
 _LENGTH = struct.Struct(">I")
 _NOTHING: frozenset[Any] = frozenset()
-
-
-class _Inner(SpilledDict):
-    """The entries below one outer key."""
-
-    __slots__ = ("_table", "absent", "outer", "void")
-
-    def __init__(self, table: SpilledNestedTable, outer: Any, void: bool) -> None:
-        super().__init__()
-        self._table = table
-        self.outer = outer
-        self.void = void
-        """Whether the rows are of a former dict, which was dropped."""
-        self.absent: set[Any] = set()
-        """Keys of which the store has nothing."""
-
-    def load(self, key: Any) -> Any:
-        return MISSING if self.void else self._table.fetch(self, key)
-
-    def elsewhere(self) -> Iterator[tuple[Any, Any]]:
-        return iter(()) if self.void else self._table.stored(self, set(dict.keys(self)))
-
-    def __bool__(self) -> bool:
-        return dict.__len__(self) > 0 or (not self.void and self._table.has_stored(self))
 
 
 class _Outers(SpilledDict):
@@ -100,7 +86,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self._first_rows: dict[Any, bytes] = {}
         """Per outer key, a row before which memory has the last word about all of them."""
         self._held = 0
-        """At most so many entries are in memory."""
+        """At most so many entries, and keys that are known to be absent, are in memory."""
 
     # -- reading -----------------------------------------------------------------------
 
@@ -111,7 +97,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         if self._outers.store.get(self._outers.prefix + row_key(outer)) is None:
             self._remember_absent((outer,))
             return MISSING
-        entries = self.data[outer] = _Inner(self, outer, False)
+        entries = self.data[outer] = SpilledInner(self, outer, False)
         return entries
 
     def _is_known(self, outer: Any) -> bool:
@@ -141,11 +127,11 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self._remember_absent(k for k, row in zip(wanted, found, strict=True) if row is None)
         for outer, row in zip(wanted, found, strict=True):
             if row is not None:
-                self.data[outer] = _Inner(self, outer, False)
+                self.data[outer] = SpilledInner(self, outer, False)
 
     def prefetch_inner(self, outer: Any, inners: Iterable[Any]) -> None:
         entries = self.data.get(outer)
-        if not isinstance(entries, _Inner) or entries.void or self.rows.empty:
+        if not isinstance(entries, SpilledInner) or entries.void or self.rows.empty:
             return
         log, unsaved = self._log(entries), self.unsaved.get(outer, _NOTHING)
         missing = set(filterfalse(in_memory(entries), set(inners)))
@@ -159,9 +145,9 @@ class SpilledNestedTable(SpilledTable, NestedTable):
                 entries.absent.add(inner)
             else:
                 entries[inner] = value_in(row)
-        self._held += len(wanted)
+        self._hold(len(wanted))
 
-    def fetch(self, entries: _Inner, inner: Any) -> Any:
+    def fetch(self, entries: SpilledInner, inner: Any) -> Any:
         """The value of an entry that is not in memory, put there; or MISSING."""
         outer = entries.outer
         if self.rows.empty or inner in entries.absent or inner in self._log(entries):
@@ -172,10 +158,10 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         if row is None:
             return MISSING
         value = entries[inner] = value_in(row)
-        self._held += 1
+        self._hold(1)
         return value
 
-    def _log(self, entries: _Inner) -> Any:
+    def _log(self, entries: SpilledInner) -> Any:
         """What the open epoch has touched of a dict."""
         dropped = self.dropped.get(entries.outer)
         if dropped is not None and dropped[0] is entries:
@@ -187,7 +173,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         key = row_key(outer)
         return self.rows.prefix + _LENGTH.pack(len(key)) + key
 
-    def stored(self, entries: _Inner, here: set[Any]) -> Iterator[tuple[Any, Any]]:
+    def stored(self, entries: SpilledInner, here: set[Any]) -> Iterator[tuple[Any, Any]]:
         """Keys and values of the rows below an outer key, but for the keys ``here`` and those
         that memory knows of."""
         log, unsaved = self._log(entries), self.unsaved.get(entries.outer, _NOTHING)
@@ -198,7 +184,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             if inner not in here and inner not in log and inner not in unsaved:
                 yield entry
 
-    def has_stored(self, entries: _Inner) -> bool:
+    def has_stored(self, entries: SpilledInner) -> bool:
         """Whether there is a row that counts below an outer key of which memory has nothing.
 
         Removing entry by entry asks after each, and must not go over all the removed ones again.
@@ -219,12 +205,12 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         for key, row in rows.scan(rows.prefix, rows.end):
             outer = entry_in(key[len(rows.prefix) :], row)[0]
             if outer not in here and not self._is_known(outer):
-                yield outer, _Inner(self, outer, False)
+                yield outer, SpilledInner(self, outer, False)
 
     # -- changing ----------------------------------------------------------------------
 
     def _made(self, outer: Any) -> dict[Any, Any]:
-        return _Inner(self, outer, outer in self._cleared or outer in self.dropped)
+        return SpilledInner(self, outer, outer in self._cleared or outer in self.dropped)
 
     def drop(self, outer: Any) -> dict[Any, Any]:
         self.data.get(outer)
@@ -247,7 +233,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             self.unsaved.setdefault(outer, set()).update(undo)
             entries = dict.get(self.data, outer, {})
             self.estimate = max(0, self.estimate + growth(entries, undo))
-            self._held += len(undo)
+            self._hold(len(undo))
         super().seal()
 
     def clear(self) -> None:
@@ -266,6 +252,26 @@ class SpilledNestedTable(SpilledTable, NestedTable):
 
     def cached(self) -> int:
         return self._held + dict.__len__(self.data)
+
+    def _hold(self, entries: int) -> None:
+        self._held += entries
+        self.stirred += entries
+
+    def _recount(self) -> None:
+        here = sum(map(held_by, dict.values(self.data)))
+        self._held = max(here, self.unsaved_count())
+
+    def sample(self) -> list[Any]:
+        self._recount()
+        panes = list(dict.values(self.data))
+        sizes = list(map(dict.__len__, panes))
+        if not any(sizes):
+            return []
+        chosen = Counter(choices(range(len(panes)), sizes, k=SAMPLE))
+        return [e for number, count in chosen.items() for e in spread(panes[number], count)]
+
+    def held_bytes(self) -> float:
+        return self._held * self.entry_bytes + dict.__len__(self.data) * INNER_BYTES
 
     def unsaved_count(self) -> int:
         return sum(map(len, self.unsaved.values())) + len(self._cleared)
@@ -313,9 +319,6 @@ class SpilledNestedTable(SpilledTable, NestedTable):
                 entries.void = False
         if self.unsaved:
             self.rows.empty = self._outers.empty = False
-        sample = next((e for e in map(self.data.get, self.unsaved) if e), None)
-        if sample is not None:
-            self.measure(list(islice(dict.items(sample), SAMPLE)))
         self.unsaved.clear()
         self._cleared.clear()
         self._absent.clear()
@@ -327,8 +330,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         for outer in list(islice(dict.keys(self.data), entries)):
             if left <= 0:
                 break
-            left -= 1 + dict.__len__(dict.pop(self.data, outer))
-        self._held = sum(map(dict.__len__, dict.values(self.data)))
+            left -= 1 + held_by(dict.pop(self.data, outer))
+        self._recount()
 
     def recovered(self, estimate: int) -> None:
         super().recovered(estimate)
@@ -390,7 +393,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             return Scan(_delta(put), len(read), None)
         return Scan(_delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
 
-    def _present(self, entries: _Inner, inner: Any, stored: Any) -> Any:
+    def _present(self, entries: SpilledInner, inner: Any, stored: Any) -> Any:
         """What an entry is now, given what its row says; or MISSING."""
         here = dict.get(entries, inner, MISSING)
         if here is not MISSING:
@@ -398,10 +401,10 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         known = inner in self._log(entries) or inner in self.unsaved.get(entries.outer, _NOTHING)
         return MISSING if known else stored
 
-    def _here(self, outer: Any) -> _Inner | None:
+    def _here(self, outer: Any) -> SpilledInner | None:
         """The dict of an outer key, if it is in memory."""
         entries = dict.get(self.data, outer)
-        assert entries is None or isinstance(entries, _Inner)
+        assert entries is None or isinstance(entries, SpilledInner)
         return entries
 
     def _outer_of(self, key: bytes, row: bytes) -> Any:
@@ -459,7 +462,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
                 dict.pop(self.data, outer, None)
 
     def _delete_empty(self, outers: Iterable[Any]) -> None:
-        empty = [outer for outer in outers if not _Inner(self, outer, False)]
+        empty = [outer for outer in outers if not SpilledInner(self, outer, False)]
         prefix = self._outers.prefix
         self._outers.write(Changes(deletes=[prefix + key for key in row_keys(empty)]))
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from itertools import filterfalse
+from itertools import filterfalse, islice
+from random import randrange
 from typing import Any
 
 from millrace.state.backend.deep_size import mean_size
@@ -24,6 +25,10 @@ from millrace.state.table import Table
 
 ROWS_AT_ONCE = 1 << 14
 """So many rows are made at a time."""
+
+SAMPLE = 64
+RENEWED = 8
+"""When a 1/8 of what is in memory is new or was touched, it is measured again."""
 
 _NUMBER = struct.Struct(">H")
 
@@ -77,6 +82,8 @@ class SpilledTable(Table):
     """About how many entries there are."""
     entry_bytes: float = 300.0
     """About how much memory an entry takes."""
+    stirred: int = 0
+    """How many entries came or were touched since that was measured."""
 
     @abstractmethod
     def cached(self) -> int:
@@ -104,14 +111,30 @@ class SpilledTable(Table):
         self.rows.empty = False
         self.estimate = estimate
 
-    def measure(self, sample: list[Any]) -> None:
-        """Learn from some entries how much memory they take."""
+    @abstractmethod
+    def sample(self) -> list[Any]:
+        """Some entries of those in memory, from all over it."""
+
+    def measure(self) -> None:
+        """Learn how much memory an entry takes. No epoch is open."""
+        if not self.stirred or RENEWED * self.stirred < self.cached():
+            return
+        self.stirred = 0
+        sample = self.sample()
         if sample:
-            self.entry_bytes += (mean_size(sample) - self.entry_bytes) / 2
+            found = mean_size(sample)
+            # a sample may miss the big ones: the memory has a bound, so be slow to think less
+            self.entry_bytes = max(found, (found + self.entry_bytes) / 2)
 
     def held_bytes(self) -> float:
         """About how much memory the table takes."""
-        return self.cached() * self.entry_bytes
+        return max(self.cached(), self.unsaved_count()) * self.entry_bytes
+
+
+def spread(entries: dict[Any, Any], most: int) -> list[Any]:
+    """At most ``most`` of the entries in memory, evenly over all of them."""
+    step = -(-dict.__len__(entries) // most)
+    return list(islice(dict.items(entries), randrange(step), None, step)) if step else []
 
 
 def growth(entries: dict[Any, Any], undo: dict[Any, Any]) -> int:

@@ -69,8 +69,8 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         self._saved: dict[str, SavedTable] = {}
         self._numbers = 0
         self._seals = 0
-        self._marked = False
-        """Whether the store says of which version it is."""
+        self._marked = ""
+        """Of which version the store says it is, if it says so."""
 
     # -- tables ------------------------------------------------------------------------
 
@@ -112,16 +112,18 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
         tables = self._tables.values()
+        for table in tables:
+            table.measure()
         held = sum(table.held_bytes() for table in tables)
         self._seals += 1
-        if held > self._cache_bytes or self._is_due():
+        if held > self._cache_bytes or self._is_due(version):
             self.flush(version, schemas)
         if held > self._cache_bytes:
             for table in tables:
                 table.evict(int(table.cached() * (1 - KEPT * self._cache_bytes / held)))
 
-    def _is_due(self) -> bool:
-        if not self._recoverable or not self._tables:
+    def _is_due(self, version: str) -> bool:
+        if not self._recoverable or not self._tables or self._marked == version:
             return False
         unsaved = sum(t.unsaved_count() * t.entry_bytes for t in self._tables.values())
         return self._seals >= SEALS or unsaved > UNSAVED * self._cache_bytes
@@ -137,7 +139,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
             if marker is None:
                 self._unmark()
             store.write_all(self._parts(tables, marker))
-            self._marked = marker is not None
+            self._marked = "" if marker is None else version
             if self._marked:
                 self._stores.marked()
         for table in tables:
@@ -162,7 +164,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
     def _unmark(self) -> None:
         """The store is about to be changed: it is of no version any more."""
         if self._marked and self._store is not None:
-            self._marked = False
+            self._marked = ""
             self._store.write(Changes(deletes=[MARKER]))
 
     # -- recovery ----------------------------------------------------------------------
@@ -179,7 +181,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         return None
 
     def _take(self, store: KeyValueStore, marker: SavedMarker) -> None:
-        self._store, self._marked = store, True
+        self._store, self._marked = store, marker.version
         self._saved = dict(marker.tables)
         self._numbers = max((max(table.numbers) for table in marker.tables.values()), default=0)
 
