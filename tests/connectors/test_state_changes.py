@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +119,7 @@ def epoch(reader: StateChangesReader, batch: int = 100) -> list[Any]:
     """What one epoch reads."""
     found: list[Any] = []
     while records := reader.read(batch).values:
-        found += records
+        found += [record._replace(snapshot_id="") for record in records]
     return found
 
 
@@ -230,6 +232,31 @@ def test_a_directory_that_was_emptied_is_followed_on(followed) -> None:
     found = sorted(all_of(following))
     again.stop()
     assert found == [StateUpdate("a", 9, False, 1), StateUpdate("b", None, True, 1)]
+
+
+def test_a_directory_that_was_made_anew_up_to_the_same_number(followed) -> None:
+    followed.push(("a", 1), ("b", 2))
+    following = reader(followed)
+    all_of(following)
+    assert epoch(following) == []
+    with made_anew(followed, ("a", 9)):
+        assert sorted(all_of(following)) == [
+            StateUpdate("a", 9, False, 1),
+            StateUpdate("b", None, True, 1),
+        ]
+        assert epoch(following) == []
+
+
+@contextmanager
+def made_anew(followed: Followed, *records: tuple[Any, int]) -> Iterator[Followed]:
+    """The same job from its beginning, with one checkpoint."""
+    followed.stop()
+    shutil.rmtree(followed.directory)
+    again = Followed(followed.directory)
+    again.start()
+    again.push(*records)
+    yield again
+    again.stop()
 
 
 def test_it_waits_for_a_job_that_has_not_begun(tmp_path) -> None:
@@ -411,6 +438,37 @@ def test_what_vanished_while_nobody_looked_is_deleted(followed, tmp_path) -> Non
     follower.look(6)
     follower.stop()
     assert replay(follower.rows)[6] == followed.model == {"b": 5, "c": 1}
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_keys_of_another_history_with_the_same_number_are_deleted(
+    followed, tmp_path, stopped
+) -> None:
+    """Whether somebody was looking or not."""
+    follower = Follower(followed, str(tmp_path / "follower"))
+    follower.start()
+    followed.push(("a", 1), ("b", 2))
+    follower.look()
+    if stopped:
+        follower.stop()
+    with made_anew(followed, ("b", 7), ("c", 1)):
+        if stopped:
+            follower.start(resume=True)
+        for _ in range(6):
+            follower._job.advance(1_000)
+        follower.stop()
+    assert final(follower.rows) == {"b": 7, "c": 1}
+
+
+def final(rows: list[Row]) -> dict[Any, Any]:
+    """What the changes make, which are not in the order of their checkpoints' numbers."""
+    table: dict[Any, Any] = {}
+    for row in rows:
+        if row.get_row_kind() in (BEFORE, DELETE):
+            assert table.pop(row.key) == row.value
+        else:
+            table[row.key] = row.value
+    return table
 
 
 STEPS = st.lists(

@@ -17,8 +17,8 @@ __all__ = ["COPIES", "StateChangelog", "key_of_update"]
 COPIES: MapStateDescriptor[int, int] = MapStateDescriptor("copies")
 """Broadcast state that the pattern asks for; nothing is in it."""
 
-_COPY: ValueStateDescriptor[tuple[Any, int]] = ValueStateDescriptor("copy")
-"""Per key: its value, and the checkpoint in which it was last seen."""
+_COPY: ValueStateDescriptor[tuple[Any, Any]] = ValueStateDescriptor("copy")
+"""Per key: its value, and the checkpoint (see `_checkpoint`) in which it was last seen."""
 
 
 class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplete, Row]):
@@ -26,7 +26,7 @@ class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplet
     missed is made up for: exactly once, whatever the source had to read again."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._copy: ValueState[tuple[Any, int]] = runtime_context.get_state(_COPY)
+        self._copy: ValueState[tuple[Any, Any]] = runtime_context.get_state(_COPY)
 
     def process_element(self, value: StateUpdate, ctx: Any) -> Iterable[Row]:
         known = self._copy.value()
@@ -35,7 +35,7 @@ class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplet
             if known is not None:
                 yield _change(RowKind.DELETE, value.key, known[0], value.checkpoint)
             return
-        self._copy.update((value.value, value.checkpoint))
+        self._copy.update((value.value, _checkpoint(value)))
         if known is None:
             yield _change(RowKind.INSERT, value.key, value.value, value.checkpoint)
         elif not alike(known[0], value.value):
@@ -45,14 +45,19 @@ class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplet
     def process_broadcast_element(self, value: CopyComplete, ctx: Any) -> Iterable[Row]:
         gone: list[Row] = []
 
-        def look(key: Any, copy: ValueState[tuple[Any, int]]) -> None:
+        def look(key: Any, copy: ValueState[tuple[Any, Any]]) -> None:
             found = copy.value()
-            if found is not None and found[1] != value.checkpoint:
+            if found is not None and found[1] != _checkpoint(value):
                 gone.append(_change(RowKind.DELETE, key, found[0], value.checkpoint))
                 copy.clear()
 
         ctx.apply_to_keyed_state(_COPY, look)
         return gone
+
+
+def _checkpoint(record: StateUpdate | CopyComplete) -> tuple[int, str]:
+    """Which one, also in a directory that was made anew."""
+    return record.checkpoint, record.snapshot_id
 
 
 def _change(kind: RowKind, key: Any, value: Any, checkpoint: int) -> Row:

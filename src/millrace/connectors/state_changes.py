@@ -55,6 +55,8 @@ class StateUpdate(NamedTuple):
     """None for one that is gone."""
     gone: bool
     checkpoint: int
+    snapshot_id: str = ""
+    """Of that checkpoint; in a directory that was made anew a number means something else."""
 
 
 class CopyComplete(NamedTuple):
@@ -62,6 +64,8 @@ class CopyComplete(NamedTuple):
     checkpoint have come: what has not is gone."""
 
     checkpoint: int
+    snapshot_id: str = ""
+    """Of that checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class StatePosition:
 
     checkpoint: int
     snapshot_id: str
-    """Of that checkpoint; in a directory that was made anew a number means something else."""
+    """Of that checkpoint."""
     complete: bool
     """Whether all updates up to that checkpoint have been read."""
 
@@ -211,16 +215,25 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
 
     def _next(self) -> int | None:
         """The number of the checkpoint to read next: the newest to begin with, then one by one.
-        When numbers begin anew, somebody emptied the directory: the newest again."""
+        When numbers begin anew, or one is another checkpoint now, somebody emptied the
+        directory: the newest again."""
         numbers = complete_checkpoints(self._source.directory)
         if not numbers:
             return None
         if self._follower is None:
             return self._interrupted if self._interrupted in numbers else numbers[-1]
         at = self._follower.checkpoint or 0
-        if numbers[-1] < at:
+        if numbers[-1] < at or (numbers[-1] == at and self._is_made_anew(at)):
             return numbers[-1]
         return next((number for number in numbers if number > at), None)
+
+    def _is_made_anew(self, number: int) -> bool:
+        """Whether what has the number of the present position is not the same checkpoint."""
+        assert self._position is not None
+        with suppress(CheckpointCorruptError):
+            found = read_manifest(self._source.directory, number).snapshot_id
+            return found != self._position.snapshot_id
+        return False
 
     def _begin(self) -> None:
         """Read the copy as of the position, if that checkpoint is still there."""
@@ -254,7 +267,7 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         self._timestamp = manifest.timestamp
         self._ended = manifest.finished
         self._whole = self._whole and first
-        updates = _updates(changes, self._kind(follower), manifest.checkpoint)
+        updates = _updates(changes, self._kind(follower), manifest)
         if first and not updates:
             log.warning(
                 "state '%s' of operator '%s' is empty or not there in checkpoint %d of %s",
@@ -263,7 +276,7 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         if updates:
             self._batches.append(updates)
         if self._whole:
-            self._batches.append([CopyComplete(manifest.checkpoint)])
+            self._batches.append([CopyComplete(manifest.checkpoint, manifest.snapshot_id)])
 
     def _kind(self, follower: StateFollower) -> str:
         kind = follower.kind(self._table) or "flat"
@@ -275,15 +288,18 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         return kind
 
 
-def _updates(changes: TableChanges, kind: str, checkpoint: int) -> list[StateUpdate | CopyComplete]:
+def _updates(
+    changes: TableChanges, kind: str, manifest: Manifest
+) -> list[StateUpdate | CopyComplete]:
     """The updates that make ``changes``; a new stamp alone is none."""
+    place = manifest.checkpoint, manifest.snapshot_id
     found: list[StateUpdate | CopyComplete] = []
     for key, (old, new) in changes.items():
         value = without_stamps(kind, new)
         if value is MISSING:
-            found.append(StateUpdate(key, None, True, checkpoint))
+            found.append(StateUpdate(key, None, True, *place))
         elif not alike(without_stamps(kind, old), value):
-            found.append(StateUpdate(key, value, False, checkpoint))
+            found.append(StateUpdate(key, value, False, *place))
     return found
 
 
