@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from millrace.state.checkpoint.retention import SWEEP_EVERY, Retention
 
 HOUR = 3600.0
@@ -138,3 +140,52 @@ def test_beginning_again_forgets_what_was_condemned(tmp_path: Path) -> None:
     for number in (2, 3, 4):
         retention.published(number, lambda: {path})
     assert (tmp_path / path).exists()
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None:
+    """The manifests of these checkpoints cannot be deleted."""
+    real = os.unlink
+
+    def unlink(path: str | Path, **options: int) -> None:
+        if Path(path).name == "_metadata" and int(Path(path).parent.name[4:]) in numbers:
+            raise PermissionError(path)
+        real(path, **options)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+
+
+def test_a_manifest_that_cannot_be_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It makes a whole checkpoint as long as it is there: all that it names stays with it."""
+    directory = Directory(tmp_path)
+    retention = directory.retention(1)
+    refuse(monkeypatch, 2)
+    paths = {number: directory.shared(str(number)) for number in (1, 2, 3)}
+    for number in range(1, 6):
+        directory.checkpoint(number)
+        (tmp_path / f"chk-{number}" / "_committed").touch()
+        retention.condemn([paths[number - 1]] if number - 1 in paths else [], number)
+        retention.published(number, set)
+    assert {path.name for path in tmp_path.glob("chk-*")} == {"chk-2", "chk-5"}
+    assert directory.names() == {
+        *(f"chk-{number}/{name}" for number in (2, 5) for name in ("_metadata", "_committed")),
+        "shared/2",
+        "shared/3",
+    }
+    retention.discard()
+    assert directory.names() == {
+        "chk-2/_metadata", "chk-2/_committed", "shared/2", "shared/3"
+    }  # fmt: skip
+    monkeypatch.undo()
+    retention.discard()
+    assert directory.names() == set()
+
+
+def test_deleting_all_changes_no_age(tmp_path: Path) -> None:
+    """What a task of the next history has just written is not yet an orphan."""
+    directory = Directory(tmp_path)
+    retention = directory.retention()
+    retention.discard()
+    young = directory.shared("young", HOUR / 2)
+    directory.checkpoint(1)
+    retention.published(1, set)
+    assert (tmp_path / young).exists()

@@ -64,13 +64,21 @@ def complete_checkpoints(job_dir: StrPath) -> list[int]:
     return [n for n in checkpoint_numbers(job_dir) if metadata_path(job_dir, n).exists()]
 
 
-def remove_checkpoint(job_dir: StrPath, number: int) -> None:
-    """Delete the directory of a checkpoint: ``_metadata`` first, so that no half of it counts."""
+def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
+    """Delete the directory of a checkpoint: ``_metadata`` first, so that no half of it counts.
+
+    Returns:
+        Whether that one has gone. If not, the checkpoint is whole, and its files must stay.
+    """
     directory = checkpoint_dir(job_dir, number)
-    delete_quietly(directory / METADATA)
+    try:
+        (directory / METADATA).unlink(missing_ok=True)
+    except OSError:
+        return False
     crash_point("collect-metadata")
     delete_quietly(directory / COMMITTED)
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
             delete_quietly(directory / name)
         directory.rmdir()
+    return True

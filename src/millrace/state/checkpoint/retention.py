@@ -97,33 +97,35 @@ class Retention:
         self._usable.append(number)
         oldest = self._usable[-self._retained :][0]
         held = self._all_held()
-        self._remove_older_than(oldest, {one.number for one in held})
+        staying = self._remove_older_than(oldest, {one.number for one in held})
         crash_point("during-retention")
         needed = {path for one in held for path in one.paths}
-        self._delete_condemned(oldest, number, needed)
+        self._delete_condemned(min([oldest, *staying]), number, needed)
         if self._until_sweep == 0:
-            self._sweep_orphans(in_use(), needed)
+            self._sweep_orphans(in_use(), needed, self._orphan_age)
         self._until_sweep = (self._until_sweep or SWEEP_EVERY) - 1
 
     def discard(self) -> None:
         """Delete all checkpoints but those that are held, oldest first, then their files."""
         held = self._all_held()
-        self._remove_older_than(sys.maxsize, {one.number for one in held})
+        staying = self._remove_older_than(sys.maxsize, {one.number for one in held})
         self._condemned.clear()
-        self._orphan_age = -math.inf
-        self._sweep_orphans((), {path for one in held for path in one.paths})
+        if not staying:
+            self._sweep_orphans((), {path for one in held for path in one.paths}, -math.inf)
 
     def _all_held(self) -> set[Held]:
         """As of now: what is let go meanwhile is deleted next time, manifest first."""
         held = self._held.copy()
         return held if self._kept is None else {*held, self._kept}
 
-    def _remove_older_than(self, oldest: int, held: Container[int]) -> None:
-        for number in checkpoint_numbers(self._job_dir):
-            if number < oldest and number not in held:
-                remove_checkpoint(self._job_dir, number)
+    def _remove_older_than(self, oldest: int, held: Container[int]) -> list[int]:
+        """Gives those that cannot be deleted: they can be resumed from as long as they are there,
+        so their files must not go."""
+        old = [n for n in checkpoint_numbers(self._job_dir) if n < oldest and n not in held]
+        staying = [number for number in old if not remove_checkpoint(self._job_dir, number)]
         self._usable = [number for number in self._usable if number >= oldest]
         self._damaged = [number for number in self._damaged if number >= oldest]
+        return staying
 
     def _delete_condemned(self, oldest: int, newest: int, needed: Container[str]) -> None:
         """One checkpoint late at the earliest: a running epoch may still read the files."""
@@ -136,21 +138,21 @@ class Retention:
                 staying.append((number, path))
         self._condemned = staying
 
-    def _sweep_orphans(self, in_use: Container[str], needed: Container[str]) -> None:
+    def _sweep_orphans(self, in_use: Container[str], needed: Container[str], age: float) -> None:
         if self._damaged:
             return  # nobody knows what these refer to
         wanted = [in_use, needed, {path for _, path in self._condemned}]
-        for file in self._old_files(SHARED):
+        for file in self._old_files(SHARED, age):
             path = f"{SHARED}/{file.name}"
             if not any(path in some for some in wanted):
                 crash_point("collect-orphan")
                 delete_quietly(file.path)
-        for file in self._old_files(""):
+        for file in self._old_files("", age):
             if file.name.startswith(".") and file.name.endswith(TEMP_SUFFIX):
                 delete_quietly(file.path)
 
-    def _old_files(self, directory: str) -> Iterator[os.DirEntry[str]]:
-        latest = self._clock() - self._orphan_age
+    def _old_files(self, directory: str, age: float) -> Iterator[os.DirEntry[str]]:
+        latest = self._clock() - age
         path = os.path.join(self._job_dir, directory)
         with contextlib.suppress(OSError), os.scandir(path) as found:
             yield from (file for file in found if file.is_file() and _changed(file) < latest)
