@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,50 @@ def test_values_as_json(served) -> None:
     assert client.get("remember", "last", ("eu", dt.date(2026, 11, 21)), job="MiniJob") == 2
     assert client.get_all("remember", "last-value", ["a", "b"]) == {"a": 1}
     assert [state["name"] for state in client.states()][:2] == ["last-value", "seen-values"]
+
+
+@dataclass(frozen=True)
+class Place:
+    country: str | int | None
+    number: int
+
+
+DAY = dt.date(2026, 11, 21)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [Place(None, 1), Place("x", 2), Place(5, 3), Place("5", 4)],
+        [(Place(None, 1),), (Place("x", 1),)],
+        [frozenset(), frozenset({1, 2}), frozenset({"a", "b", "c"})],
+        [tuple(None if n >> i & 1 else DAY for i in range(5)) for n in range(32)],
+        [dt.timedelta(days=200_000, microseconds=1)],
+        [1 + 2j, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)],
+    ],
+    ids=["fields", "nested", "sets", "shapes", "timedelta", "odd"],
+)
+def test_whatever_keys_there_are_are_found(served, keys: list[Any]) -> None:
+    """Also where nothing can be concluded from the first ones."""
+    served.push(*[(key, number) for number, key in enumerate(keys)])
+    found = served.client().get_all("remember", "last-value", keys)
+    assert list(found.values()) == list(range(len(keys)))
+    served.push((keys[0], None))
+    with pytest.raises(QueryableStateError, match="there is no key"):
+        served.client().get("remember", "last-value", keys[0])
+
+
+@pytest.mark.parametrize(
+    ("key", "others"),
+    [("42", [42]), ('"abc"', ["abc"]), (1, ["true", "1"]), (True, ["true"]), ("null", [None])],
+)
+def test_keys_that_look_alike_are_not_taken_for_each_other(served, key, others) -> None:
+    served.push((key, 1), ("other", 2))
+    client = served.client()
+    assert client.get("remember", "last-value", key) == 1
+    for other in others:
+        with pytest.raises(QueryableStateError, match="there is no key"):
+            client.get("remember", "last-value", other)
 
 
 def test_states_as_their_descriptors_say(served) -> None:

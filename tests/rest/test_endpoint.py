@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from millrace.common import Configuration
 from millrace.common.errors import ConfigurationError, StateError
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.rest import QueryableStateClient
 from millrace.rest.address_file import NAME, find_address
 from millrace.rest.endpoint import RestEndpoint
 from millrace.rest.json_values import dumps
@@ -216,11 +217,37 @@ def test_state_that_cannot_be_read_here_says_so(served, monkeypatch) -> None:
         served.job.process()
         view = served.endpoint.view
         with view._changed:
-            assert view._changed.wait_for(lambda: view._problem, 30)
+            assert view._changed.wait_for(lambda: view._problems, 30)
         status, body = ask(served, f"{STATE}/remember/last-value/a")
         assert (status, "no class Click" in body["error"]) == (500, True)
     served.push(("b", 1))
     assert ask(served, f"{STATE}/remember/last-value/a")[1]["value"] == 1
+
+
+def test_one_state_that_cannot_be_read_leaves_the_others(served, monkeypatch, caplog) -> None:
+    """It is told which; once it can be read again it is there."""
+    load = StateFollower.load
+
+    def fail(self, manifest):
+        if "remember/seen" in self._tables:
+            raise AttributeError("no class Click")
+        load(self, manifest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StateFollower, "load", fail)
+        served.push(("a", 1))
+        served.push(("a", 2))
+        assert ask(served, f"{STATE}/remember/last-value/a")[1]["value"] == 2
+        status, body = ask(served, f"{STATE}/remember/seen/a")
+        assert (status, "'seen-values' cannot be read: no class" in body["error"]) == (500, True)
+        states = {state["state"]: state for state in ask(served, STATE)[1]["states"]}
+        assert (states["last"]["keys"], "problem" in states["last"]) == (1, False)
+        assert (states["seen"]["keys"], "no class" in states["seen"]["problem"]) == (None, True)
+        job_dir = served.job.client.get_job_directory()
+        assert QueryableStateClient.of_job(job_dir, wait=1).get("remember", "last", "a") == 2
+    served.push(("a", 3))
+    assert ask(served, f"{STATE}/remember/seen/a")[1]["value"] == [1, 2, 3]
+    assert caplog.text.count("cannot be read") == 1
 
 
 def test_the_token_is_in_a_file_that_only_the_owner_can_read(serve, tmp_path, caplog) -> None:

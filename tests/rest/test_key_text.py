@@ -92,6 +92,10 @@ def test_a_number_comes_before_its_text() -> None:
     assert key_candidates('"42"', ["a", 1])[0] == "42"
 
 
+def test_text_in_quotes_is_without_them() -> None:
+    assert key_candidates('"abc"', ['"abc"']) == ["abc"]
+
+
 def test_without_examples_a_text_is_json_or_a_string() -> None:
     assert key_candidates('["a", 1]', []) == [("a", 1), '["a", 1]']
     assert key_candidates("a/b", []) == ["a/b"]

@@ -19,7 +19,7 @@ from millrace.runtime.epoch import Ack, QueryableState
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
-from millrace.state.state_follower import StateFollower, TableChanges, without_stamps
+from millrace.state.state_follower import Changes, StateFollower, TableChanges, without_stamps
 
 __all__ = ["NotLoadedError", "QueryableView", "Reading"]
 
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 LONGEST_END = 1.0
 """Seconds for which the end of a job waits for the view."""
+KeyText = Callable[[Any], str | None]
+
 EXAMPLES = 16
 """Keys of different types that are remembered per state."""
 
@@ -48,19 +50,25 @@ class Reading:
 
 @dataclass
 class _Table:
+    text: KeyText
     kind: str = ""
     data: dict[Any, Any] = field(default_factory=dict)
     examples: dict[Any, Any] = field(default_factory=dict)
     """By shape: a key of that shape."""
+    written: dict[str, list[Any]] = field(default_factory=dict)
+    """By its text: a key; more where they look alike. Without plain numbers and strings."""
 
     def change(self, kind: str | None, changes: TableChanges) -> None:
         self.kind = kind or self.kind
         for key, (_, value) in changes.items():
             if value is MISSING:
-                self.data.pop(key, None)
+                if key in self.data:
+                    del self.data[key]
+                    self._forget(key)
                 continue
+            if key not in self.data:
+                self._remember(key)
             self.data[key] = value
-            self._remember(key)
 
     def fill(self, kind: str | None, entries: dict[Any, Any]) -> None:
         self.kind, self.data = kind or "", entries
@@ -70,20 +78,56 @@ class _Table:
     def _remember(self, key: Any) -> None:
         if len(self.examples) < EXAMPLES:
             self.examples.setdefault(_shape(key), key)
+        text = self._text_of(key)
+        if text is not None:
+            self.written.setdefault(text, []).append(key)
+
+    def _forget(self, key: Any) -> None:
+        text = self._text_of(key)
+        if text is None or text not in self.written:
+            return
+        left = [other for other in self.written[text] if other is not key and other != key]
+        if left:
+            self.written[text] = left
+        else:
+            del self.written[text]
+
+    def _text_of(self, key: Any) -> str | None:
+        return None if type(key) in (int, str) else self.text(key)
+
+
+@dataclass
+class _Group:
+    """Tables that are followed together."""
+
+    names: frozenset[str]
+    follower: StateFollower | None = None
+    """None: they are to be read anew."""
 
 
 class QueryableView(JobObserver):
-    """Answers questions about the queryable states of one job, from any thread."""
+    """Answers questions about the queryable states of one job, from any thread.
 
-    def __init__(self, clock: Clock | None = None, codec: SnapshotCodec = TRUSTING) -> None:
+    Args:
+        text: how a key is written by those who ask; None: it cannot be.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        codec: SnapshotCodec = TRUSTING,
+        text: KeyText = lambda key: None,
+    ) -> None:
         self._codec = codec
+        self._text = text
         self._clock = clock or SystemClock()
         self._changed = threading.Condition()
         self._states: dict[str, QueryableState] = {}
         self._tables: dict[str, _Table] = {}
         self._shown: Manifest | None = None
         self._newest: Manifest | None = None
-        self._problem: Exception | None = None
+        self._problems: dict[str, Exception] = {}
+        self._groups: list[_Group] = []
         self._follow: Callable[[frozenset[str]], StateFollower] | None = None
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -136,6 +180,11 @@ class QueryableView(JobObserver):
             table = self._table(state)
             return len(table.data), list(table.examples.values())
 
+    def written(self, state: QueryableState, text: str) -> list[Any]:
+        """The keys with that text, other than plain numbers and strings; raises as `keys` does."""
+        with self._changed:
+            return list(self._table(state).written.get(text, ()))
+
     def read(self, state: QueryableState, keys: Iterable[Iterable[Any]]) -> Reading:
         """What the shown checkpoint has for ``keys``, each given as the keys it may mean, of which
         the first that is there counts.
@@ -162,9 +211,11 @@ class QueryableView(JobObserver):
             )
 
     def _table(self, state: QueryableState) -> _Table:
-        if self._problem is not None:
-            raise StateError(f"queryable state cannot be read: {self._problem}")
-        table = self._tables.get(f"{state.uid}/{state.state}")
+        name = f"{state.uid}/{state.state}"
+        problem = self._problems.get(name)
+        if problem is not None:
+            raise StateError(f"queryable state '{state.name}' cannot be read: {problem}")
+        table = self._tables.get(name)
         if table is None or self._shown is None:
             raise NotLoadedError(f"state '{state.name}' is still being loaded; ask again soon")
         return table
@@ -172,27 +223,18 @@ class QueryableView(JobObserver):
     # -- following, in the view's thread -------------------------------------------------------
 
     def _run(self) -> None:
-        assert self._follow is not None
-        follower, tables = self._follow(frozenset()), frozenset[str]()
+        tables = None
         while (manifest := self._next()) is not None:
             wanted = frozenset(self._states)
-            fresh = wanted != tables
-            if fresh:
-                follower, tables = self._follow(wanted), wanted
+            if wanted != tables:
+                self._groups, tables = [_Group(wanted)], wanted
             try:
-                self._show(manifest, follower, wanted, fresh)
+                self._show(manifest)
             except CheckpointCorruptError as error:
                 # usually its files went away because newer checkpoints have come meanwhile
                 log.info("queryable state skips checkpoint %d: %s", manifest.checkpoint, error)
-                tables = tables if not fresh else frozenset()
-            except Exception as error:  # values whose classes are not here, for example
-                if self._closed:
-                    return  # the job's files may be gone by now
-                log.warning("queryable state cannot be read: %s", error)
-                tables = frozenset()
-                with self._changed:
-                    self._problem = error
-                    self._changed.notify_all()
+                if len(self._groups) > 1:  # some may be at this checkpoint, others are not
+                    self._groups = [_Group(group.names) for group in self._groups]
 
     def _next(self) -> Manifest | None:
         with self._changed:
@@ -200,24 +242,71 @@ class QueryableView(JobObserver):
             manifest, self._newest = self._newest, None
             return None if self._closed else manifest
 
-    def _show(
-        self, manifest: Manifest, follower: StateFollower, names: frozenset[str], fresh: bool
+    def _show(self, manifest: Manifest) -> None:
+        """Bring all groups to a checkpoint and show it. Tables of which one cannot be read are
+        followed each by itself from then on, so that the others can be."""
+        made: dict[str, _Table] = {}
+        changed: list[tuple[StateFollower, Changes]] = []
+        problems: dict[str, Exception] = {}
+        waiting = list(self._groups)
+        while waiting:
+            group = waiting.pop(0)
+            try:
+                self._read(group, manifest, made, changed)
+            except CheckpointCorruptError:
+                raise
+            except Exception as error:  # values whose classes are not here, for example
+                group.follower = None
+                if len(group.names) > 1:
+                    self._groups.remove(group)
+                    parts = [_Group(frozenset({name})) for name in sorted(group.names)]
+                    self._groups += parts
+                    waiting += parts
+                else:
+                    problems.update(dict.fromkeys(group.names, error))
+        self._publish(manifest, made, changed, problems)
+
+    def _read(
+        self,
+        group: _Group,
+        manifest: Manifest,
+        made: dict[str, _Table],
+        changed: list[tuple[StateFollower, Changes]],
     ) -> None:
-        """Bring the follower to a checkpoint and show it."""
-        if fresh:
-            follower.load(manifest)
-            made = {name: _Table() for name in names}
-            for name, table in made.items():  # the bulk, before anyone has to wait
-                table.fill(follower.kind(name), follower.entries(name))
-        else:
-            changes = follower.advance(manifest) if names else {}
+        if not group.names:
+            return
+        if group.follower is not None:
+            changed.append((group.follower, group.follower.advance(manifest)))
+            return
+        assert self._follow is not None
+        follower = self._follow(group.names)
+        follower.load(manifest)
+        for name in group.names:  # the bulk, before anyone has to wait
+            made[name] = _Table(self._text)
+            made[name].fill(follower.kind(name), follower.entries(name))
+        group.follower = follower
+
+    def _publish(
+        self,
+        manifest: Manifest,
+        made: dict[str, _Table],
+        changed: list[tuple[StateFollower, Changes]],
+        problems: dict[str, Exception],
+    ) -> None:
+        if self._closed and problems:
+            return  # the job's files may be gone by now
+        for name in problems.keys() - self._problems.keys():
+            log.warning("queryable state %s cannot be read: %s", name, problems[name])
+        followed = frozenset[str]().union(*(group.names for group in self._groups))
         with self._changed:
-            if fresh:
-                self._tables = made
-            else:
-                for name, changed in changes.items():
-                    self._tables[name].change(follower.kind(name), changed)
-            self._shown, self._problem = manifest, None
+            kept = {n: t for n, t in self._tables.items() if n in followed and n not in problems}
+            self._tables = {**kept, **made}
+            for follower, changes in changed:
+                for name, entries in changes.items():
+                    self._tables[name].change(follower.kind(name), entries)
+            self._problems = problems
+            if not problems or followed - problems.keys():
+                self._shown = manifest
             self._changed.notify_all()
 
 

@@ -25,6 +25,8 @@ __all__ = ["QueryableStateClient", "QueryableStateError"]
 
 UNAVAILABLE = 503
 POLL_SECONDS = 0.05
+EXACT = "json=1"
+"""Keys are JSON, in which nothing is to be guessed."""
 
 
 class QueryableStateError(MillraceError):
@@ -97,7 +99,7 @@ class QueryableStateClient:
         while True:
             try:
                 client = _client_at(find_address(directory, job_name), timeout)
-                if wait and any(state["keys"] is None for state in client.states()):
+                if wait and any(map(_is_loading, client.states())):
                     raise QueryableStateError("state is still being loaded", UNAVAILABLE)
                 return client
             except (StateError, QueryableStateError):
@@ -118,7 +120,7 @@ class QueryableStateClient:
             QueryableStateError: there is no such key, state, operator or job (`unknown` tells
                 which), the state is still being loaded, or nobody answers.
         """
-        return self.ask(self._path(job, operator, name, _text(key)))["value"]
+        return self.ask(f"{self._path(job, operator, name, _text(key))}?{EXACT}")["value"]
 
     def get_all(
         self, operator: str, name: str, keys: Iterable[Any], job: JobID | str | None = None
@@ -127,7 +129,7 @@ class QueryableStateClient:
         `get`."""
         wanted = list(keys)
         query = urlencode([("key", _text(key)) for key in wanted])
-        answer = self.ask(f"{self._path(job, operator, name)}?{query}")
+        answer = self.ask(f"{self._path(job, operator, name)}?{EXACT}&{query}")
         pairs = zip(wanted, answer["values"], strict=True)
         return {key: found["value"] for key, found in pairs if found["found"]}
 
@@ -220,6 +222,10 @@ class QueryableStateClient:
 def _client_at(address: RestAddress, timeout: float) -> QueryableStateClient:
     url = urlsplit(address.url)
     return QueryableStateClient(url.hostname or "", url.port or 0, address.token, timeout)
+
+
+def _is_loading(state: dict[str, Any]) -> bool:
+    return state["keys"] is None and "problem" not in state
 
 
 def _text(key: Any) -> str:

@@ -19,6 +19,7 @@ from millrace.engine.queryable_view import QueryableView
 from millrace.plan.job_graph import JobGraph
 from millrace.rest.address_file import RestAddress
 from millrace.rest.job_view import JobView
+from millrace.rest.key_text import key_text
 from millrace.rest.routes import Router
 from millrace.rest.server import RestServer
 from millrace.runtime.epoch import Ack
@@ -49,7 +50,7 @@ class RestEndpoint(JobObserver):
         self, client: JobClient, name: str, operators: dict[str, str], configuration: Configuration
     ) -> None:
         codec = codec_of(configuration.get(options.STATE_PICKLE_ALLOWED))
-        self.view = QueryableView(codec=codec)
+        self.view = QueryableView(codec=codec, text=key_text)
         self._router = Router(JobView(client, name, operators, self.view))
         self._bind_address = configuration.get(options.REST_BIND_ADDRESS)
         self._port = configuration.get(options.REST_PORT)

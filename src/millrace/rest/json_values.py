@@ -2,7 +2,7 @@
 
 ==========================================  ===================================================
 ``None``, bool, int, float, str             themselves; NaN and the infinities ``{"float": "NaN"}``
-list, tuple, set, frozenset, array          an array; sets in an order of their own
+list, tuple, set, frozenset, array          an array; sets in the order of their items' JSON
 dict with text keys, named row, dataclass,  an object
 named tuple, any object with attributes
 any other dict                              ``{"map": [[key, value], ...]}``
@@ -87,7 +87,9 @@ def _container(value: Any, depth: int) -> Any:
     names = _field_names(value)
     if names is not None:
         return _dict({name: getattr(value, name) for name in names}, depth)
-    if isinstance(value, (list, tuple, set, frozenset, Row)):
+    if isinstance(value, (set, frozenset)):  # in one order in all processes
+        return sorted((to_json(item, depth) for item in value), key=dumps)
+    if isinstance(value, (list, tuple, Row)):
         return [to_json(item, depth) for item in value]
     if hasattr(value, "tolist"):  # arrays and scalars of numpy, array.array
         return to_json(value.tolist(), depth)

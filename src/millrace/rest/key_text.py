@@ -1,9 +1,10 @@
 """Keys from the text of a URL.
 
 What a text means depends on the keys that the state has: ``42`` may be a number or a string,
-``2026-11-21`` a date or a string. So it is read like each of some example keys in turn, and the
-first key that is there is the one that was meant. JSON that is no string comes first, so
-where both are keys, ``42`` is the number and ``"42"``, in quotes, the string.
+``2026-11-21`` a date or a string. So keys are looked for that are written like it, then it is read
+like each of some example keys in turn, and the first key that is there is the one that was meant.
+JSON that is no string comes first, so where both are keys, ``42`` is the number and ``"42"``, in
+quotes, the string.
 """
 
 from __future__ import annotations
@@ -21,17 +22,76 @@ from fractions import Fraction
 from typing import Any
 
 from millrace.common.types import Row
+from millrace.rest.json_values import dumps, to_json
 
-__all__ = ["key_candidates", "read_like", "untagged"]
+__all__ = [
+    "exact_candidates",
+    "key_candidates",
+    "key_text",
+    "likely_texts",
+    "read_like",
+    "untagged",
+]
 
 
-def key_candidates(text: str, examples: Iterable[Any]) -> list[Any]:
+def key_text(key: Any) -> str | None:
+    """How a key is written: its JSON. None: it has none, because its class does not let it.
+
+    Example:
+        >>> key_text(("eu", None))
+        '["eu",null]'
+    """
+    try:
+        return dumps(to_json(key)).decode()
+    except Exception:  # attributes may fail in any way they like
+        return None
+
+
+def likely_texts(text: str) -> list[str]:
+    """How keys are written (`key_text`) that a text may mean.
+
+    Example:
+        >>> likely_texts("4 "), likely_texts("2026-11-21")
+        (['4', '"4 "'], ['"2026-11-21"'])
+    """
+    is_json, value = _parsed(text)
+    meant = (
+        [value, text] if is_json and not isinstance(value, str) else [value if is_json else text]
+    )
+    texts = []
+    for source in meant:
+        with suppress(ValueError):  # a number that JSON does not have
+            texts.append(dumps(source).decode())
+    return texts
+
+
+def exact_candidates(text: str, written: Iterable[Any], examples: Iterable[Any]) -> list[Any]:
+    """The keys that JSON (`key_text`) means: of numbers and strings nothing is guessed.
+
+    Args:
+        written: keys with this text.
+        examples: keys of the state, one of each shape.
+
+    Example:
+        >>> exact_candidates('"42"', [], [42]), exact_candidates("[1.0]", [], [(1,)])
+        (['42'], [(1.0,)])
+    """
+    is_json, value = _parsed(text)
+    if not is_json:
+        return []
+    if not isinstance(value, (list, dict)):
+        return [value, *written]
+    return _distinct([*written, *_read_like_each(examples, [value]), *_plain([value])])
+
+
+def key_candidates(text: str, examples: Iterable[Any], written: Iterable[Any] = ()) -> list[Any]:
     """The keys that a text may mean, the likeliest first.
 
     Args:
         text: JSON of a key (`to_json`), or a plain string; a date, UUID, decimal or name of an
             enum constant needs no quotes.
         examples: keys of the state, one of each shape.
+        written: keys with one of its `likely_texts`.
 
     Example:
         >>> key_candidates("42", ["a"])
@@ -41,18 +101,27 @@ def key_candidates(text: str, examples: Iterable[Any]) -> list[Any]:
     """
     meant: list[Any] = []
     is_json, value = _parsed(text)
-    sources = [value, text] if is_json else [text]
-    examples = list(examples)
-    if is_json and not isinstance(value, (str, list, dict)):
-        meant.append(value)
+    if not isinstance(value, (list, dict)):
+        meant.append(value if is_json else text)
+    sources = [value] if isinstance(value, str) else [value, text] if is_json else [text]
+    return _distinct([*meant, *written, *_read_like_each(examples, sources), *_plain(sources)])
+
+
+def _read_like_each(examples: Iterable[Any], sources: list[Any]) -> list[Any]:
+    meant = []
     for example in examples:
         for source in sources:
             with suppress(Exception):  # a class may refuse its fields in any way it likes
                 meant.append(read_like(example, source))
+    return meant
+
+
+def _plain(sources: list[Any]) -> list[Any]:
+    meant = []
     for source in sources:
         with suppress(ValueError, TypeError, RecursionError):
             meant.append(_hashable(untagged(source)))
-    return _distinct(meant)
+    return meant
 
 
 def _parsed(text: str) -> tuple[bool, Any]:

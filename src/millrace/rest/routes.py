@@ -8,6 +8,8 @@
     GET /jobs/JOB/state/OPERATOR/NAME        one of them; with ?key=..&key=.. several keys
     GET /jobs/JOB/state/OPERATOR/NAME/KEY    one key
 
+With ``json=1`` in the query keys are JSON as `key_text` writes it, and nothing is guessed.
+
 JOB is the job's id or name, OPERATOR an operator's uid or name, NAME the queryable name of a state
 or its own.
 """
@@ -23,7 +25,7 @@ from millrace.engine.queryable_view import NotLoadedError
 from millrace.rest.answers import Answer, failure, unknown
 from millrace.rest.job_view import JobView
 from millrace.rest.json_values import to_json
-from millrace.rest.key_text import key_candidates
+from millrace.rest.key_text import exact_candidates, key_candidates, likely_texts
 from millrace.runtime.epoch import QueryableState
 from millrace.state.frozen import MISSING
 
@@ -86,9 +88,11 @@ class Router:
         if len(found) > 1:
             several = ", ".join(f"{s.name} (operator uid {s.uid})" for s in found)
             return failure(HTTPStatus.CONFLICT, f"several states are meant: {several}")
+        asked = parse_qs(query, keep_blank_values=True)
+        exact = asked.get("json") == ["1"]
         if len(path) == 3:
-            return self._one_key(found[0], path[2])
-        return self._several_keys(found[0], parse_qs(query, keep_blank_values=True).get("key", []))
+            return self._one_key(found[0], path[2], exact)
+        return self._several_keys(found[0], asked.get("key", []), exact)
 
     def _known(self) -> list[QueryableState]:
         states = self._job.view.states()
@@ -105,10 +109,13 @@ class Router:
         return Answer(HTTPStatus.OK, body)
 
     def _described(self, state: QueryableState) -> dict[str, Any]:
+        keys, problem = None, {}
         try:
-            keys: int | None = self._job.view.keys(state)[0]
-        except StateError:
-            keys = None
+            keys = self._job.view.keys(state)[0]
+        except NotLoadedError:
+            pass
+        except StateError as error:
+            problem = {"problem": str(error)}
         return {
             "operator": self._job.operator_name(state.uid),
             "uid": state.uid,
@@ -116,12 +123,23 @@ class Router:
             "state": state.state,
             "kind": state.kind,
             "keys": keys,
+            **problem,
         }
 
-    def _one_key(self, state: QueryableState, text: str) -> Answer:
+    def _meant(
+        self, state: QueryableState, text: str, examples: list[Any], exact: bool
+    ) -> list[Any]:
+        """The keys that a text may mean, the likeliest first."""
+        view = self._job.view
+        if exact:
+            return exact_candidates(text, view.written(state, text), examples)
+        written = [key for likely in likely_texts(text) for key in view.written(state, likely)]
+        return key_candidates(text, examples, written)
+
+    def _one_key(self, state: QueryableState, text: str, exact: bool) -> Answer:
         view = self._job.view
         count, examples = view.keys(state)
-        reading = view.read(state, [key_candidates(text, examples)])
+        reading = view.read(state, [self._meant(state, text, examples, exact)])
         key, value = reading.found[0]
         at = {"checkpoint": reading.checkpoint, "timestamp": reading.timestamp}
         if value is MISSING:
@@ -129,13 +147,15 @@ class Router:
             return unknown("key", text, shown, keys=count, **at)
         return Answer(HTTPStatus.OK, {"key": to_json(key), "value": to_json(value), **at})
 
-    def _several_keys(self, state: QueryableState, texts: list[str]) -> Answer:
+    def _several_keys(self, state: QueryableState, texts: list[str], exact: bool) -> Answer:
         if not texts:
             return Answer(HTTPStatus.OK, self._described(state))
         if len(texts) > MOST_KEYS:
             return failure(HTTPStatus.BAD_REQUEST, f"ask for at most {MOST_KEYS} keys at once")
         _, examples = self._job.view.keys(state)
-        reading = self._job.view.read(state, [key_candidates(t, examples) for t in texts])
+        reading = self._job.view.read(
+            state, [self._meant(state, text, examples, exact) for text in texts]
+        )
         values = [
             {"key": text, "found": False}
             if value is MISSING
