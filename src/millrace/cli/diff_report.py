@@ -13,7 +13,7 @@ _MARKS = {"added": "+", "changed": "~", "removed": "-"}
 
 def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
     """What to print: only what differs."""
-    told = [diff for diff in diffs if diff.differs or _came_or_went(diff)]
+    told = [diff for diff in diffs if diff.differs or diff.unread or _came_or_went(diff)]
     if not told:
         yield "no state differs"
     operator = ""
@@ -38,6 +38,8 @@ def _whereabouts(diff: StateDiff) -> str:
 
 
 def _counts(diff: StateDiff) -> str:
+    if diff.unread:
+        return "not compared"
     counts = ((diff.added, "added"), (diff.changed, "changed"), (diff.removed, "removed"))
     return ", ".join(f"{count:,} {word}" for count, word in counts)
 
@@ -66,6 +68,7 @@ def as_json(diff: StateDiff) -> dict[str, Any]:
         "added": diff.added,
         "changed": diff.changed,
         "removed": diff.removed,
+        "unread": diff.unread or None,
         "samples": [
             {name: _plain(value) for name, value in sample._asdict().items()}
             for sample in diff.samples

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,6 @@ from millrace.common.errors import SerializationError
 from millrace.state.checkpoint.savepoints import files_of
 from millrace.state.serialization.schema import ANY, shown
 from millrace.state.snapshot_diff import is_about_data
-from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 
 
@@ -30,8 +28,8 @@ class Report:
         self._snapshot = snapshot = reader.snapshot
         self._manifest = snapshot.manifest
         self._reader = reader
-        self.unread = ""
-        """Why some states were not counted."""
+        self.unread: list[str] = []
+        """Which states were not counted, and why."""
         self._internal = internal
         self._states = [s for s in self._reader.states() if internal or is_about_data(s)]
         self._counts = self._counted() if count else {}
@@ -39,19 +37,13 @@ class Report:
         self._size = sum(file.stat().st_size for file in self._files)
 
     def _counted(self) -> dict[tuple[str, str], int]:
-        """The number of entries of each state, one subtask after the other."""
-        counts: Counter[tuple[str, str]] = Counter()
-        for stage, subtask in self._reader.subtasks():
-            here = [s for s in self._states if s.stage == stage and subtask in s.subtasks]
+        """The number of entries of each state that can be read."""
+        counts = {}
+        for info in self._states:
             try:
-                state = self._reader.restore(stage, subtask) if here else None
+                counts[info.uid, info.name] = sum(1 for _ in self._reader.entries(info))
             except SerializationError as error:
-                self.unread = f"not all states could be counted: {error}"
-                return {}
-            for info in here:
-                if info.shape not in _ALIKE_EVERYWHERE or subtask == info.subtasks[0]:
-                    entries = self._reader.entries(info, subtask, state)
-                    counts[info.uid, info.name] += sum(1 for _ in entries)
+                self.unread.append(f"{info.uid}/{info.name} was not counted: {error}")
         return counts
 
     def as_json(self) -> dict[str, Any]:
@@ -145,9 +137,6 @@ class Report:
         if count == 1:
             entries = ": 1 entry"
         return f"{info.name} ({kind}){entries}"
-
-
-_ALIKE_EVERYWHERE = (StateShape.BROADCAST, StateShape.UNION_LIST)
 
 
 def _type_of(info: StateInfo) -> str:

@@ -8,9 +8,11 @@ groups. A subtask that is at the same version in both is not read at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from millrace.common.errors import SerializationError
 from millrace.state.alike import alike, encoded
 from millrace.state.internal_tables import MERGING
 from millrace.state.key_groups import key_group_of, key_group_range
@@ -56,6 +58,8 @@ class StateDiff:
     same: int = 0
     """Entries that were compared and are alike; subtasks of the same version are not compared."""
     samples: list[Sample] = field(default_factory=list)
+    unread: str = ""
+    """Why it could not be compared; empty: it was."""
 
     @property
     def differs(self) -> bool:
@@ -75,7 +79,8 @@ def diff_snapshots(
     """What of each state was added, changed and removed on the way from ``a`` to ``b``.
 
     States are matched by operator uid and name. Values are compared, not when they were last used
-    (time to live); the lists of operator state are compared without regard to order.
+    (time to live); the lists of operator state are compared without regard to order. A state that
+    the codec of one of the readers does not read is `unread`.
 
     Args:
         samples: how many differences of each kind to keep per state.
@@ -90,7 +95,12 @@ def diff_snapshots(
     for group in _by_stages(pairs):
         for number, part in enumerate(_parts(_Side(a, group, 0), _Side(b, group, 1))):
             for pair in group:
-                _compare(part, pair, diffs[id(pair)], samples, first=not number)
+                diff = diffs[id(pair)]
+                try:
+                    if not diff.unread:
+                        _compare(part, pair, diff, samples, first=not number)
+                except SerializationError as error:
+                    diffs[id(pair)] = replace(pair.diff(), unread=str(error))
     return [diffs[id(pair)] for pair in pairs]
 
 
@@ -159,19 +169,19 @@ class _Side:
         self.parallelism = manifest.stages.get(self.stage, 0)
         self.versions = [manifest.versions.get((self.stage, i)) for i in range(self.parallelism)]
         self._at = -1
-        self._state = SubtaskState(as_written=True)
+        self._state: SubtaskState | None = None
 
     def range_of(self, subtask: int) -> range:
         """The key groups of a subtask."""
         return key_group_range(subtask, self.parallelism, self.max_parallelism)
 
-    def state(self, subtask: int) -> SubtaskState:
-        """The state of a subtask; only the last one asked for is kept."""
+    def state(self, subtask: int) -> SubtaskState | None:
+        """The state of a subtask; only the last one asked for is kept. None: it cannot be read all
+        at once."""
         if subtask != self._at:
-            self._state = SubtaskState(
-                as_written=True
-            )  # the one before may go before this one comes
-            self._state = self.reader.restore(self.stage, subtask)
+            self._state = None  # the one before may go before this one comes
+            with suppress(SerializationError):
+                self._state = self.reader.restore(self.stage, subtask)
             self._at = subtask
         return self._state
 

@@ -30,9 +30,11 @@ class Keep(KeyedProcessFunction):
         self.kept = runtime_context.get_state(
             ValueStateDescriptor("kept", Types.PICKLED_BYTE_ARRAY())
         )
+        self.number = runtime_context.get_state(ValueStateDescriptor("number", Types.LONG()))
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         self.kept.update(Bomb(value) if isinstance(value, Path) else value)
+        self.number.update((self.number.value() or 0) + 1)
         yield 0
 
 
@@ -55,28 +57,36 @@ def foreign(tmp_path: Path, trap: Path) -> Path:
     return directory
 
 
-def test_show_tells_all_but_the_number(foreign: Path, trap: Path, millrace: Any) -> None:
+def test_show_tells_all_but_the_number_of_these(foreign: Path, trap: Path, millrace: Any) -> None:
     told = millrace("savepoint", "show", foreign)
     assert told.code == 0
     assert "    kept (value)" in told.out.splitlines()
-    assert "not all states could be counted" in told.err
+    assert "    number (value of LONG): 1 entry" in told.out.splitlines()
+    assert "keep/kept was not counted" in told.err
     assert "--allow-pickle" in told.err
     assert not trap.exists()
 
 
-def test_diff_refuses(foreign: Path, trap: Path, millrace: Any) -> None:
+def test_diff_leaves_them_out(foreign: Path, trap: Path, millrace: Any) -> None:
     """Not a checkpoint against itself, which needs no reading."""
     told = millrace("savepoint", "diff", foreign, foreign)
     assert (told.code, told.out) == (0, "no state differs\n")
     other = foreign.parent / "other"
     with MiniJob(checkpoint_dir=str(other)) as job:
         source = job.source()
-        job.collect(source.stream.key_by(lambda v: 1).process(Keep()).uid("keep"))
-        source.push(2)
+        job.collect(source.stream.key_by(lambda v: 1).process(Keep()).name("keep").uid("keep"))
+        source.push(2, 3)
         job.process()
     [directory] = other.iterdir()
     told = millrace("savepoint", "diff", foreign, directory)
     assert told.code == 1
+    assert told.out.splitlines() == [
+        "keep (keep)",
+        "  kept (value): not compared",
+        "  number (value): 0 added, 1 changed, 0 removed",
+        "    ~ 1: 1 -> 2",
+    ]
+    assert "keep/kept was not compared" in told.err
     assert "--allow-pickle" in told.err
     assert not trap.exists()
 

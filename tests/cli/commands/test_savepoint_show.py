@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
+
+from millrace.common import Types
+from millrace.datastream.functions import CheckpointedFunction, MapFunction
+from millrace.datastream.state import ListStateDescriptor
+from millrace.testing import MiniJob
 
 ID, PARENT = "1" * 12, "2" * 12
 
@@ -63,3 +69,29 @@ def test_nothing_there(place: Any, millrace: Any) -> None:
     told = millrace("savepoint", "show", place.directory / "none")
     assert told.code == 1
     assert told.err.startswith("millrace: there is no complete savepoint or checkpoint at")
+
+
+class Remember(MapFunction, CheckpointedFunction):
+    """A union list of what this subtask has seen."""
+
+    def initialize_state(self, context: Any) -> None:
+        store = context.get_operator_state_store()
+        self.seen = store.get_union_list_state(ListStateDescriptor("seen", Types.LONG()))
+
+    def snapshot_state(self, context: Any) -> None:
+        pass
+
+    def map(self, value: Any) -> Any:
+        self.seen.add(value)
+        return value
+
+
+def test_a_union_list_is_what_all_subtasks_have(tmp_path: Path, millrace: Any) -> None:
+    with MiniJob(2, checkpoint_dir=str(tmp_path)) as job:
+        source = job.source()
+        job.collect(source.stream.rebalance().map(Remember()).uid("remember"))
+        source.push(*range(6))
+        job.process()
+        (job_dir,) = tmp_path.iterdir()
+        told = millrace("savepoint", "show", job_dir)
+    assert "    seen (union-list of LONG): 6 entries" in told.out.splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command
@@ -37,20 +38,21 @@ def register(commands: Commands) -> None:
 
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Compare them."""
+    """Compare them; 1 if some states could not be."""
     from millrace.cli.diff_report import as_json, lines
     from millrace.cli.printing import print_json
-    from millrace.common.errors import SerializationError
     from millrace.state.snapshot_diff import diff_snapshots
 
     a, b = (reader_of(word, named.allow_pickle) for word in (named.a, named.b))
-    try:
-        diffs = diff_snapshots(a, b, max(0, named.samples), named.all)
-    except SerializationError as error:
-        raise SerializationError(f"{error}; {PICKLE_HINT}") from None
+    diffs = diff_snapshots(a, b, max(0, named.samples), named.all)
     if named.json:
         print_json([as_json(diff) for diff in diffs])
     else:
         for line in lines(diffs):
             print(line)
-    return 0
+    unread = [diff for diff in diffs if diff.unread]
+    for diff in unread:
+        print(f"millrace: {diff.uid}/{diff.name} was not compared: {diff.unread}", file=sys.stderr)
+    if unread:
+        print(f"millrace: {PICKLE_HINT}", file=sys.stderr)
+    return 1 if unread else 0

@@ -44,6 +44,8 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     else:
         for line in report.lines():
             print(line)
-        if report.unread:
-            print(f"millrace: {report.unread}; {PICKLE_HINT}", file=sys.stderr)
+    for reason in report.unread:
+        print(f"millrace: {reason}", file=sys.stderr)
+    if report.unread:
+        print(f"millrace: {PICKLE_HINT}", file=sys.stderr)
     return 0
