@@ -20,6 +20,8 @@ from millrace.datastream import (
     StreamExecutionEnvironment,
 )
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.operators.interval_join import _Side
+from millrace.state.nested_table import NestedTable
 from millrace.testing import Faults, OperatorHarness, run_local
 
 LEFT_LATE = OutputTag("late left")
@@ -306,3 +308,39 @@ def test_records_without_event_time_name_their_input(side) -> None:
         join = one.key_by(0).interval_join(two.key_by(0)).between(0, 1)
         with pytest.raises(UserFunctionError, match=f"{side} input carry no event time"):
             list(join.process(lambda one, two: 1).execute_and_collect())
+
+
+class Record(tuple[int]):
+    """Knows how many of its kind there are."""
+
+    alive = most = 0
+
+    def __new__(cls, number: int) -> Record:
+        cls.alive += 1
+        cls.most = max(cls.most, cls.alive)
+        return super().__new__(cls, (number,))
+
+    def __del__(self) -> None:
+        type(self).alive -= 1
+
+
+class Elsewhere(dict[Any, Any]):
+    """Makes its records when they are asked for, as a table on disk does."""
+
+    def items(self) -> Any:
+        return ((place, Record(number)) for place, number in super().items())
+
+    def values(self) -> Any:
+        return (record for _, record in self.items())
+
+
+def test_records_are_looked_at_one_by_one() -> None:
+    """When the state has been restored: there may be more than memory takes."""
+    table = NestedTable(lambda outer, inner: outer)
+    table.data["k"] = Elsewhere({(number, 1, number): number for number in range(100)})
+    side = _Side(table, 0, 10, 10)
+    assert not side.mutable
+    assert Record.most <= 3
+    table.data["l"] = {(5, 1, 100): [1]}
+    side.forget()
+    assert side.mutable

@@ -21,7 +21,7 @@ from millrace.common.typeinfo import Types
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.late_records import LateRecords
-from millrace.state.frozen import MISSING
+from millrace.state.frozen import MISSING, is_immutable
 from millrace.state.nested_table import NestedTable
 
 KeyBatch = Callable[[list[Any]], list[Any]]
@@ -68,14 +68,15 @@ class _Side:
         self._index: dict[Any, list[Place]] = {}
         self._expiring: dict[int, list[tuple[Any, Place]]] = {}
         """By event time of records: where they are."""
+        self.mutable = False
+        """Whether any record kept here can be changed in place."""
         for key, entries in self.table.data.items():
-            for place in entries:
+            # one by one: on disk there may be more than memory takes
+            for place, value in entries.items():
                 self._expiring.setdefault(place[0], []).append((key, place))
+                self.mutable = self.mutable or not is_immutable(value)
         self._times = list(self._expiring)
         heapify(self._times)
-        kept = [value for entries in self.table.data.values() for value in entries.values()]
-        self.mutable = not are_immutable(kept)
-        """Whether any record kept here can be changed in place."""
 
     def add(self, key: Any, place: Place, value: Any) -> None:
         """Keep a record."""
