@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from millrace.common.errors import CheckpointError, StateError
+from millrace.common.errors import CheckpointError, KeyTypeError, StateError
 from millrace.common.type_information import TypeInformation
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
@@ -232,6 +232,9 @@ class SubtaskState:
         self._backend.replaying()
         try:
             yield
+        except KeyTypeError:
+            self.reset()
+            raise  # the layer is sound, but this backend cannot keep it
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             self.reset()
             raise CheckpointError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from ipaddress import IPv4Address
+from math import nan
 from typing import Any
 
 import pytest
@@ -183,13 +185,23 @@ def test_after_a_direct_write_there_is_no_marker() -> None:
 
 
 def test_a_key_without_an_encoding() -> None:
-    """Is refused where it is written, with a hint at the other backend."""
+    """Is refused where it is written, with a hint at the other backend: it never gets into a
+    checkpoint."""
     state = opened(Kept())
     table = state.table("op/m", "map")
-    table.put("k", object(), 1)
-    layer = state.snapshot(1, "v1")
+    for key in (object(), IPv4Address("127.0.0.1"), nan, (1, nan)):
+        with pytest.raises(KeyTypeError, match="'hashmap' does not"):
+            table.put("k", key, 1)
+    assert state.snapshot(1, "v1") is None
+
+
+def test_a_checkpoint_with_a_key_without_an_encoding() -> None:
+    """Written by the other backend: the reason is told, and is not damage."""
+    state = SubtaskState()
+    state.table("op/m", "map").put("k", IPv4Address("127.0.0.1"), 1)
+    layer = accept(state, 1)
     with pytest.raises(KeyTypeError, match="'hashmap' does not"):
-        state.align("v1", [layer], inline)
+        opened(Kept()).restore("v1", [layer], inline)
 
 
 def test_rows_of_every_type_of_key() -> None:

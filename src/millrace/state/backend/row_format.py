@@ -1,8 +1,9 @@
 """Keys and values of tables as bytes, for stores on the local disk.
 
-A row's key is the canonical encoding of the entry's key, so that keys that are equal in Python
-share a row. Where the key cannot be had back from that, the row's value has it too. The last byte
-of a value tells how to read it: both codecs end before it and do not mind.
+A row's key is the canonical encoding of the entry's key, with what that leaves out, so that keys
+share a row if and only if they are equal in Python. Where the key cannot be had back from that, the
+row's value has it too. The last byte of a value tells how to read it: both codecs end before it and
+do not mind.
 
 This is a format of one process on one host: what must outlive those is in the layers.
 """
@@ -11,12 +12,16 @@ from __future__ import annotations
 
 import marshal
 import pickle
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 from millrace.common.errors import KeyTypeError
 from millrace.common.payload import dump_pickle, is_plain
+from millrace.common.types import Row
 from millrace.state.key_groups import canonical
 
 _LEAN = 2
@@ -31,6 +36,9 @@ _FROM_ROW_KEY: dict[int, Callable[[bytes], Any]] = {
 }
 _REVERSIBLE: frozenset[type] = frozenset({int, str, bytes})
 """Types whose keys can be had back from their encoding."""
+_WHOLE = _REVERSIBLE | {bool, float, type(None)}
+"""Types of which the canonical encoding leaves nothing out."""
+_LENGTH = struct.Struct(">I")
 
 
 def row_key(key: Any) -> bytes:
@@ -40,12 +48,51 @@ def row_key(key: Any) -> bytes:
         KeyTypeError: its type has no stable encoding.
     """
     try:
-        return canonical(key)
+        encoded = canonical(key)
     except KeyTypeError as error:
         raise KeyTypeError(
             f"{error}. State on disk needs it for keys of map state as well; "
             "the state backend 'hashmap' does not"
         ) from None
+    left_out = b"" if type(key) in _WHOLE else b"".join(_left_out(key))
+    # begins like no part of an encoding does
+    return encoded + _sized(b"~" + left_out) if left_out else encoded
+
+
+def _left_out(key: Any) -> Iterator[bytes]:
+    """What `canonical` does not tell of a key and its parts, in the order of their encoding."""
+    if type(key) in _WHOLE:
+        return
+    if isinstance(key, frozenset):
+        pairs = sorted((canonical(part), b"".join(_left_out(part))) for part in key)
+        yield from (left_out for _, left_out in pairs)
+    elif isinstance(key, tuple):
+        for part in key:
+            yield from _left_out(part)
+    elif type(key) is Row:
+        yield _sized(repr((key._fields, key.get_row_kind().name)).encode())
+        for part in key:
+            yield from _left_out(part)
+    elif (isinstance(key, Enum) or is_dataclass(key)) and canonical(key)[:1] in (b"E", b"C"):
+        # others are numbers or texts as well, and equal to those
+        yield _sized(type(key).__module__.encode())
+        for field in () if isinstance(key, Enum) else fields(key):
+            if field.compare:
+                yield from _left_out(getattr(key, field.name))
+
+
+def _sized(part: bytes) -> bytes:
+    return _LENGTH.pack(len(part)) + part
+
+
+def check_key(key: Any) -> None:
+    """Refuse a key without an encoding.
+
+    Raises:
+        KeyTypeError: its type has no stable encoding.
+    """
+    if type(key) not in _REVERSIBLE:
+        row_key(key)
 
 
 def row_keys(keys: list[Any]) -> list[bytes]:

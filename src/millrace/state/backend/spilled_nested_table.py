@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from millrace.common.payload import dump_pickle
 from millrace.state.backend.key_value_store import Changes
 from millrace.state.backend.row_format import (
+    check_key,
     entry_in,
     is_below_reversible,
     key_in,
@@ -211,6 +212,10 @@ class SpilledNestedTable(SpilledTable, NestedTable):
 
     def _made(self, outer: Any) -> dict[Any, Any]:
         return SpilledInner(self, outer, outer in self._cleared or outer in self.dropped)
+
+    def put(self, outer: Any, inner: Any, value: Any) -> None:
+        check_key(inner)  # here, for it must not come into a checkpoint that nobody can restore
+        super().put(outer, inner, value)
 
     def drop(self, outer: Any) -> dict[Any, Any]:
         self.data.get(outer)
