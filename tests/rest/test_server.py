@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from http.client import HTTPConnection
@@ -18,6 +19,8 @@ from millrace.rest.server import RestServer
 def echo(target: str) -> Answer:
     if target == "/broken":
         raise RuntimeError("a secret")
+    if target == "/huge":
+        return Answer(HTTPStatus.OK, 10**5_000)  # more digits than Python writes
     return Answer(HTTPStatus.OK, {"target": target}, {"X-Test": "yes"})
 
 
@@ -70,8 +73,9 @@ def test_there_is_nothing_but_get(server, method) -> None:
     assert response.getheader("Allow") == "GET"
 
 
-def test_an_error_inside_tells_nothing_of_itself(server) -> None:
-    response, body = ask(server, path="/broken")
+@pytest.mark.parametrize("path", ["/broken", "/huge"])
+def test_an_error_inside_tells_nothing_of_itself(server, path) -> None:
+    response, body = ask(server, path=path)
     assert (response.status, body) == (500, {"error": "see the log of the job"})
 
 
@@ -105,7 +109,35 @@ def test_there_is_a_limit_to_connections(monkeypatch) -> None:
     first = HTTPConnection("127.0.0.1", server.port, timeout=10)
     first.request("GET", "/", headers={"Authorization": "Bearer t"})
     first.getresponse().read()
-    assert raw(server, b"") == b""
+    response, body = ask(server)
+    assert (response.status, response.getheader("Retry-After")) == (503, "1")
+    assert "too many connections" in body["error"]
+    server.close()
+
+
+def test_who_does_not_show_the_token_cannot_stay(monkeypatch) -> None:
+    """However busily it sends; who has shown it can."""
+    monkeypatch.setattr(server_module, "PROOF_SECONDS", 0.3)
+    server = RestServer("127.0.0.1", 0, "t", echo)
+    welcome = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    welcome.request("GET", "/", headers={"Authorization": "Bearer t"})
+    welcome.getresponse().read()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=0.05) as dripping:
+        dripping.sendall(b"GET / HTTP/1.1\r\n")
+        ended = False
+        deadline = time.monotonic() + 10
+        while not ended and time.monotonic() < deadline:
+            try:
+                dripping.sendall(b"X")
+                ended = dripping.recv(1) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                ended = True
+    assert ended
+    welcome.request("GET", "/again", headers={"Authorization": "Bearer t"})
+    assert json.loads(welcome.getresponse().read()) == {"target": "/again"}
+    welcome.close()
     server.close()
 
 

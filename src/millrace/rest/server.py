@@ -6,6 +6,8 @@ import hmac
 import logging
 import socket
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -23,6 +25,17 @@ log = logging.getLogger(__name__)
 MOST_CONNECTIONS = 64
 IDLE_SECONDS = 30
 """After so long without a request a connection is closed."""
+PROOF_SECONDS = 5.0
+"""In so long a connection must have shown the token, however busy it is."""
+REFUSED_SECONDS = 1.0
+"""So long one that is refused has to read why."""
+
+
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+    b"Retry-After: 1\r\nConnection: close\r\n\r\n"
+    b'{"error":"there are too many connections; ask again soon"}'
+)
 
 
 class RestServer:
@@ -66,16 +79,48 @@ class _Server(ThreadingMixIn, TCPServer):
         self.get = get
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._open: set[Any] = set()
+        self._ends: dict[Any, float] = {}
+        """When to end connections that have not shown the token."""
+        self._refused: deque[tuple[Any, float]] = deque()
+        """Connections that are one too many, and when to end them; of the server's thread."""
         self._lock = threading.Lock()
         super().__init__((address, port), _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)
+            self._refuse(request)
             return
         with self._lock:
             self._open.add(request)
+            self._ends[request] = time.monotonic() + PROOF_SECONDS
         super().process_request(request, client_address)
+
+    def proven(self, connection: Any) -> None:
+        """It has shown the token."""
+        with self._lock:
+            self._ends.pop(connection, None)
+
+    def _refuse(self, connection: Any) -> None:
+        """Say that there are too many, and stay until that has been read: what is closed before
+        its request was read takes the answer back."""
+        if len(self._refused) == MOST_CONNECTIONS:
+            self.shutdown_request(self._refused.popleft()[0])
+        with suppress(OSError):
+            connection.setblocking(False)
+            connection.sendall(_FULL)
+            connection.shutdown(socket.SHUT_WR)
+        self._refused.append((connection, time.monotonic() + REFUSED_SECONDS))
+
+    def service_actions(self) -> None:
+        """End those whose time is over; called several times a second."""
+        now = time.monotonic()
+        while self._refused and self._refused[0][1] <= now:
+            self.shutdown_request(self._refused.popleft()[0])
+        with self._lock:
+            for connection in [c for c, end in self._ends.items() if end <= now]:
+                del self._ends[connection]
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
@@ -83,10 +128,13 @@ class _Server(ThreadingMixIn, TCPServer):
         finally:
             with self._lock:
                 self._open.discard(request)
+                self._ends.pop(request, None)
             self._free.release()
 
     def close_connections(self) -> None:
-        """End those that wait for another request."""
+        """End those that wait for another request, or read why they are refused."""
+        while self._refused:
+            self.shutdown_request(self._refused.popleft()[0])
         with self._lock:
             for connection in self._open:
                 with suppress(OSError):
@@ -109,21 +157,24 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
             self.close_connection = True  # nobody reads that body
-        self._send(self._answer())
+        try:
+            answer = self._answer()
+            body = dumps(answer.body)
+        except Exception:
+            log.exception("a request could not be answered")
+            answer = failure(HTTPStatus.INTERNAL_SERVER_ERROR, "see the log of the job")
+            body = dumps(answer.body)
+        self._send(answer, body)
 
     def _answer(self) -> Answer:
         given = self.headers.get("Authorization", "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, self.server.authorization):
             headers = {"WWW-Authenticate": "Bearer"}
             return failure(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", headers)
-        try:
-            return self.server.get(self.path)
-        except Exception:
-            log.exception("a request could not be answered")
-            return failure(HTTPStatus.INTERNAL_SERVER_ERROR, "see the log of the job")
+        self.server.proven(self.connection)
+        return self.server.get(self.path)
 
-    def _send(self, answer: Answer) -> None:
-        body = dumps(answer.body)
+    def _send(self, answer: Answer, body: bytes) -> None:
         self.send_response(answer.status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -140,9 +191,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         status = HTTPStatus(code)
         if status is HTTPStatus.NOT_IMPLEMENTED:
-            self._send(failure(HTTPStatus.METHOD_NOT_ALLOWED, "only GET", {"Allow": "GET"}))
+            answer = failure(HTTPStatus.METHOD_NOT_ALLOWED, "only GET", {"Allow": "GET"})
         else:
-            self._send(failure(status, status.phrase))
+            answer = failure(status, status.phrase)
+        self._send(answer, dumps(answer.body))
 
     def log_message(self, format: str, *args: Any) -> None:
         log.debug(format, *args)
