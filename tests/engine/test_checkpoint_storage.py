@@ -232,6 +232,42 @@ def test_going_back_to_an_earlier_checkpoint(job: Job, job_dir: Path) -> None:
     assert len(job.checkpoints()) == 2
 
 
+def test_the_history_that_was_gone_back_from(job_dir: Path) -> None:
+    """Pushes nothing out of the new one, and is never proposed in its place."""
+    job = Job(job_dir, retained=3)
+    for epoch in range(1, 8):
+        job.publish(job.layer(epoch, floor=epoch))
+    job.end()
+    assert job.checkpoints() == {"chk-5", "chk-6", "chk-7"}
+    back = Job(job_dir, "r2")
+    back.storage.load(5)
+    assert back.publish(back.layer(6, floor=6)).parent == 5
+    assert back.checkpoints() == {"chk-5", "chk-8"}
+    manifest = (job_dir / "chk-8" / "_metadata").read_bytes()
+    corrupt(job_dir / "chk-8" / "_metadata")
+    with pytest.raises(CheckpointCorruptError, match="checkpoint 5 before it is whole"):
+        back.storage.load_latest()
+    (job_dir / "chk-8" / "_metadata").write_bytes(manifest)
+    back.publish()
+    assert back.checkpoints() == {"chk-8", "chk-9"}
+    assert back.shared() == {"r2-8.layers"}
+
+
+@pytest.mark.parametrize("unreadable", [3, 4, 5])
+def test_a_history_with_a_gap(job_dir: Path, unreadable: int) -> None:
+    """What is older than an ancestor that cannot be read may belong to it, and is kept."""
+    job = Job(job_dir, retained=9)
+    for epoch in range(1, 6):
+        job.publish(job.layer(epoch))
+    job.end()
+    corrupt(job_dir / f"chk-{unreadable}" / "_metadata")
+    back = Job(job_dir, "r2", retained=9)
+    back.versions = back.storage.load(4 if unreadable != 4 else 3).versions
+    back.publish()
+    gone = {"chk-5"} if unreadable != 5 else set()
+    assert back.checkpoints() == {f"chk-{number}" for number in range(1, 7)} - gone
+
+
 def test_versions_that_no_layer_makes_are_refused(job: Job) -> None:
     """A checkpoint that could not be restored is not written."""
     job.layer(1)

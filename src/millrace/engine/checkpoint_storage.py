@@ -305,16 +305,20 @@ class CheckpointStorage:
         """Find out what the checkpoints of earlier runs refer to, so that it can go with them."""
         usable: list[Held] = []
         damaged: list[int] = []
+        parents: dict[int, int | None] = {}
         for number in complete_checkpoints(self._job_dir):
             try:
-                layers = read_layer_set(self._job_dir, read_manifest(self._job_dir, number))
+                manifest = read_manifest(self._job_dir, number)
+                layers = read_layer_set(self._job_dir, manifest)
             except CheckpointError:
                 damaged.append(number)
                 continue
+            parents[number] = manifest.parent
             usable.append(Held(number, _paths(layers)))
         starts_afresh = self._base is None and bool(usable)
         keep = usable[-1] if starts_afresh else None
-        self._retention.begin([one.number for one in usable], damaged, keep)
+        history = _history(self._base.checkpoint, parents) if self._base else set(parents)
+        self._retention.begin(history, damaged, keep, parents.keys() - history)
         last_use = {path: one.number for one in usable for path in one.paths}
         in_use = self._in_use()
         for path, number in last_use.items():
@@ -435,6 +439,17 @@ class CheckpointStorage:
         self._go_on_from_nothing()
         self._base, self._layers = manifest, layers
         self._segments.add(layers.live())
+
+
+def _history(number: int, parents: dict[int, int | None]) -> set[int]:
+    """A checkpoint and those that it was built on. Where one of these cannot be read, all that are
+    older count: nobody knows."""
+    found: set[int] = set()
+    before: int | None = number
+    while before is not None and before in parents and before not in found:
+        found.add(before)
+        before = parents[before]
+    return found if before is None else found | {n for n in parents if n < before}
 
 
 def _paths(layers: LayerSet) -> set[str]:

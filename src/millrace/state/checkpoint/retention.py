@@ -61,6 +61,7 @@ class Retention:
         self._clock = clock
         self._usable: list[int] = []
         self._damaged: list[int] = []
+        self._abandoned: set[int] = set()
         self._condemned: list[tuple[int, str]] = []
         """(first checkpoint that does not refer to it, path)."""
         self._until_sweep = 0
@@ -68,10 +69,16 @@ class Retention:
         self._held: set[Held] = set()
 
     def begin(
-        self, usable: Iterable[int], damaged: Iterable[int], keep: Held | None = None
+        self,
+        usable: Iterable[int],
+        damaged: Iterable[int],
+        keep: Held | None = None,
+        abandoned: Iterable[int] = (),
     ) -> None:
         """Take over the checkpoints of earlier runs. ``keep`` stays as long as this run: the
-        newest of a history that this run does not go on from."""
+        newest of a history that this run does not go on from. Those ``abandoned`` came after the
+        one to which this run has gone back; they go with the next checkpoint."""
+        self._abandoned = set(abandoned)
         self._kept = keep
         self._usable = sorted(usable)
         self._damaged = sorted(damaged)
@@ -121,7 +128,8 @@ class Retention:
     def _remove_older_than(self, oldest: int, held: Container[int]) -> list[int]:
         """Gives those that cannot be deleted: they can be resumed from as long as they are there,
         so their files must not go."""
-        old = [n for n in checkpoint_numbers(self._job_dir) if n < oldest and n not in held]
+        numbers = checkpoint_numbers(self._job_dir)
+        old = [n for n in numbers if (n < oldest or n in self._abandoned) and n not in held]
         staying = [number for number in old if not remove_checkpoint(self._job_dir, number)]
         self._usable = [number for number in self._usable if number >= oldest]
         self._damaged = [number for number in self._damaged if number >= oldest]
