@@ -340,3 +340,19 @@ def test_idle_epochs_do_not_write_the_marker_again() -> None:
     for _ in range(2 * SEALS):
         state.align("v1", [], inline)
     assert stores.store.writes == written
+
+
+def test_keys_known_to_be_absent_take_memory() -> None:
+    """Also after other keys have been given up."""
+    state = opened(Kept())
+    table = state.table("op/m", "map")
+    for outer in ("cold", "hot"):
+        table.put(outer, 1, 1)
+    accept(state, 1)
+    assert table.cached() == 0
+    assert table.data["cold"][1] == 1
+    table.prefetch_inner("hot", range(1000, 2000))
+    table.evict(1)
+    assert table.cached() >= 1000
+    state.align("v1", [], inline)
+    assert table.cached() == 0
