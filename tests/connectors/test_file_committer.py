@@ -37,7 +37,7 @@ def assert_committed(directory: Path) -> None:
 
 def test_committing_again_changes_nothing(parts, tmp_path: Path) -> None:
     for _ in range(3):
-        FileCommitter("").commit(parts)
+        FileCommitter(str(tmp_path)).commit(parts)
         assert_committed(tmp_path)
 
 
@@ -66,8 +66,8 @@ def test_a_crash_at_any_step_is_mended_by_the_next_commit(
         patch.setattr(file_committer, "sync_directories", crashing(durable_files.sync_directories))
         patch.setattr(file_committer, "delete_if_there", crashing(durable_files.delete_if_there))
         with pytest.raises(Crash):
-            FileCommitter("").commit(parts)
-    FileCommitter("").commit(parts)
+            FileCommitter(str(tmp_path)).commit(parts)
+    FileCommitter(str(tmp_path)).commit(parts)
     assert_committed(tmp_path)
 
 
@@ -77,7 +77,7 @@ def test_chunks_are_deleted_only_after_the_names_are_durable(
     steps = []
     monkeypatch.setattr(file_committer, "sync_directories", lambda _: steps.append("flush"))
     monkeypatch.setattr(file_committer, "delete_if_there", lambda _: steps.append("delete"))
-    FileCommitter("").commit(parts)
+    FileCommitter(str(tmp_path)).commit(parts)
     assert steps == ["flush"] + ["delete"] * 4
 
 
@@ -85,27 +85,77 @@ def test_merged_chunks_are_deleted(tmp_path: Path) -> None:
     chunk = tmp_path / ".part-0-0.inprogress.1"
     chunk.touch()
     for _ in range(2):
-        FileCommitter("").commit([ObsoleteChunks((str(chunk),))])
+        FileCommitter(str(tmp_path)).commit([ObsoleteChunks((str(chunk),))])
     assert os.listdir(tmp_path) == []
 
 
-def test_a_part_that_is_gone_is_named_with_both_names(parts) -> None:
+def test_a_part_that_is_gone_is_named_with_both_names(parts, tmp_path: Path) -> None:
     os.unlink(parts[0].pending)
     with pytest.raises(PartFileError) as error:
-        FileCommitter("").commit(parts)
+        FileCommitter(str(tmp_path)).commit(parts)
     assert parts[0].final in str(error.value)
     assert parts[0].pending in str(error.value)
 
 
-def test_a_visible_part_is_never_overwritten(parts) -> None:
+def test_a_visible_part_is_never_overwritten(parts, tmp_path: Path) -> None:
     Path(parts[0].final).write_text("another")
     with pytest.raises(PartFileError, match="exists already"):
-        FileCommitter("").commit(parts)
+        FileCommitter(str(tmp_path)).commit(parts)
     assert Path(parts[0].final).read_text() == "another"
 
 
-def test_a_truncated_part_is_not_made_visible(parts) -> None:
+def test_a_truncated_part_is_not_made_visible(parts, tmp_path: Path) -> None:
     os.truncate(parts[0].pending, 3)
     with pytest.raises(PartFileError, match="has 3 bytes, but 7 were written"):
-        FileCommitter("").commit(parts)
+        FileCommitter(str(tmp_path)).commit(parts)
     assert not os.path.exists(parts[0].final)
+
+
+WORK, PART = ".part-0-0.pending.run-3", "part-run-0-0"
+
+
+@pytest.mark.parametrize(
+    ("pending", "final", "obsolete"),
+    [
+        ("{out}/" + WORK, "{other}/" + PART, ()),
+        ("{out}/" + WORK, "{out}/../other/" + PART, ()),
+        ("{out}/" + WORK, "{out}/link/" + PART, ()),
+        ("{out}/" + WORK, "{out}-2/" + PART, ()),
+        ("{out}/" + WORK, "{out}/.bashrc", ()),
+        ("{out}/" + WORK, "{out}/a-0-0\0", ()),
+        ("{other}/" + WORK, "{out}/" + PART, ()),
+        ("{out}/_secret", "{out}/" + PART, ()),
+        ("{out}/" + WORK, "{out}/" + PART, ("{other}/" + WORK,)),
+        ("{out}/" + WORK, "{out}/" + PART, ("{out}/part-run-0-9",)),
+        ("{out}/" + WORK, "{out}/" + PART, (5,)),
+    ],
+)
+def test_only_files_of_the_sink_are_touched(
+    tmp_path: Path, pending: str, final: str, obsolete: tuple[object, ...]
+) -> None:
+    """A snapshot of somebody else may name any path."""
+    out, other = tmp_path / "out", tmp_path / "other"
+    for directory in (out, other, tmp_path / "out-2"):
+        directory.mkdir()
+        for name in (WORK, "_secret", "part-run-0-9"):
+            (directory / name).write_text("text")
+    (out / "link").symlink_to(other)
+    before = sorted(tmp_path.rglob("*"))
+
+    def at(path: object) -> object:
+        return path.format(out=out, other=other) if isinstance(path, str) else path
+
+    part = PartCommittable(at(pending), at(final), 4, tuple(map(at, obsolete)))  # type: ignore[arg-type]
+    with pytest.raises(PartFileError):
+        FileCommitter(str(out)).commit([part])
+    with pytest.raises(PartFileError):
+        FileCommitter(str(out)).commit([ObsoleteChunks(tuple(map(at, obsolete or [final])))])  # type: ignore[arg-type]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_sink_may_be_reached_by_another_name(parts, tmp_path: Path) -> None:
+    """A link to the base path is the base path."""
+    link = tmp_path.parent / f"{tmp_path.name}-link"
+    link.symlink_to(tmp_path)
+    FileCommitter(str(link)).commit(parts)
+    assert_committed(tmp_path)

@@ -21,6 +21,7 @@ from millrace.connectors import (
     StreamingFileSink,
     work_files_in_use,
 )
+from millrace.connectors.part_file import Chunk, FileWriterState, OpenPart
 from millrace.formats import CsvEncoder, ParquetBulkWriters
 
 reuse = settings(
@@ -292,3 +293,29 @@ def test_a_bucket_that_readers_ignore_is_refused(sink_harness, output) -> None:
 
 def test_the_older_name_works() -> None:
     assert StreamingFileSink is FileSink
+
+
+@pytest.mark.parametrize(
+    ("bucket", "path"),
+    [
+        ("", "{other}/.part-0-0.inprogress.run-1"),
+        ("", "{out}/../other/.part-0-0.inprogress.run-1"),
+        ("", "{out}/secret"),
+        ("../other", "{out}/.part-0-0.inprogress.run-1"),
+        ("{other}", "{out}/.part-0-0.inprogress.run-1"),
+    ],
+)
+def test_restored_parts_are_of_the_sink(
+    sink_harness, output, tmp_path: Path, bucket: str, path: str
+) -> None:
+    """A snapshot of somebody else may name any path: it is neither read nor written."""
+    other = tmp_path / "other"
+    harness = sink_harness(text_sink(output.path))
+    chunk = Chunk(path.format(out=output.path, other=other), 4, 0)
+    part = OpenPart(bucket.format(other=other), 0, 0, (chunk,), 0, 0)
+    harness.states[0] = FileWriterState(1, (part,))
+    with pytest.raises(ConnectorError):
+        harness.writer()
+    harness.states[0] = FileWriterState(1, (OpenPart("", "/../../x", 0, (), 0, 0),))  # type: ignore[arg-type]
+    with pytest.raises(ConnectorError):
+        harness.writer()

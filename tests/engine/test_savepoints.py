@@ -23,8 +23,10 @@ from millrace.common.errors import (
     UserFunctionError,
 )
 from millrace.common.job import JobStatus
+from millrace.common.payload import encode
 from millrace.common.serialization import Encoder
 from millrace.connectors.file_sink import FileSink
+from millrace.connectors.part_file import PartCommittable
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_client import JobClient
@@ -400,3 +402,18 @@ def test_requests_of_a_job_that_waits_are_answered_at_once(job: Job, tmp_path: P
             mini.process()
         assert len({future.result(1) for future in (*futures, last)}) == 4
         assert isinstance(refused.exception(1), JobDefinitionError)
+
+
+def test_a_savepoint_has_nothing_for_the_sinks_to_commit(job: Job) -> None:
+    """One that says otherwise was tampered with."""
+    build = to_files(job.directory / "out")
+    job.run(build, lambda c: c.stop_with_savepoint())
+    pending = job.directory / "out" / ".part-0-0.pending.x"
+    pending.write_text("99999")
+    part = PartCommittable(str(pending), str(job.directory / "out" / "part-x-0-0"), 5)
+    [path] = paths(job)
+    manifest = open_snapshot(path).manifest
+    tampered = dataclasses.replace(manifest, pending={"files": [encode(part)]})
+    (Path(path) / "_metadata").write_bytes(tampered.encode())
+    job.run(build, start_from=path, checkpoints="two", CLAIM_MODE="CLAIM")
+    assert 99999 not in lines(job.directory / "out")

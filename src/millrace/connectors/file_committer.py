@@ -10,7 +10,12 @@ from millrace.common.sink import Committer
 from millrace.connectors.durable_files import delete_if_there, sync_directories
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.orphans import sweep_orphans
-from millrace.connectors.part_file import ObsoleteChunks, PartCommittable
+from millrace.connectors.part_file import (
+    ObsoleteChunks,
+    PartCommittable,
+    require_part_files,
+    require_work_files,
+)
 
 __all__ = ["FileCommitter"]
 
@@ -27,16 +32,22 @@ class FileCommitter(Committer):
 
     def commit(self, committables: Sequence[PartCommittable | ObsoleteChunks]) -> None:
         parts = [item for item in committables if isinstance(item, PartCommittable)]
+        obsolete = [path for item in committables for path in _obsolete(item)]
+        require_work_files([*(part.pending for part in parts), *obsolete], self._base_path)
+        require_part_files((part.final for part in parts), self._base_path)
         for part in parts:
             publish(part)
             crash_point("during-sink-commit")
         sync_directories(os.path.dirname(part.final) for part in parts)
-        for item in committables:
-            for path in item.obsolete if isinstance(item, PartCommittable) else item.paths:
-                delete_if_there(path)
+        for path in obsolete:
+            delete_if_there(path)
 
     def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:
         sweep_orphans(self._base_path, older_than, in_use, run_ids=run_ids)
+
+
+def _obsolete(item: PartCommittable | ObsoleteChunks) -> tuple[str, ...]:
+    return item.obsolete if isinstance(item, PartCommittable) else item.paths
 
 
 def publish(part: PartCommittable) -> None:

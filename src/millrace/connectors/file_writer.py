@@ -11,8 +11,14 @@ from millrace.common.sink import SinkWriter, WriterContext
 from millrace.connectors.bucket_assigner import BucketAssigner, require_bucket_id
 from millrace.connectors.chunk_file import discard
 from millrace.connectors.durable_files import make_durable_directory, sync_directories
+from millrace.connectors.errors import PartFileError
 from millrace.connectors.output_file_config import OutputFileConfig
-from millrace.connectors.part_file import FileWriterState, OpenPart, PartNames
+from millrace.connectors.part_file import (
+    FileWriterState,
+    OpenPart,
+    PartNames,
+    require_work_files,
+)
 from millrace.connectors.part_writer import PartFormat, PartWriter
 from millrace.connectors.rolling_policy import RollingPolicy
 
@@ -45,7 +51,9 @@ class FileWriter(SinkWriter[Any]):
         self._parts: dict[str, PartWriter] = {}
         self._surplus: list[tuple[str, PartWriter]] = []
         """Open parts of other subtasks, beside one of the same bucket."""
-        for part in state.parts if state else ():
+        parts = state.parts if state else ()
+        self._check(parts)
+        for part in parts:
             if part.bucket in self._parts:
                 self._surplus.append((part.bucket, self._part_writer(part)))
             else:
@@ -93,6 +101,15 @@ class FileWriter(SinkWriter[Any]):
         if not self._prepared:
             work_files = [path for part in self._parts.values() for path in part.work_files]
             discard(self._work_files + work_files)
+
+    def _check(self, parts: Sequence[OpenPart]) -> None:
+        """What was restored may be somebody's attack."""
+        for part in parts:
+            require_bucket_id(part.bucket)
+            if type(part.subtask) is not int or type(part.counter) is not int:
+                raise PartFileError(part.bucket, "its restored state has no proper numbers")
+        paths = (chunk.path for part in parts for chunk in part.chunks)
+        require_work_files(paths, self._settings.base_path)
 
     def _begin(self, bucket: str) -> PartWriter:
         directory = self._directory(require_bucket_id(bucket))

@@ -7,10 +7,12 @@ could still be writing. Chunks are hidden, and their names are unique to their a
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from millrace.connectors.errors import PartFileError
 from millrace.connectors.output_file_config import OutputFileConfig
 
 __all__ = [
@@ -22,9 +24,12 @@ __all__ = [
     "PartNames",
     "is_made_by",
     "is_work_file",
+    "require_part_files",
+    "require_work_files",
 ]
 
 _WORK_FILE = re.compile(r"\..+-\d+-\d+\.(?:inprogress|pending|merged)\.(?P<attempt>.+)", re.DOTALL)
+_PART_FILE = re.compile(r"[^._].*-\d+-\d+.*", re.DOTALL)
 
 
 def is_work_file(name: str) -> bool:
@@ -47,6 +52,49 @@ def is_made_by(name: str, run_ids: Collection[str]) -> bool:
         return False
     run = found["attempt"].partition("-")[0]
     return run.partition(".")[0] in run_ids  # with another parallelism a run has another number
+
+
+def require_work_files(paths: Iterable[str], base_path: str) -> None:
+    """Refuse paths that a sink below ``base_path`` gave no chunk or pending part: restored state
+    may be somebody's attack, and what it names is moved and deleted.
+
+    Raises:
+        PartFileError: that is so.
+    """
+    _require(paths, base_path, _WORK_FILE)
+
+
+def require_part_files(paths: Iterable[str], base_path: str) -> None:
+    """The same for the names that readers see.
+
+    Raises:
+        PartFileError: one is not such a name, or not below ``base_path``.
+    """
+    _require(paths, base_path, _PART_FILE)
+
+
+def _require(paths: Iterable[str], base_path: str, names: re.Pattern[str]) -> None:
+    directories: dict[str, str] = {}
+    for path in paths:
+        if not isinstance(path, str) or "\0" in path:
+            raise PartFileError(repr(path), "the sink's restored state names it; it is no path")
+        parent, name = os.path.split(path)
+        if names.fullmatch(name) is None:
+            raise _foreign(path, base_path)
+        directories[parent] = path
+    base = os.path.realpath(base_path)
+    for parent, path in directories.items():
+        if os.path.commonpath([base, os.path.realpath(parent)]) != base:
+            raise _foreign(path, base_path)
+
+
+def _foreign(path: str, base_path: str) -> PartFileError:
+    return PartFileError(
+        path,
+        f"the sink's restored state names it, but it is no file that a sink to {base_path} makes. "
+        "Was the path of the sink changed? Then go on with the former one until its parts are "
+        "finished; else the snapshot was tampered with",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,8 @@ class CheckpointCoordinator:
     def _restored(self, origin: Origin, graph: JobGraph) -> Restored:
         manifest = origin.manifest
         own = origin.directory is None
-        done = origin.forked or origin.committed
+        # a savepoint of ours leaves sinks nothing to commit, so what one names is not believed
+        done = origin.forked or origin.committed or manifest.kind == SAVEPOINT
         done = done or (own and committed_path(self.job_dir, manifest.checkpoint).exists())
         self._ancestor = manifest.snapshot_id if manifest.kind == SAVEPOINT else manifest.ancestor
         return Restored(
