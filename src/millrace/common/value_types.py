@@ -75,6 +75,8 @@ class BigDecTypeInfo(ConvertedTypeInfo):
         return str(value)
 
     def decode(self, internal: str) -> Decimal:
+        if type(internal) is not str:  # of a whole number it takes the square of its length
+            raise SerializationError("a decimal that is not text")
         return Decimal(internal)
 
 

@@ -27,6 +27,7 @@ import time
 import traceback
 import uuid
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -152,6 +153,21 @@ class Bomb:
         return os.system, ("touch exploded",)
 
 
+class Called:
+    """Is read as what a call makes."""
+
+    def __init__(self, called: Callable[..., Any], argument: Any) -> None:
+        self._call = (called, (argument,))
+
+    def __reduce__(self) -> Any:
+        return self._call
+
+
+def _row(values: bytes) -> bytes:
+    """The instructions for a row of what other instructions make."""
+    return b"cmillrace.common.types\nnamed_row\n(N" + values + b"K\x00tR"
+
+
 def attacks() -> list[bytes]:
     """Whole encoded values, codec first, that want to do harm."""
     deep = b")\x01" * 200_000 + b"N"
@@ -161,7 +177,16 @@ def attacks() -> list[bytes]:
     tuples = b"\x80\x05)" + b"\x85" * 200_000 + b"."
     laughs = b"\x80\x05)\x94" + b"".join(b"h" + bytes([n]) + b"h" + bytes([n]) + b"\x86\x94"
                                          for n in range(120)) + b"."  # fmt: skip
+    rows = (
+        b"\x80\x05"
+        + _row(b")")
+        + b"".join(b"\x94" + _row(b"](" + 2 * (b"h" + bytes([n])) + b"e") for n in range(60))
+    )
+    pairs = OrderedDict((n * (2**61 - 1), 0) for n in range(1, 20_000))
     return [
+        b"p" + rows + b"\x94}h\x3cNs.",
+        b"p" + pickle.dumps(Called(OrderedDict, list(pairs.items()))),
+        b"p" + pickle.dumps(Called(Decimal, 1 << 3_000_000)),
         b"p" + pickle.dumps(Bomb()),
         b"p" + pickle.dumps({"put": {1: Bomb()}, "del": []}),
         b"pcos\nsystem\n(Vtouch exploded\ntR.",

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from type_samples import SAMPLES, Account, Address, Money, Point, exactly
 
+from millrace.common.errors import SerializationError
 from millrace.common.payload import is_plain
 from millrace.common.serializer import TypeSerializer
 from millrace.common.typeinfo import TypeInformation, Types
@@ -130,3 +131,11 @@ class Doubled(TypeSerializer[int]):
 def test_serializers_of_users() -> None:
     """What they write is kept as bytes."""
     assert there_and_back(Types.SERIALIZED(Doubled()), 21) == (b"42", 21)
+
+
+def test_decimals_are_made_of_text_only() -> None:
+    """Of a long whole number, it would take ages."""
+    read = from_plain(Types.BIG_DEC())
+    assert read is not None
+    with pytest.raises(SerializationError, match="not text"):
+        read(1 << 100_000)

@@ -105,6 +105,7 @@ def named(module: str, name: str) -> bytes:
 
 WINDOW = named("millrace.common.time_window", "TimeWindow")
 ROW = named("millrace.common.types", "Row")
+NAMED_ROW = named("millrace.common.types", "named_row")
 LAYER = named("millrace.state.layer", "Layer")
 
 
@@ -148,6 +149,13 @@ LAYER = named("millrace.state.layer", "Layer")
         b")" + b"".join(b"\x94h" + bytes([n]) + b"\x86" for n in range(100)) + b".",
         named("fractions", "Fraction") + b"(\x8b" + struct.pack("<i", 100_000) + b"\x01" * 100_000
         + b"K\x07tR.",
+        named("fractions", "Fraction") + b"(V1e9999999999\ntR.",
+        named("decimal", "Decimal") + b"(\x8b" + struct.pack("<i", 100_000) + b"\x01" * 100_000
+        + b"tR.",
+        named("decimal", "Decimal") + b"((K\x00)K\x00ttR.",
+        named("collections", "OrderedDict") + b"(](K\x01K\x02\x86etR.",
+        NAMED_ROW + b"(N](K\x01K\x02eK\x00tR.",
+        NAMED_ROW + b"(](V\neN)K\x00tR.",
     ],
 )  # fmt: skip
 def test_attacks_are_refused(pickled: bytes) -> None:
@@ -172,3 +180,42 @@ def test_keys_of_equal_hashes_do_not_take_ages() -> None:
         load_safe(pickle.dumps(set(keys), 5))
     with pytest.raises(SerializationError, match="the same hash"):
         load_safe(pickle.dumps(frozenset(keys), 5))
+
+
+def test_rows_within_rows_do_not_take_ages() -> None:
+    """Twice the row before, sixty times, as the key of a dict."""
+    row = NAMED_ROW + b"(N"
+    lists = b"".join(b"h" + bytes([n]) + b"0" + row + b"](h" + bytes([n]) + b"h" + bytes([n])
+                     + b"eK\x00tR" + b"\x94" for n in range(60))  # fmt: skip
+    tuples = lists.replace(b"](", b"(").replace(b"eK", b"tK")
+    for nested in (lists, tuples):
+        with pytest.raises(SerializationError):
+            load_safe(b"\x80\x05" + row + b")K\x00tR\x94" + nested + b"}" + b"h\x3cK\x00s.")
+
+
+def test_ordered_entries_of_equal_hashes_do_not_take_ages() -> None:
+    """However they come in."""
+    pairs = [(n * (2**61 - 1), 0) for n in range(1, 5000)]
+    for pickled in (pickle.dumps(OrderedDict(pairs), 5), pickle.dumps(Ordered(pairs), 5)):
+        with pytest.raises(SerializationError):
+            load_safe(pickled)
+
+
+class Ordered:
+    """Is read as an `OrderedDict` that is made in one call."""
+
+    def __init__(self, pairs: list[tuple[int, int]]) -> None:
+        self._pairs = pairs
+
+    def __reduce__(self) -> Any:
+        return OrderedDict, (self._pairs,)
+
+
+@settings(max_examples=30)
+@given(st.dictionaries(st.text(), st.integers()), st.tuples(st.integers(), st.text()))
+def test_what_is_made_by_calls_comes_back(entries: dict[str, int], values: Any) -> None:
+    """In the forms that are written."""
+    row = Row(a=values[0], b=Row(*values))
+    for value in (OrderedDict(entries), row, Row.of_kind(RowKind.DELETE, *values)):
+        assert exactly(load_safe(dump_safe(value)), value)
+        assert exactly(load_safe(pickle.dumps(value, 4)), value)

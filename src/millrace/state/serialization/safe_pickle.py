@@ -15,6 +15,7 @@ import enum
 import importlib
 import io
 import pickle
+import re
 from collections.abc import Callable, Collection
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -36,15 +37,41 @@ MODULES = tuple(
 MAX_BITS = 1 << 16
 MAX_SIZE = 1_000_000
 """How many values a tuple may hold at all depths, repetitions counted: its hash visits them all."""
+_RATIO = re.compile(r"-?[0-9]+(?:/[0-9]+)?")
 
 
 def _fraction(numerator: Any, denominator: Any = 1) -> Fraction:
     for part in (numerator, denominator):
-        if not isinstance(part, (int, str)) or (
-            isinstance(part, int) and part.bit_length() > MAX_BITS
-        ):
+        if type(part) is str:
+            fits = len(part) <= MAX_BITS and _RATIO.fullmatch(part) is not None
+        else:
+            fits = type(part) is int and part.bit_length() <= MAX_BITS
+        if not fits:
             raise pickle.UnpicklingError("a fraction of too many digits")
     return Fraction(numerator, denominator)
+
+
+def _decimal(digits: Any) -> Decimal:
+    """Of text, as pickles have it: to make one of a whole number takes the square of its length."""
+    if type(digits) is not str:
+        raise pickle.UnpicklingError("a decimal that is not text")
+    return Decimal(digits)
+
+
+def _ordered() -> collections.OrderedDict[Any, Any]:
+    """Empty: entries come with SETITEMS, which looks at their hashes."""
+    return collections.OrderedDict()
+
+
+def _named_row(names: Any, values: Any, kind: Any) -> Row:
+    """Of tuples only, for these were counted."""
+    if (
+        not (names is None or type(names) is tuple)
+        or type(values) is not tuple
+        or type(kind) is not int
+    ):
+        raise pickle.UnpicklingError("a row that is not made of tuples")
+    return named_row(names, values, kind)
 
 
 def _zone(key: str, from_cache: bool = True) -> ZoneInfo:
@@ -72,7 +99,7 @@ def _new(cls: type, *args: Any) -> Any:
 _CALLED: dict[tuple[str, str], Callable[..., Any]] = {
     ("builtins", "complex"): _complex,
     ("builtins", "getattr"): _getattr,
-    ("collections", "OrderedDict"): collections.OrderedDict,
+    ("collections", "OrderedDict"): _ordered,
     ("collections", "deque"): collections.deque,
     ("copyreg", "__newobj__"): _new,
     ("datetime", "date"): date,
@@ -80,13 +107,13 @@ _CALLED: dict[tuple[str, str], Callable[..., Any]] = {
     ("datetime", "time"): time,
     ("datetime", "timedelta"): timedelta,
     ("datetime", "timezone"): timezone,
-    ("decimal", "Decimal"): Decimal,
+    ("decimal", "Decimal"): _decimal,
     ("fractions", "Fraction"): _fraction,
     ("uuid", "SafeUUID"): SafeUUID,
     ("zoneinfo", "ZoneInfo"): _zone,
     ("millrace.common.types", "Row"): Row,
     ("millrace.common.types", "RowKind"): RowKind,
-    ("millrace.common.types", "named_row"): named_row,
+    ("millrace.common.types", "named_row"): _named_row,
 }
 """What a pickle may call."""
 
