@@ -161,6 +161,14 @@ def test_parallelism_above_the_maximum_is_refused() -> None:
         graph(env, max_parallelism=4)
 
 
+def test_too_many_key_groups_are_refused() -> None:
+    """Whoever reads a manifest relies on the bound."""
+    env = new_env()
+    numbers(env).print()
+    with pytest.raises(JobDefinitionError, match="is 32769; it can be 32768 at most"):
+        graph(env, max_parallelism=32769)
+
+
 def test_sources_and_sinks_are_known_to_the_engine() -> None:
     env = new_env()
     numbers(env).uid("numbers").sink_to(Nowhere()).uid("out").name("output")

@@ -102,3 +102,9 @@ def test_a_snapshot_that_does_not_tell_its_chains() -> None:
     old: Manifest = dataclasses.replace(BASE, chains={})
     with pytest.raises(StateError, match="older version"):
         SavepointPlan(old)
+
+
+@pytest.mark.parametrize("highest", [0, 32769])
+def test_a_max_parallelism_that_no_job_has_is_refused(highest: int) -> None:
+    with pytest.raises(StateError, match="between 1 and 32768"):
+        empty_manifest(highest)

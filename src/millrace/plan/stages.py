@@ -12,6 +12,7 @@ from millrace.plan.job_graph import JobGraph, LoopNode, SinkNode, SourceNode
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.plan.uids import assign_uids
 from millrace.runtime.program import Edge, Exchange, Node, Program, Route, Stage
+from millrace.state.key_groups import MAX_KEY_GROUPS
 
 
 @dataclass
@@ -158,6 +159,11 @@ class _Builder:
         )
 
     def _check_max_parallelism(self, program: Program) -> None:
+        if program.max_parallelism > MAX_KEY_GROUPS:
+            raise JobDefinitionError(
+                f"the job's max parallelism is {program.max_parallelism}; it can be "
+                f"{MAX_KEY_GROUPS} at most"
+            )
         for t in self._ordered:
             if t.max_parallelism is not None and t.max_parallelism != program.max_parallelism:
                 raise JobDefinitionError(

@@ -31,6 +31,9 @@ from millrace.common.types import Row
 MEMO_LIMIT = 1 << 20
 """Distinct keys whose key group a memo remembers before it starts afresh."""
 
+MAX_KEY_GROUPS = 1 << 15
+"""As many as a job may have; Flink's bound."""
+
 MAX_EXPONENT = 10_000
 """Of decimals as keys: their encoding is that of the equal whole number, digit by digit."""
 

@@ -11,12 +11,22 @@ from dataclasses import dataclass
 from millrace.common.errors import StateError
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import SAVEPOINT
+from millrace.state.key_groups import MAX_KEY_GROUPS
 
 __all__ = ["SavepointPlan", "StageChange", "empty_manifest"]
 
 
 def empty_manifest(max_parallelism: int) -> Manifest:
-    """The manifest of a snapshot with nothing in it."""
+    """The manifest of a snapshot with nothing in it.
+
+    Raises:
+        StateError: no job can have that many key groups.
+    """
+    if not 1 <= max_parallelism <= MAX_KEY_GROUPS:
+        raise StateError(
+            f"the max parallelism of a savepoint is between 1 and {MAX_KEY_GROUPS}, not "
+            f"{max_parallelism}"
+        )
     return Manifest(
         job_id="bootstrapped",
         job_name="bootstrapped",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,30 @@ def test_missing_and_unknown_fields() -> None:
     for content in ([], {}, {"layer_files": [], "colour": "red"}, {"layer_files": [(1,)]}):
         with pytest.raises(CheckpointCorruptError, match="a field is wrong"):
             Manifest.decode(seal(b"MRCHKPNT", 1, content), "p")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stages": {"s1": 10**15, "s2": 1}},
+        {"stages": {"s1": 129, "s2": 1}},
+        {"stages": {"s1": 2, "s2": 0}},
+        {"stages": {"s1": -2, "s2": 1}},
+        {"max_parallelism": 10**15},
+        {"max_parallelism": 0},
+        {"versions": {("s2", 1): "v"}},
+        {"versions": {("s2", -1): "v"}},
+        {"versions": {("s3", 0): "v"}},
+        {"chains": {"s3": ("a",)}},
+        {"stages": {"s1": 2, "s2": True}},
+        {"pending": {"sink": ["part"]}},
+    ],
+)
+def test_nobody_counts_for_ages(change: dict[str, Any]) -> None:
+    """Nor finds less than what it counted on."""
+    damaged = dataclasses.replace(MANIFEST, **change)
+    with pytest.raises(CheckpointCorruptError, match="a field is wrong"):
+        Manifest.decode(damaged.encode(), "p")
 
 
 def test_a_later_format() -> None:

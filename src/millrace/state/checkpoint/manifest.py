@@ -18,6 +18,7 @@ from millrace.state.checkpoint.envelope import seal, unseal
 from millrace.state.checkpoint.files import StrPath, reading
 from millrace.state.checkpoint.layer_file import LayerFileRef, SubtaskKey
 from millrace.state.checkpoint.plain_shape import require
+from millrace.state.key_groups import MAX_KEY_GROUPS
 
 __all__ = ["FORMAT_VERSION", "Manifest", "read_manifest"]
 
@@ -97,9 +98,11 @@ class Manifest:
         """
         content = unseal(path, _MAGIC, FORMAT_VERSION, data)
         try:
-            return _from_content(content)
-        except (TypeError, AttributeError, KeyError) as error:
+            manifest = _from_content(content)
+            _check_widths(manifest)
+        except (TypeError, AttributeError, KeyError, ValueError) as error:
             raise CheckpointCorruptError(path, f"a field is wrong or missing ({error})") from error
+        return manifest
 
 
 _FIELDS: dict[str, Any] = {
@@ -140,6 +143,19 @@ def _from_content(content: dict[str, Any]) -> Manifest:
         if name in content:
             require(content[name], hint, name)
     return Manifest(**{**content, "layer_files": refs})
+
+
+def _check_widths(manifest: Manifest) -> None:
+    """Whoever goes on from it counts up to them."""
+    highest, stages = manifest.max_parallelism, manifest.stages
+    if not 1 <= highest <= MAX_KEY_GROUPS:
+        raise ValueError("max_parallelism is out of range")
+    if not all(1 <= width <= highest for width in stages.values()):
+        raise ValueError("the parallelism of a stage is out of range")
+    if not all(0 <= index < stages.get(uid, 0) for uid, index in manifest.versions):
+        raise ValueError("versions has a subtask that is not there")
+    if not manifest.chains.keys() <= stages.keys():
+        raise ValueError("chains has a stage that is not there")
 
 
 def read_manifest(job_dir: StrPath, number: int) -> Manifest:
