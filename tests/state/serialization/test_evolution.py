@@ -132,6 +132,17 @@ def test_whole_numbers_become_floats_and_decimals() -> None:
     assert exactly(evolved(Types.INT(), Types.BIG_DEC(), 3), Decimal(3))
 
 
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**63) + 1, 10**400])
+def test_numbers_that_floats_cannot_hold_are_refused(number: int) -> None:
+    """Digits never go silently."""
+    old = Types.ROW_NAMED(["a"], [Types.BIG_INT()])
+    new = Types.ROW_NAMED(["a"], [Types.DOUBLE()])
+    with pytest.raises(TypeChangeError, match="field 'a' was BIG_INT and is DOUBLE now, .* bits"):
+        evolved(old, new, Row(a=number))
+    for fits in (2**53, -(2**63), 10**22):
+        assert exactly(evolved(old, new, Row(a=fits)), Row(a=float(fits)))
+
+
 @dataclass
 class Inner:
     zip: str

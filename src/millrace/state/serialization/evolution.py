@@ -7,6 +7,7 @@ at any depth. What else changed is refused with the name of the field.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -94,12 +95,30 @@ def _single(written: str, present: TypeInformation, at: str) -> Convert | None:
     if (written, now) in SAME_FORM or (isinstance(now, str) and _widens(written, now)):
         return None
     if written in INTEGERS and now in FLOATS:
-        return _each(lambda value: float(value) if isinstance(value, int) else value)
+        return _each(_exactly_float(written, present, at))
     if written in INTEGERS and now == "BIG_DEC":
         return _each(lambda value: str(value) if isinstance(value, int) else value)
     if isinstance(present, UnionTypeInfo) and written in now[1]:
         return None
     raise _refused(written, present, at)
+
+
+def _exactly_float(written: str, present: TypeInformation, at: str) -> Convert:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, int):
+            return value
+        try:
+            wide = float(value)
+        except OverflowError:
+            wide = math.inf
+        if wide != value:
+            raise TypeChangeError(
+                f"{_subject(at)} was {written} and is {present.name} now, which cannot hold a "
+                f"number of {value.bit_length()} bits exactly that it has; declare BIG_DEC"
+            )
+        return wide
+
+    return convert
 
 
 def _each(convert: Convert) -> Convert:
