@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from io import BytesIO
 from typing import Any
 
@@ -139,3 +141,55 @@ def test_decimals_are_made_of_text_only() -> None:
     assert read is not None
     with pytest.raises(SerializationError, match="not text"):
         read(1 << 100_000)
+
+
+@dataclass
+class Circle:
+    """Sets an attribute that is not a field, and has one that can be made again."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        self.area = 3 * self.radius**2
+
+    @cached_property
+    def width(self) -> float:
+        return 2 * self.radius
+
+
+class Labelled(Point):
+    """A named tuple that may have attributes."""
+
+
+@dataclass(slots=True)
+class _Slotted:
+    a: int
+
+
+@dataclass
+class Mixed(_Slotted):
+    """Has slots and a dict."""
+
+    b: int
+
+
+def test_attributes_that_are_not_fields_stay() -> None:
+    """Such a value is set apart whole."""
+    labelled, mixed = Labelled(1, 2.0), Mixed(1, 2)
+    labelled.label = "x"  # type: ignore[attr-defined]
+    mixed.label = "x"  # type: ignore[attr-defined]
+    for value in (Circle(2.0), labelled, mixed):
+        plain, back = there_and_back(Types.of(type(value)), value, TRUSTING)
+        assert type(plain) in (list, frozenset)
+        assert back == value
+        assert back.__dict__ == value.__dict__
+
+
+def test_what_can_be_made_again_is_not_written() -> None:
+    """A cached property is no reason to set a value apart."""
+    circle = Circle(2.0)
+    del circle.area
+    assert circle.width == 4.0
+    assert there_and_back(Types.of(Circle), circle)[0] == (2.0,)
+    assert there_and_back(Types.of(Mixed), Mixed(1, 2))[0] == (1, 2)
+    assert there_and_back(Types.of(Labelled), Labelled(1, 2.0))[0] == (1, 2.0)

@@ -8,7 +8,7 @@ do not check. None needs no conversion anywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from operator import attrgetter
 from typing import Any
 
@@ -254,12 +254,34 @@ def _class_out(type_info: ClassTypeInfo) -> Convert:
     cls, fields = type_info.cls, _fields(map(to_plain, type_info.types))
     values: Convert = tuple if type_info.is_named_tuple else _getter(type_info.field_names)
 
+    has_more = _more_than_fields(type_info)
+
     def out(value: Any) -> Any:
-        if type(value) is not cls:
+        if type(value) is not cls or has_more(value):
             return _apart(value)
         return tuple(_converted(values(value), fields)) if fields else values(value)
 
     return out
+
+
+def _more_than_fields(type_info: ClassTypeInfo) -> Callable[[Any], bool]:
+    """Whether a value has attributes that would be lost; cached properties can be made again."""
+    cls, width = type_info.cls, len(type_info.field_names)
+    if not cls.__dictoffset__:
+        return lambda value: False
+    cached = (n for base in cls.__mro__ for n, v in vars(base).items() if _is_cached(v))
+    known = frozenset((*type_info.field_names, *cached))
+    least = 0 if type_info.is_named_tuple or _has_slots(cls) else width
+
+    def has_more(value: Any) -> bool:
+        attributes = value.__dict__
+        return len(attributes) > least and not attributes.keys() <= known
+
+    return has_more
+
+
+def _is_cached(attribute: Any) -> bool:
+    return isinstance(attribute, cached_property)
 
 
 def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
