@@ -44,6 +44,9 @@ UTC = dt.UTC
     [
         ([1, None, 3], "bigint", None),
         ([1, 2.5], "double", [1.0, 2.5]),
+        ([2**53, 2.5], "double", [2.0**53, 2.5]),
+        ([1, 2**60 + 1], "bigint", None),
+        ([2**60 + 1, Decimal("1.5")], "decimal(38,18)", None),
         ([True], "boolean", None),
         (["a"], "string", None),
         ([b"a", bytearray(b"b")], "binary", [b"a", b"b"]),
@@ -91,6 +94,8 @@ def test_values_of_a_column(values: list[Any], ddl: str, expected: list[Any] | N
         ([{"a": 1}, [1]], ['{"a": 1}', "[1]"]),
         ([{(1, 2): "x"}, 1], ['[[[1, 2], "x"]]', "1"]),
         ([2**70], [str(2**70)]),
+        ([1, 2**60 + 1, 0.5], ["1", str(2**60 + 1), "0.5"]),
+        ([0.5, -(2**53) - 1], ["0.5", str(-(2**53) - 1)]),
         ([complex(1, 2)], ['"(1+2j)"']),
         ([Point(1, 2.0), "a"], ['{"x": 1, "y": 2.0}', '"a"']),
         ([b"\x01", 1], ['"01"', "1"]),
@@ -113,12 +118,19 @@ def test_json_within_a_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "later"), [(1, "a"), ("a", 1), ([1], 2), ({"a": 1}, [1]), ((1,), (1, 2)), (1, 2**70)]
+    ("seen", "later"),
+    [(1, "a"), ("a", 1), ([1], 2), ({"a": 1}, [1]), ((1,), (1, 2)), (1, 2**70), (0.5, 2**60 + 1)],
 )
 def test_a_value_that_came_later_does_not_fit(seen: Any, later: Any) -> None:
     """It is not dropped or bent: the column is named."""
     with pytest.raises(StateError, match=r"column 'v' is .*sample=None"):
         list(arrow_batches([Column("v", type_of(seen))], [(seen,), (later,)]))
+
+
+@pytest.mark.parametrize("column", [type_of(1), declared(Types.LONG())])
+def test_whole_numbers_of_64_bits_that_came_later_fit(column: Any) -> None:
+    (batch,) = arrow_batches([Column("v", column)], [(1,), (2**60 + 1,)])
+    assert batch.column(0).to_pylist() == [1, 2**60 + 1]
 
 
 def test_declared_types() -> None:

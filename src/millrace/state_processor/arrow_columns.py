@@ -18,7 +18,7 @@ from millrace.state_processor.column_type import (
     Column,
     ColumnType,
     field_values,
-    merged,
+    fits,
     plain_scalar,
     type_of,
 )
@@ -67,6 +67,7 @@ def _plain_types(pa: Any) -> dict[str, Any]:
     return {
         "boolean": pa.bool_(),
         "bigint": pa.int64(),
+        "wide": pa.int64(),
         "double": pa.float64(),
         "binary": pa.binary(),
         "decimal": pa.decimal128(38, 18),
@@ -117,8 +118,7 @@ def _plain(kind: ColumnType) -> Converter:
     def convert(value: Any) -> Any:
         if value is None:
             return None
-        found = type_of(value)
-        if found != kind and merged(found, kind) != kind:
+        if not fits(type_of(value), kind):
             raise _MisfitError
         return shape(value)
 

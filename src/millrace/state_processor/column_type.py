@@ -23,7 +23,17 @@ from millrace.common.type_information import TypeInformation
 from millrace.common.types import Row
 from millrace.state.serialization.stand_ins import StandIn
 
-__all__ = ["JSON", "NULL", "Column", "ColumnType", "common_type", "declared", "merged", "type_of"]
+__all__ = [
+    "JSON",
+    "NULL",
+    "Column",
+    "ColumnType",
+    "common_type",
+    "declared",
+    "fits",
+    "merged",
+    "type_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +65,15 @@ class ColumnType:
         return self.name == "json" or any(part.has_json for part in self.parts)
 
 
-_DDL = {"decimal": "decimal(38,18)", "interval": "interval day to second"}
+_DDL = {"wide": "bigint", "decimal": "decimal(38,18)", "interval": "interval day to second"}
 
 NULL = ColumnType("null")
 JSON = ColumnType("json")
 TEXT = ColumnType("text")
 """Text that stands for a value which prints unmistakably: times of day, UUIDs, enums."""
 BOOLEAN, BIGINT, DOUBLE = ColumnType("boolean"), ColumnType("bigint"), ColumnType("double")
+WIDE = ColumnType("wide")
+"""`BIGINT` with numbers that a double would round."""
 STRING, BINARY, DECIMAL = ColumnType("string"), ColumnType("binary"), ColumnType("decimal")
 DATE, INTERVAL = ColumnType("date"), ColumnType("interval")
 TIMESTAMP, TIMESTAMP_NTZ = ColumnType("timestamp"), ColumnType("timestamp_ntz")
@@ -94,7 +106,7 @@ def type_of(value: Any) -> ColumnType:
     if exact is not None:
         return exact
     if isinstance(value, int) and not isinstance(value, enum.Enum):
-        return BIGINT if -(2**63) <= value < 2**63 else JSON
+        return _type_of_int(value)
     if isinstance(value, str) and not isinstance(value, enum.Enum):
         return STRING
     if isinstance(value, Decimal):
@@ -104,6 +116,12 @@ def type_of(value: Any) -> ColumnType:
     if isinstance(value, (dt.time, uuid.UUID, enum.Enum)):
         return TEXT
     return _composite(value)
+
+
+def _type_of_int(value: int) -> ColumnType:
+    if -(2**53) <= value <= 2**53:
+        return BIGINT
+    return WIDE if -(2**63) <= value < 2**63 else JSON
 
 
 _EXACT: dict[type, ColumnType] = {
@@ -178,7 +196,7 @@ def merged(one: ColumnType, other: ColumnType) -> ColumnType:
     if one.name == "null":
         return other
     if {one.name, other.name} <= _NUMBERS:
-        return DOUBLE if "double" in (one.name, other.name) else DECIMAL
+        return _merged_numbers({one.name, other.name})
     if {one.name, other.name} == {"string", "text"}:
         return TEXT
     if one.name == other.name == "struct":
@@ -188,7 +206,22 @@ def merged(one: ColumnType, other: ColumnType) -> ColumnType:
     return JSON
 
 
-_NUMBERS = {"bigint", "double", "decimal"}
+_NUMBERS = {"bigint", "wide", "double", "decimal"}
+
+
+def _merged_numbers(names: set[str]) -> ColumnType:
+    if names == {"wide", "double"}:
+        return JSON
+    if names == {"bigint", "wide"}:
+        return WIDE
+    return DOUBLE if "double" in names else DECIMAL
+
+
+def fits(found: ColumnType, column: ColumnType) -> bool:
+    """Whether a value of the type ``found`` can be in such a column."""
+    if column == BIGINT and found == WIDE:
+        return True
+    return found == column or merged(found, column) == column
 
 
 def _merged_structs(one: ColumnType, other: ColumnType) -> ColumnType:
