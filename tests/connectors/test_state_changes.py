@@ -309,6 +309,21 @@ def test_a_state_that_is_not_there_is_warned_of(followed, caplog) -> None:
     assert "state 'totl' of operator 'totals' is empty or not there" in caplog.text
 
 
+def test_a_state_that_is_not_there_has_no_table(followed) -> None:
+    """Bounded, nothing would be an answer; the other states are listed."""
+    followed.push(("a", 1))
+    source = StateChangesSource(followed.job_dir, "Totals", "totl", bounded=True)
+    with pytest.raises(JobExecutionError, match=r"no keyed state 'totl'.*it has: parts, total"):
+        source.create_reader(None, None, None).read(1)
+
+
+def test_an_empty_table(followed) -> None:
+    followed.push(("a", 1), ("a", 0))
+    table = reader(followed, bounded=True)
+    assert epoch(table) == []
+    assert table.finished()
+
+
 def test_state_that_belongs_to_no_key_is_refused(followed) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "totals", "@event-timers")

@@ -32,11 +32,13 @@ from millrace.common.source import (
 from millrace.common.time import Duration, Time, millis
 from millrace.engine.job_identity import job_id_of
 from millrace.state.alike import alike
-from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.directory import complete_checkpoints, metadata_path
 from millrace.state.checkpoint.files import StrPath
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
+from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.frozen import MISSING
 from millrace.state.serialization.snapshot_codec import codec_of
+from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.state_follower import StateFollower, TableChanges, without_stamps
 
 __all__ = ["CopyComplete", "StateChangesSource", "StatePosition", "StateUpdate"]
@@ -87,7 +89,8 @@ class StateChangesSource(Source[StateUpdate | CopyComplete]):
         uid: uid of the operator, or its name if only one has it.
         state_name: of the state; value, reducing, aggregating (its accumulator), list or map state.
         job_name: the job's name.
-        bounded: give what the newest checkpoint holds, and end.
+        bounded: give what the newest checkpoint holds, and end; fails if the operator has other
+            states there, but not this one.
         poll_interval: how often to look for a new checkpoint.
         pickle_allowed: whether to read what the other job pickled, which may run code of whoever
             wrote it; False: such state is refused.
@@ -269,6 +272,8 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         self._whole = self._whole and first
         updates = _updates(changes, self._kind(follower), manifest)
         if first and not updates:
+            if self._source.bounded:
+                self._check_is_there(manifest)
             log.warning(
                 "state '%s' of operator '%s' is empty or not there in checkpoint %d of %s",
                 self._source.state_name, self._source.uid, manifest.checkpoint, manifest.job_name,
@@ -277,6 +282,19 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
             self._batches.append(updates)
         if self._whole:
             self._batches.append([CopyComplete(manifest.checkpoint, manifest.snapshot_id)])
+
+    def _check_is_there(self, manifest: Manifest) -> None:
+        """A table that is read once and turns out empty: its name may be mistyped."""
+        metadata = metadata_path(self._source.directory, manifest.checkpoint)
+        states = SnapshotReader(open_snapshot(metadata)).states()
+        uid = self._table.removesuffix(f"/{self._source.state_name}")
+        own = [i.name for i in states if i.uid == uid and i.kind in KINDS and not i.internal]
+        if own and self._source.state_name not in own:
+            raise JobExecutionError(
+                f"operator '{self._source.uid}' has no keyed state '{self._source.state_name}' in "
+                f"checkpoint {manifest.checkpoint} of {manifest.job_name} (it has: "
+                f"{', '.join(own)})"
+            )
 
     def _kind(self, follower: StateFollower) -> str:
         kind = follower.kind(self._table) or "flat"
