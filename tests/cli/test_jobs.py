@@ -52,3 +52,12 @@ def test_several_and_none(jobs: Path) -> None:
         find_job(jobs, "word-cont-1")
     with pytest.raises(JobControlError, match="there is no job 'x'"):
         find_job(jobs, "x")
+
+
+@pytest.mark.parametrize("word", ["", "o", "onl"])
+def test_a_few_characters_are_no_name(tmp_path: Path, word: str) -> None:
+    """Though there is but one job that they could mean."""
+    Lease.acquire(tmp_path / job_id_of("only"), "run").release()
+    with pytest.raises(JobControlError, match="there is no job"):
+        find_job(tmp_path, word)
+    assert find_job(tmp_path, "only").id == job_id_of("only")

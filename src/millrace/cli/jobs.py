@@ -17,6 +17,8 @@ __all__ = ["Job", "find_job", "jobs_in"]
 
 _LEASE = "lease.json"
 """Every job that ever ran has one."""
+SHORTEST = 4
+"""Characters of an id that stand for it: a slip of the finger should not end a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def _newest(directory: Path) -> Manifest | None:
 
 
 def find_job(checkpoint_dir: Path, word: str) -> Job:
-    """The job that people call ``word``: its name, its id or the beginning of it, its directory.
+    """The job that people call ``word``: its name, its id or the beginning of it (four characters
+    or more), its directory.
 
     Raises:
         JobControlError: there is none, or there are several.
@@ -85,7 +88,8 @@ def find_job(checkpoint_dir: Path, word: str) -> Job:
         return read_job(Path(word))
     jobs = list(jobs_in(checkpoint_dir))
     found = [job for job in jobs if job.is_called(word)]
-    found = found or [job for job in jobs if job.id.startswith(word)]
+    if not found and len(word) >= SHORTEST:
+        found = [job for job in jobs if job.id.startswith(word)]
     if len(found) == 1:
         return found[0]
     raise JobControlError(_several(word, found) if found else _none(checkpoint_dir, word, jobs))

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, report
+from millrace.cli.commands.job_request import ask_job, check_ended, report
 
 
 def register(commands: Commands) -> None:
@@ -24,4 +24,5 @@ def register(commands: Commands) -> None:
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Cancel the job."""
     job, answer = ask_job(named, "cancel")
+    check_ended(job, answer)
     return report(named, job, answer, f"job '{job.name}' was cancelled")

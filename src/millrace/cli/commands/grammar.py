@@ -61,7 +61,7 @@ def job_name(named: argparse.Namespace) -> str:
     """The job that is meant.
 
     Raises:
-        UsageError: none is named, or two are.
+        UsageError: none is named, two are, or the name is empty.
     """
     if (named.name is None) == (named.job is None):
         raise UsageError(
@@ -69,7 +69,10 @@ def job_name(named: argparse.Namespace) -> str:
             if named.name is None
             else f"two jobs are named: {named.name} and --job {named.job}"
         )
-    return str(named.name or named.job)
+    word = str(named.job if named.name is None else named.name)
+    if not word.strip():
+        raise UsageError("which job? its name is empty; 'millrace list' shows them")
+    return word
 
 
 def checkpoint_dir(named: argparse.Namespace) -> Path:

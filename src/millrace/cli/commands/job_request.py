@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.cli.commands.grammar import checkpoint_dir, job_name
+from millrace.common.errors import JobControlError
 
 
 def ask_job(
@@ -20,7 +21,6 @@ def ask_job(
     """
     word = job_name(named)
     from millrace.cli.jobs import find_job
-    from millrace.common.errors import JobControlError
     from millrace.engine.control_client import ask
 
     job = find_job(checkpoint_dir(named), word)
@@ -30,6 +30,12 @@ def ask_job(
         return job, ask(job.directory, command, arguments, named.timeout)
     except JobControlError as error:
         raise JobControlError(f"job '{job.name}': {error}") from None
+
+
+def check_ended(job: Any, answer: dict[str, Any]) -> None:
+    """Raises JobControlError when the job did not end as it was told to, but failed."""
+    if answer.get("status") == "FAILED":
+        raise JobControlError(f"job '{job.name}' failed before it had come to its end; see its log")
 
 
 def _way_on(job: Any) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from millrace.cli.arguments import UsageError
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, report, target
+from millrace.cli.commands.job_request import ask_job, check_ended, report, target
 
 
 def register(commands: Commands) -> None:
@@ -50,6 +50,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         directory=target(named.savepoint),
         drain=named.drain,
     )
+    check_ended(job, answer)
     from millrace.engine.control_client import await_end
 
     ended = "has ended" if await_end(job.directory, named.timeout) else "is ending"
