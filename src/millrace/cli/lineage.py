@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Node", "draw"]
 
@@ -40,7 +41,8 @@ def draw(nodes: Sequence[Node], missing: Callable[[str], str]) -> Iterator[str]:
     columns: list[str] = []
     """Which id the line in each column leads to."""
     ended = -1
-    for node in _in_order(_with_missing(nodes, missing)):
+    known = _without_rings(_distinct(nodes))
+    for node in _in_order(_with_missing(known, missing)):
         yield from _merged(columns, node.id)
         if node.id not in columns:
             if ended == len(columns):  # else the beginning above would seem to come from this one
@@ -55,6 +57,35 @@ def draw(nodes: Sequence[Node], missing: Callable[[str], str]) -> Iterator[str]:
             columns[column] = node.parent
         else:
             yield from _closed(columns, column)
+
+
+def _distinct(nodes: Sequence[Node]) -> list[Node]:
+    """Copies, which have the same id, as points of their own; children are those of the first."""
+    counted: Counter[str] = Counter()
+    found = []
+    for node in nodes:
+        copies = counted[node.id]
+        counted[node.id] += 1
+        found.append(replace(node, id=f"{node.id}\0{copies}") if copies else node)
+    return found
+
+
+def _without_rings(nodes: Sequence[Node]) -> list[Node]:
+    """A ring, which only a savepoint that was tampered with makes, begins at its oldest point."""
+    by_id = {node.id: node for node in nodes}
+    settled: set[str] = set()
+    for node in nodes:
+        path: dict[str, None] = {}
+        at = node.id
+        while at and at in by_id and at not in settled and at not in path:
+            path[at] = None
+            at = by_id[at].parent
+        if at in path:
+            ids = list(path)
+            oldest = min(ids[ids.index(at) :], key=lambda id: by_id[id].timestamp)
+            by_id[oldest] = replace(by_id[oldest], parent="")
+        settled.update(path)
+    return list(by_id.values())
 
 
 def _with_missing(nodes: Sequence[Node], missing: Callable[[str], str]) -> list[Node]:
