@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +17,7 @@ from millrace.state.checkpoint.manifest import Manifest, read_manifest
 
 __all__ = ["Job", "find_job", "jobs_in"]
 
+_ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
 _LEASE = "lease.json"
 """Every job that ever ran has one."""
 SHORTEST = 4
@@ -30,6 +33,8 @@ class Job:
     """Who runs it; None: nobody."""
     newest: Manifest | None
     """Of its newest complete checkpoint; None: there is none that can be read."""
+    hidden: str = ""
+    """Why it cannot be seen whether somebody runs it."""
 
     @property
     def id(self) -> str:
@@ -45,7 +50,9 @@ class Job:
 
     @property
     def state(self) -> str:
-        """ "running", "finished" (its input has ended) or "stopped"."""
+        """ "running", "finished" (its input has ended), "stopped"; "unknown": see `hidden`."""
+        if self.hidden:
+            return "unknown"
         if self.run is not None:
             return "running"
         return "finished" if self.newest is not None and self.newest.finished else "stopped"
@@ -59,16 +66,28 @@ def jobs_in(checkpoint_dir: Path) -> Iterator[Job]:
     """All jobs of a checkpoint directory, by id."""
     if checkpoint_dir.is_dir():
         for directory in sorted(checkpoint_dir.iterdir()):
-            if (directory / _LEASE).is_file():
+            if _is_of_a_job(directory):
                 yield read_job(directory)
+
+
+def _is_of_a_job(directory: Path) -> bool:
+    try:
+        return (directory / _LEASE).is_file()
+    except PermissionError:  # another user's; other things have other names
+        return _ID.fullmatch(directory.name) is not None
 
 
 def read_job(directory: Path) -> Job:
     """The job that keeps its checkpoints in ``directory``."""
-    return Job(directory, Mailbox(directory).running(), _newest(directory))
+    try:
+        return Job(directory, Mailbox(directory).running(), _newest(directory))
+    except JobControlError as error:
+        return Job(directory, None, _newest(directory), str(error))
 
 
 def _newest(directory: Path) -> Manifest | None:
+    if not os.access(directory, os.R_OK | os.X_OK):
+        return None
     for number in reversed(complete_checkpoints(directory)):
         try:
             return read_manifest(directory, number)

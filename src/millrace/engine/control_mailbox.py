@@ -99,7 +99,11 @@ class Mailbox:
     # -- the side of those who operate the job -------------------------------------------------
 
     def running(self) -> RunNote | None:
-        """Who runs the job; None: nobody, or nobody who can be spoken to (yet)."""
+        """Who runs the job; None: nobody, or nobody who can be spoken to (yet).
+
+        Raises:
+            JobControlError: the mailbox is another user's, so one may not know.
+        """
         if not _is_locked(self.directory / _ALIVE):
             return None
         try:
@@ -229,6 +233,10 @@ def _is_locked(path: Path) -> bool:
     """Whether somebody holds the lock; a look takes it for an instant, shared."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        raise JobControlError(
+            f"{path.parent} is another user's: whether the job runs, only they can see"
+        ) from None
     except OSError:
         return False
     try:

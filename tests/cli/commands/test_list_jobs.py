@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 from millrace.engine.control_mailbox import Mailbox, RunNote
@@ -39,3 +41,25 @@ def test_another_directory(place: Any, millrace: Any) -> None:
     told = millrace("list", "--checkpoint-dir", place.checkpoints)
     assert " one " in told.out
     assert " one " not in millrace("list", "--checkpoint-dir", place.directory).out
+
+
+def test_what_another_user_runs_is_not_called_stopped(
+    place: Any, millrace: Any, monkeypatch: Any
+) -> None:
+    """Neither where only the mailbox is closed to us, nor where the whole directory is."""
+    job_dir = place.run("ab", name="theirs")
+    is_file, open_file, access = Path.is_file, os.open, os.access
+
+    def refuse(path: Any, *_: Any, **__: Any) -> Any:
+        if str(path).startswith(closed):
+            raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "open", lambda p, *a, **k: refuse(p) or open_file(p, *a, **k))
+    monkeypatch.setattr(Path, "is_file", lambda p: refuse(p) or is_file(p))
+    monkeypatch.setattr(os, "access", lambda p, m: not str(p).startswith(closed) and access(p, m))
+    for closed, name in ((f"{job_dir}/control", "theirs"), (str(job_dir), job_dir.name)):
+        [job] = json.loads(millrace("list", "--json").out)
+        assert (job["name"], job["state"], job["pid"]) == (name, "unknown", None)
+        for command in ("stop", "status"):
+            told = millrace(command, job_dir.name)
+            assert (told.code, "is another user's" in told.err) == (1, True)

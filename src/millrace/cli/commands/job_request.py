@@ -24,6 +24,8 @@ def ask_job(
     from millrace.engine.control_client import ask
 
     job = find_job(checkpoint_dir(named), word)
+    if job.hidden:
+        raise JobControlError(f"job '{job.name}': {job.hidden}")
     if job.run is None:
         raise JobControlError(f"job '{job.name}' is not running{_way_on(job)}")
     try:
