@@ -48,16 +48,19 @@ def test_what_another_user_runs_is_not_called_stopped(
 ) -> None:
     """Neither where only the mailbox is closed to us, nor where the whole directory is."""
     job_dir = place.run("ab", name="theirs")
+    closed = [""]
     is_file, open_file, access = Path.is_file, os.open, os.access
 
     def refuse(path: Any, *_: Any, **__: Any) -> Any:
-        if str(path).startswith(closed):
+        if str(path).startswith(closed[0]):
             raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(os, "open", lambda p, *a, **k: refuse(p) or open_file(p, *a, **k))
     monkeypatch.setattr(Path, "is_file", lambda p: refuse(p) or is_file(p))
-    monkeypatch.setattr(os, "access", lambda p, m: not str(p).startswith(closed) and access(p, m))
-    for closed, name in ((f"{job_dir}/control", "theirs"), (str(job_dir), job_dir.name)):
+    monkeypatch.setattr(
+        os, "access", lambda p, m: not str(p).startswith(closed[0]) and access(p, m)
+    )
+    for closed[0], name in ((f"{job_dir}/control", "theirs"), (str(job_dir), job_dir.name)):
         [job] = json.loads(millrace("list", "--json").out)
         assert (job["name"], job["state"], job["pid"]) == (name, "unknown", None)
         for command in ("stop", "status"):
