@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from millrace.cli.arguments import UsageError
 from millrace.cli.parser import parse
+from millrace.cli.printing import printable
 from millrace.common.errors import MillraceError
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _told(error: MillraceError, code: int) -> int:
-    print(f"millrace: {error}", file=sys.stderr)
+    print(f"millrace: {printable(str(error), keep=chr(10))}", file=sys.stderr)
     return code
 
 

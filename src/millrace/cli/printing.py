@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,8 +17,23 @@ def print_json(value: Any) -> None:
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on standard output, its columns as wide as they must be."""
-    for line in aligned([heads, *rows]):
-        print(line)
+    print_lines(aligned([heads, *rows]))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines on standard output, which may have names of somebody else's making in them."""
+    for line in lines:
+        print(printable(line))
+
+
+def printable(text: str, keep: str = "") -> str:
+    """The text with a mark in place of what would command the terminal.
+
+    Example:
+        >>> printable("k\\x1b[2J\\n")
+        'k�[2J�'
+    """
+    return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

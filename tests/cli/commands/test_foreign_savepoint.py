@@ -95,3 +95,13 @@ def test_only_who_trusts_it_reads_it(foreign: Path, trap: Path, millrace: Any) -
     told = millrace("savepoint", "show", "--allow-pickle", foreign)
     assert "    kept (value): 1 entry" in told.out.splitlines()
     assert trap.exists()
+
+
+def test_names_do_not_command_the_terminal(place: Any, millrace: Any) -> None:
+    """Whoever made the savepoint chose the job's name."""
+    path = place.savepoint(name="count\x1b[2J")
+    for command in (("show", path), ("list",), ("tree",), ("diff", path, path)):
+        told = millrace("savepoint", *command)
+        assert told.code == 0, told.err
+        assert "\x1b" not in told.out + told.err
+    assert "\ufffd[2J" in millrace("savepoint", "show", path).out

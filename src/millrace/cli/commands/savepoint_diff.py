@@ -40,7 +40,7 @@ def register(commands: Commands) -> None:
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Compare them; 1 if some states could not be."""
     from millrace.cli.diff_report import as_json, lines
-    from millrace.cli.printing import print_json
+    from millrace.cli.printing import print_json, print_lines, printable
     from millrace.state.snapshot_diff import diff_snapshots
 
     a, b = (reader_of(word, named.allow_pickle) for word in (named.a, named.b))
@@ -48,11 +48,11 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     if named.json:
         print_json([as_json(diff) for diff in diffs])
     else:
-        for line in lines(diffs):
-            print(line)
+        print_lines(lines(diffs))
     unread = [diff for diff in diffs if diff.unread]
     for diff in unread:
-        print(f"millrace: {diff.uid}/{diff.name} was not compared: {diff.unread}", file=sys.stderr)
+        text = f"{diff.uid}/{diff.name} was not compared: {diff.unread}"
+        print(f"millrace: {printable(text)}", file=sys.stderr)
     if unread:
         print(f"millrace: {PICKLE_HINT}", file=sys.stderr)
     return 1 if unread else 0

@@ -34,7 +34,7 @@ def register(commands: Commands) -> None:
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Show it."""
-    from millrace.cli.printing import print_json
+    from millrace.cli.printing import print_json, print_lines, printable
     from millrace.cli.snapshot_report import Report
 
     reader = reader_of(named.path, named.allow_pickle)
@@ -42,10 +42,9 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     if named.json:
         print_json(report.as_json())
     else:
-        for line in report.lines():
-            print(line)
+        print_lines(report.lines())
     for reason in report.unread:
-        print(f"millrace: {reason}", file=sys.stderr)
+        print(f"millrace: {printable(reason)}", file=sys.stderr)
     if report.unread:
         print(f"millrace: {PICKLE_HINT}", file=sys.stderr)
     return 0

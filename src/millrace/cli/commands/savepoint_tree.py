@@ -25,7 +25,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Draw the tree, the newest first."""
     savepoints = found_below(named)
     from millrace.cli.lineage import Node, draw
-    from millrace.cli.printing import aligned, print_json
+    from millrace.cli.printing import aligned, print_json, print_lines
     from millrace.cli.savepoint_summary import columns, short_id, summary
 
     if named.json:
@@ -36,6 +36,5 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         Node(s.manifest.snapshot_id, s.manifest.ancestor, s.manifest.timestamp, label)
         for s, label in zip(savepoints, labels, strict=True)
     ]
-    for line in draw(nodes, lambda id: f"{short_id(id)}  (not here)"):
-        print(line)
+    print_lines(draw(nodes, lambda id: f"{short_id(id)}  (not here)"))
     return 0
