@@ -76,11 +76,6 @@ class KeyValueStore(ABC):
         """What is stored under ``key``; None: nothing."""
         return self.get_many([key])[0]
 
-    def load(self, rows: Iterable[Row]) -> None:
-        """Write many rows in the order of their keys, which the store does not hold yet. It need
-        not be atomic."""
-        self.write(Changes(puts=list(rows)))
-
     def row_count(self) -> int | None:
         """About how many rows there are; None: it is not known."""
         return None

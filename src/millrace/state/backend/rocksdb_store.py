@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,6 @@ class RocksDBStore(KeyValueStore):
         unlogged = rocks.WriteOptions()
         unlogged.disable_wal = True
         self._db.set_write_options(unlogged)
-        self._files = count()
 
     def get_many(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
         found: Sequence[bytes | None] = self._db.get(list(keys)) if keys else []
@@ -97,17 +95,6 @@ class RocksDBStore(KeyValueStore):
         bounded = self._rocks.ReadOptions()
         bounded.set_iterate_upper_bound(end)
         return _bounded(self._db.items(from_key=start, read_opt=bounded), bounded)
-
-    def load(self, rows: Iterable[Row]) -> None:
-        path = str(self._directory / f"load-{next(self._files)}.sst")
-        writer = self._rocks.SstFileWriter(self._options)
-        writer.open(path)
-        for key, value in rows:
-            writer[key] = value
-        writer.finish()
-        moving = self._rocks.IngestExternalFileOptions()
-        moving.set_move_files(True)
-        self._db.ingest_external_file([path], moving)
 
     def row_count(self) -> int | None:
         found = self._db.property_int_value("rocksdb.estimate-num-keys")
