@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millrace.common.errors import JobControlError
+from millrace.engine import control_mailbox
 from millrace.engine.control_mailbox import MAX_BYTES, Answer, Mailbox, Request, RunNote
 
 NOTE = RunNote("run-1", "count", "count-1", "here", 7, 0)
@@ -58,6 +59,21 @@ def test_who_runs_is_known_while_he_lives(mailbox: Mailbox) -> None:
         with pytest.raises(BlockingIOError), mailbox.open_for(NOTE):
             pass
     assert mailbox.running() is None
+
+
+def test_who_goes_keeps_it_until_his_note_is_gone(
+    mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits for the next run's turn must not go by the note."""
+    seen = []
+
+    def delete(path: Path) -> None:
+        path.unlink()
+        seen.append((mailbox.running(), mailbox.is_open()))
+
+    with mailbox.open_for(NOTE):
+        monkeypatch.setattr(control_mailbox, "delete_quietly", delete)
+    assert (seen, mailbox.is_open()) == ([(None, True)], False)
 
 
 def test_a_note_without_a_living_process_is_nothing(mailbox: Mailbox) -> None:

@@ -69,7 +69,7 @@ def await_end(job_dir: StrPath, timeout: float) -> bool:
     """Wait until nobody runs the job any more; False: somebody still does after ``timeout`` s."""
     mailbox = Mailbox(job_dir)
     deadline = time.monotonic() + timeout
-    while mailbox.running() is not None:
+    while mailbox.is_open():
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL)

@@ -104,12 +104,20 @@ class Mailbox:
         Raises:
             JobControlError: the mailbox is another user's, so one may not know.
         """
-        if not _is_locked(self.directory / _ALIVE):
+        if not self.is_open():
             return None
         try:
             return _read(self.directory / _NOTE, RunNote)
         except (FileNotFoundError, JobControlError):
             return None
+
+    def is_open(self) -> bool:
+        """Whether a run has the mailbox: from just before its note is there to just after.
+
+        Raises:
+            JobControlError: the mailbox is another user's, so one may not know.
+        """
+        return _is_locked(self.directory / _ALIVE)
 
     def send(self, run_id: str, command: str, arguments: dict[str, Any]) -> str:
         """Put a request into the mailbox; returns its id.
