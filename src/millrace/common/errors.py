@@ -4,6 +4,7 @@ The tree::
 
     MillraceError
     ├── JobDefinitionError          a wrong program, found while it is built
+    │   └── MalformedPatternError   a pattern that cannot be matched, or not by anything
     ├── ConfigurationError          an unknown key, or a value that cannot be read
     ├── KeyTypeError (TypeError)    a key of a type without a stable encoding
     ├── StateError                  state used in a way its descriptor does not allow
@@ -36,6 +37,7 @@ __all__ = [
     "KeyTypeError",
     "LeaseError",
     "LeaseLostError",
+    "MalformedPatternError",
     "MillraceError",
     "SerializationError",
     "StateError",
@@ -50,6 +52,10 @@ class MillraceError(Exception):
 
 class JobDefinitionError(MillraceError):
     """The program is wrong; raised while it is built, before anything runs."""
+
+
+class MalformedPatternError(JobDefinitionError):
+    """A pattern contradicts itself. Flink: ``MalformedPatternException``."""
 
 
 class ConfigurationError(MillraceError):
