@@ -1,0 +1,42 @@
+"""Complex event processing: patterns to look for in streams of events.
+
+Semantics: Flink docs, "FlinkCEP". Names are Flink's, in snake case.
+"""
+
+from __future__ import annotations
+
+from millrace.cep.group_pattern import GroupPattern
+from millrace.cep.pattern import Pattern
+from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
+from millrace.common.errors import MalformedPatternError
+from millrace.common.pattern_conditions import (
+    IterativeCondition,
+    RichIterativeCondition,
+    SimpleCondition,
+)
+from millrace.common.pattern_functions import (
+    PatternFlatSelectFunction,
+    PatternFlatTimeoutFunction,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternTimeoutFunction,
+    TimedOutPartialMatchHandler,
+)
+from millrace.common.pattern_model import WithinType
+
+__all__ = [
+    "AfterMatchSkipStrategy",
+    "GroupPattern",
+    "IterativeCondition",
+    "MalformedPatternError",
+    "Pattern",
+    "PatternFlatSelectFunction",
+    "PatternFlatTimeoutFunction",
+    "PatternProcessFunction",
+    "PatternSelectFunction",
+    "PatternTimeoutFunction",
+    "RichIterativeCondition",
+    "SimpleCondition",
+    "TimedOutPartialMatchHandler",
+    "WithinType",
+]

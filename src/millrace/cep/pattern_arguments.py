@@ -1,0 +1,53 @@
+"""What the methods of `Pattern` are given: checked, and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, MalformedPatternError
+from millrace.common.pattern_conditions import Condition, IterativeCondition, condition_of
+from millrace.common.time import millis
+
+ConditionLike = IterativeCondition[Any] | Condition | Callable[..., Any]
+"""A callable of the event, or of the event and the context; or one of the condition classes."""
+
+
+def checked_name(method: str, name: Any) -> str:
+    """The name; raises MalformedPatternError if it is none."""
+    if not isinstance(name, str):
+        or_group = "" if method.startswith("not_") else ", or another pattern as a group"
+        raise MalformedPatternError(f"{method}() takes the name of a part{or_group}; got {name!r}")
+    if not name:
+        raise MalformedPatternError(f"{method}() takes a name, but it is empty")
+    return name
+
+
+def checked_condition(condition: ConditionLike, method: str) -> Condition:
+    """The condition; raises MalformedPatternError if it is none."""
+    try:
+        return condition_of(condition, method)
+    except JobDefinitionError as error:
+        raise MalformedPatternError(str(error)) from None
+
+
+def is_instance(subtype_class: type) -> Condition:
+    """Whether an event is of the class; its `source` is the class."""
+    return Condition(
+        lambda value: isinstance(value, subtype_class),
+        source=subtype_class,
+        text=f"is a {subtype_class.__qualname__}",
+    )
+
+
+def checked_duration(time: Any) -> int:
+    """Milliseconds; raises MalformedPatternError unless they are some."""
+    try:
+        duration = millis(time)
+    except TypeError as error:
+        raise MalformedPatternError(f"within() takes an amount of time: {error}") from None
+    if duration <= 0:
+        raise MalformedPatternError(
+            f"within() takes a time of 1 ms or more, got {time!r}; nothing happens in less"
+        )
+    return duration

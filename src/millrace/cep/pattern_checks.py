@@ -1,0 +1,96 @@
+"""What a whole pattern must be to be matched; the checks of more than one part.
+
+Flink makes them in ``NFACompiler`` and ``Pattern``.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from millrace.common.errors import MalformedPatternError
+from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Part
+
+
+def checked(pattern: EventPattern) -> EventPattern:
+    """The pattern; raises MalformedPatternError if nothing could match it, or not for certain."""
+    _check_rows(pattern.parts)
+    _check_end(pattern)
+    _check_gaps(pattern)
+    _check_skip(pattern)
+    return pattern
+
+
+def check_neighbours(before: Part, part: Part) -> None:
+    """Raises MalformedPatternError if one part may not come after the other."""
+    if isinstance(part, Event) and part.negated and before.quantifier.optional:
+        raise MalformedPatternError(
+            f"{called(part)} must not occur, but {called(before)} before it is optional, so it is "
+            "open after what; write two patterns, one with the optional part and one without"
+        )
+    if part.quantifier.optional and before.quantifier.greedy:
+        raise MalformedPatternError(
+            f"{called(part)} is optional, but {called(before)} before it is greedy, so it is open "
+            "how far; leave one of optional() and greedy() away"
+        )
+
+
+def called(part: Part) -> str:
+    """What errors call a part."""
+    if isinstance(part, Event):
+        return f"pattern {part.name!r}"
+    names = [repr(event.name) for event in EventPattern(part.parts).events()]
+    return f"the group of {', '.join(names)}"
+
+
+def _check_rows(parts: tuple[Part, ...]) -> None:
+    """Neighbours again: `optional` and the like may have been said after the next part came."""
+    for before, part in pairwise(parts):
+        check_neighbours(before, part)
+    for part in parts:
+        if isinstance(part, Group):
+            _check_rows(part.parts)
+
+
+def _check_end(pattern: EventPattern) -> None:
+    last = _last_event(pattern.parts)
+    waits = last.negated and last.contiguity is Contiguity.RELAXED
+    if waits and pattern.within is None and last.gap is None:
+        raise MalformedPatternError(
+            f"the pattern ends with not_followed_by({last.name!r}) but never ends: say with "
+            "within() until when it must not occur"
+        )
+
+
+def _last_event(parts: tuple[Part, ...]) -> Event:
+    last = parts[-1]
+    return _last_event(last.parts) if isinstance(last, Group) else last
+
+
+def _check_gaps(pattern: EventPattern) -> None:
+    for part in _all_parts(pattern.parts):
+        if part.gap is not None and pattern.within is not None and part.gap > pattern.within:
+            raise MalformedPatternError(
+                f"{called(part)} may come {part.gap} ms after the event before, but the whole "
+                f"match must take less than {pattern.within} ms; make the first limit smaller"
+            )
+
+
+def _all_parts(parts: tuple[Part, ...]) -> list[Part]:
+    inner = [p for part in parts if isinstance(part, Group) for p in _all_parts(part.parts)]
+    return [*parts, *inner]
+
+
+def _check_skip(pattern: EventPattern) -> None:
+    name = pattern.skip.pattern_name
+    if name is None:
+        return
+    events = {event.name: event for event in pattern.events()}
+    if name not in events:
+        raise MalformedPatternError(
+            f"{pattern.skip!r} names no part of the pattern; there are "
+            f"{', '.join(map(repr, events))}"
+        )
+    if events[name].negated:
+        raise MalformedPatternError(
+            f"{pattern.skip!r} names a part that must not occur, so there is no event to skip to"
+        )

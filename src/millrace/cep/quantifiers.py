@@ -1,0 +1,121 @@
+"""How often a part of a pattern occurs, said step by step; what contradicts itself is refused.
+
+Semantics: Flink docs, "FlinkCEP", sections Quantifiers and Contiguity within looping patterns.
+``part`` is what errors call the part that is spoken of, for example ``pattern 'a'``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from millrace.common.errors import MalformedPatternError
+from millrace.common.pattern_conditions import Condition
+from millrace.common.pattern_model import Contiguity, Quantifier
+
+INNER_WORDS = {Contiguity.STRICT: "consecutive()", Contiguity.ANY: "allow_combinations()"}
+
+
+def in_words(quantifier: Quantifier) -> str:
+    """How often it occurs: ``once``, ``2 to 4 times, or not at all``."""
+    least, most = quantifier.least, quantifier.most
+    if most is None:
+        counted = "once or more" if least == 1 else f"{least} times or more"
+    elif least == most:
+        counted = "once" if most == 1 else f"{most} times"
+    else:
+        counted = f"{least} to {most} times"
+    return f"{counted}, or not at all" if quantifier.optional else counted
+
+
+def repeated(
+    part: str, quantifier: Quantifier, least: int, most: int | None, said: bool
+) -> Quantifier:
+    """So many times; ``said``: whether it was said before how often."""
+    if said:
+        raise MalformedPatternError(
+            f"{part} was already told how often it occurs ({in_words(quantifier)}); use only one "
+            "of times(), times_or_more() and one_or_more()"
+        )
+    return replace(quantifier, least=least, most=most)
+
+
+def optional(part: str, quantifier: Quantifier) -> Quantifier:
+    """It may be left out."""
+    if quantifier.optional:
+        raise MalformedPatternError(f"{part} is optional already; call optional() once")
+    return replace(quantifier, optional=True)
+
+
+def greedy(part: str, quantifier: Quantifier, said: bool) -> Quantifier:
+    """It goes on as long as it can."""
+    if not said:
+        raise MalformedPatternError(
+            f"{part} occurs once, so it cannot be greedy; say how often before: "
+            "one_or_more().greedy()"
+        )
+    if quantifier.inner is Contiguity.ANY:
+        raise _not_greedy_and_combined(part)
+    return replace(quantifier, greedy=True)
+
+
+def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, said: bool) -> Quantifier:
+    """What may lie between the occurrences."""
+    word = INNER_WORDS[inner]
+    if not said:
+        raise MalformedPatternError(
+            f"{part} occurs once, so nothing can lie between its occurrences; say how often "
+            f"before: one_or_more().{word}"
+        )
+    if quantifier.inner is inner:
+        raise MalformedPatternError(f"{part} was already told {word}; call it once")
+    if quantifier.inner is not Contiguity.RELAXED:
+        raise MalformedPatternError(
+            f"{part} cannot be both consecutive() and allow_combinations(); leave one away"
+        )
+    if quantifier.greedy and inner is Contiguity.ANY:
+        raise _not_greedy_and_combined(part)
+    return replace(quantifier, inner=inner)
+
+
+def with_until(part: str, quantifier: Quantifier, until: Condition) -> Quantifier:
+    """What ends the loop."""
+    if quantifier.until is not None:
+        raise MalformedPatternError(
+            f"{part} has an until() already; join both conditions into one with `or`"
+        )
+    if quantifier.most is not None:
+        raise MalformedPatternError(
+            f"{part} is no loop, so until() has nothing to end; call one_or_more() or "
+            "times_or_more() before"
+        )
+    return replace(quantifier, until=until)
+
+
+def checked_count(method: str, count: Any) -> int:
+    """The number of times; raises MalformedPatternError unless it is a whole one, from 1 on."""
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise MalformedPatternError(f"{method}() takes a whole number, got {count!r}")
+    if count < 1:
+        raise MalformedPatternError(
+            f"{method}() takes a number of 1 or more, got {count}; what may be left out is "
+            "optional()"
+        )
+    return count
+
+
+def checked_range(least: Any, most: Any) -> tuple[int, int]:
+    """The bounds of ``times(least, most)``; the lower one may be 0."""
+    if least == 0 and not isinstance(least, bool):
+        return 0, checked_count("times", most)
+    lower, upper = checked_count("times", least), checked_count("times", most)
+    if upper < lower:
+        raise MalformedPatternError(f"times({lower}, {upper}) goes down; give the least first")
+    return lower, upper
+
+
+def _not_greedy_and_combined(part: str) -> MalformedPatternError:
+    return MalformedPatternError(
+        f"{part} cannot be both greedy() and allow_combinations(): one takes every event it can, "
+        "the other also tries without"
+    )

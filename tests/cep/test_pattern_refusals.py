@@ -1,0 +1,163 @@
+"""Patterns that contradict themselves are refused while they are built, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from millrace.cep import AfterMatchSkipStrategy, MalformedPatternError, Pattern, WithinType
+from millrace.common.errors import JobDefinitionError
+
+skip_to_x = AfterMatchSkipStrategy.skip_to_first("x")
+
+
+def any_event(value: Any) -> bool:
+    return True
+
+
+def a() -> Pattern:
+    return Pattern.begin("a")
+
+
+def group() -> Pattern:
+    return Pattern.begin(Pattern.begin("g").next("h"))
+
+
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    # names
+    (lambda: Pattern.begin(""), "begin() takes a name, but it is empty"),
+    (lambda: Pattern.begin(3), "begin() takes the name of a part, or another pattern"),
+    (lambda: a().not_next(Pattern.begin("b")), "not_next() takes the name of a part; got Pattern"),
+    (lambda: a().next("a"), "there are two patterns named 'a'"),
+    (lambda: a().not_followed_by("a"), "there are two patterns named 'a'"),
+    (lambda: a().next(Pattern.begin("b").next("a")), "there are two patterns named 'a'"),
+    (lambda: group().next("h"), "there are two patterns named 'h'"),
+    (lambda: Pattern.begin(a()).next(group()).next(group()), "there are two patterns named 'g'"),
+    # conditions
+    (lambda: a().where(5), "where() takes a condition"),
+    (lambda: a().where(bool), "where() takes a condition"),
+    (lambda: a().where(None), "where() takes a condition"),
+    (lambda: a().or_("x"), "or_() takes a condition"),
+    (lambda: a().or_(any_event), "pattern 'a' takes any event so far, so or_() has nothing"),
+    (lambda: a().subtype(5), "subtype() takes a class, got 5"),
+    (lambda: a().subtype("int"), "subtype() takes a class, got 'int'"),
+    (lambda: a().until(any_event), "pattern 'a' is no loop, so until() has nothing to end"),
+    (lambda: a().times(2, 4).until(any_event), "pattern 'a' is no loop"),
+    (lambda: a().one_or_more().until(1), "until() takes a condition"),
+    (lambda: a().one_or_more().until(any_event).until(any_event), "has an until() already"),
+    # how often
+    (lambda: a().times(0), "times() takes a number of 1 or more, got 0"),
+    (lambda: a().times(-1), "times() takes a number of 1 or more, got -1"),
+    (lambda: a().times(0, 0), "times() takes a number of 1 or more, got 0"),
+    (lambda: a().times(3, 2), "times(3, 2) goes down"),
+    (lambda: a().times(True), "times() takes a whole number, got True"),
+    (lambda: a().times(False, 2), "times() takes a whole number, got False"),
+    (lambda: a().times(2.0), "times() takes a whole number, got 2.0"),
+    (lambda: a().times(1, "2"), "times() takes a whole number, got '2'"),
+    (lambda: a().times_or_more(0), "times_or_more() takes a number of 1 or more, got 0"),
+    (lambda: a().times(2).one_or_more(), "pattern 'a' was already told how often it occurs (2 ti"),
+    (lambda: a().times(1).times(1), "was already told how often it occurs (once)"),
+    (lambda: a().one_or_more().times(1), "was already told how often it occurs (once or more)"),
+    (lambda: a().times_or_more(2).one_or_more(), "occurs (2 times or more)"),
+    (lambda: a().times(0, 3).times(1), "occurs (1 to 3 times, or not at all)"),
+    (lambda: a().optional().optional(), "pattern 'a' is optional already"),
+    (lambda: a().times(0, 3).optional(), "pattern 'a' is optional already"),
+    (lambda: a().greedy(), "pattern 'a' occurs once, so it cannot be greedy"),
+    (lambda: a().optional().greedy(), "pattern 'a' occurs once, so it cannot be greedy"),
+    (lambda: a().times(2).allow_combinations().greedy(), "both greedy() and allow_combinations()"),
+    (lambda: a().times(2).greedy().allow_combinations(), "both greedy() and allow_combinations()"),
+    (lambda: a().consecutive(), "pattern 'a' occurs once, so nothing can lie between"),
+    (lambda: a().optional().allow_combinations(), "pattern 'a' occurs once, so nothing can lie"),
+    (lambda: a().times(2).consecutive().consecutive(), "was already told consecutive()"),
+    (lambda: a().times(2).consecutive().allow_combinations(), "cannot be both consecutive() and"),
+    (lambda: a().times(2).allow_combinations().consecutive(), "cannot be both consecutive() and"),
+    # what must not occur
+    (lambda: a().not_next("b").optional(), "pattern 'b' must not occur, so optional() says"),
+    (lambda: a().not_next("b").times(2), "pattern 'b' must not occur, so times() says"),
+    (lambda: a().not_followed_by("b").one_or_more(), "'b' must not occur, so one_or_more() says"),
+    (lambda: a().not_followed_by("b").greedy(), "'b' must not occur, so greedy() says"),
+    (lambda: a().not_next("b").consecutive(), "'b' must not occur, so consecutive() says"),
+    (lambda: a().not_next("b").until(any_event), "pattern 'b' is no loop"),
+    (lambda: a().optional().not_next("b"), "pattern 'a' before it is optional"),
+    (lambda: a().times(0, 2).not_followed_by("b"), "pattern 'a' before it is optional"),
+    (lambda: group().optional().not_next("b"), "the group of 'g', 'h' before it is optional"),
+    (lambda: a().one_or_more().greedy().next("b").optional(), "pattern 'b' is optional, but"),
+    (lambda: a().one_or_more().greedy().next("b").times(0, 2), "pattern 'a' before it is greedy"),
+    # groups
+    (lambda: group().greedy(), "the group of 'g', 'h' cannot be greedy"),
+    (lambda: group().one_or_more().greedy(), "the group of 'g', 'h' cannot be greedy"),
+    (lambda: group().where(any_event), "the group of 'g', 'h' has no condition of its own"),
+    (lambda: group().or_(any_event), "call or_() on the parts in it"),
+    (lambda: group().subtype(int), "call subtype() on the parts in it"),
+    (lambda: group().times(2).times(3), "the group of 'g', 'h' was already told how often"),
+    (lambda: group().consecutive(), "the group of 'g', 'h' occurs once"),
+    (lambda: a().next(Pattern.begin("b", skip_to_x)), "the group of 'b' has a skip strategy"),
+    # how long
+    (lambda: a().within(-5), "within() takes a time of 1 ms or more, got -5"),
+    (lambda: a().within(0), "within() takes a time of 1 ms or more, got 0"),
+    (lambda: a().within("10 s"), "within() takes an amount of time"),
+    (lambda: a().within(None), "within() takes an amount of time"),
+    (lambda: a().within(5, "gap"), "within() takes a WithinType such as"),
+    # skipping
+    (lambda: Pattern.begin("a", "no_skip"), "begin() takes an AfterMatchSkipStrategy such as"),
+]
+
+REFUSED_AS_A_WHOLE: list[tuple[Pattern, str]] = [
+    (a().not_followed_by("b"), "the pattern ends with not_followed_by('b') but never ends"),
+    (Pattern.begin(a().not_followed_by("b")), "the pattern ends with not_followed_by('b')"),
+    (Pattern.begin("a", skip_to_x), "names no part of the pattern; there are 'a'"),
+    (Pattern.begin("a", skip_to_x).not_next("x").next("b"), "names a part that must not occur"),
+    (
+        a().next("b").within(20, WithinType.PREVIOUS_AND_CURRENT).within(10),
+        "pattern 'b' may come 20 ms after the event before, but the whole match",
+    ),
+]
+
+
+@pytest.mark.parametrize(("build", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_refused_where_it_is_said(build: Callable[[], Any], message: str) -> None:
+    with pytest.raises(MalformedPatternError) as caught:
+        build()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("pattern", "message"), REFUSED_AS_A_WHOLE)
+def test_refused_as_a_whole(pattern: Pattern, message: str) -> None:
+    with pytest.raises(MalformedPatternError) as caught:
+        pattern.model()
+    assert message in str(caught.value)
+
+
+def test_refused_although_said_later() -> None:
+    """What came before is changed so that it contradicts what came after."""
+    first = a()
+    pattern = first.not_next("b").next("c")
+    pattern.model()
+    first.optional()
+    with pytest.raises(MalformedPatternError, match="pattern 'a' before it is optional"):
+        pattern.model()
+    with pytest.raises(MalformedPatternError, match="pattern 'a' before it is optional"):
+        Pattern.begin(pattern).model()
+
+
+def test_what_was_refused_has_changed_nothing() -> None:
+    pattern = a().times(2)
+    before = pattern.model()
+    for refused in (pattern.one_or_more, lambda: pattern.within(0), lambda: pattern.where(1)):
+        with pytest.raises(JobDefinitionError):
+            refused()
+    assert pattern.model() == before
+
+
+def test_what_ends_in_time_may_end_with_nothing() -> None:
+    whole = a().not_followed_by("b").within(10)
+    gap = a().not_followed_by("b").within(10, WithinType.PREVIOUS_AND_CURRENT)
+    assert [whole.model().within, gap.model().parts[1].gap] == [10, 10]
+
+
+def test_a_name_in_a_group_can_be_skipped_to() -> None:
+    pattern = Pattern.begin("a", skip_to_x).next(Pattern.begin("w").next("x"))
+    assert pattern.model().skip == skip_to_x
