@@ -53,7 +53,8 @@ def test_both_and_either() -> None:
 
 def test_one_that_sees_more_makes_the_whole_so() -> None:
     both, either = all_of(small, repeated), any_of(repeated, small)
-    assert both.iterative and either.iterative
+    assert both.iterative
+    assert either.iterative
     assert [v for v in (3, 4, 30) if both.call(v, [4, 30])] == [4]
     assert [v for v in (3, 4, 30, 40) if either.call(v, [4, 30])] == [3, 4, 30]
 

@@ -1,0 +1,1 @@
+"""Matching of patterns: a position automaton over a shared buffer of events."""

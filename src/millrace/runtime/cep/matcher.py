@@ -1,0 +1,265 @@
+"""Moves the partial matches of one pattern and one key on, event by event and with time.
+
+Semantics: Flink docs, "FlinkCEP". Nothing here knows of keys, watermarks or state: operators and
+tests feed it events in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.pattern_conditions import IterativeCondition
+from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome, Test
+from millrace.runtime.cep.partial_match import (
+    BufferedEvent,
+    Entry,
+    FoundMatch,
+    Matches,
+    PartialMatch,
+)
+from millrace.runtime.cep.skipping import release
+
+__all__ = ["Matcher"]
+
+
+class _Context(IterativeCondition.Context):
+    """What the condition that is asked may know."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self.last: Entry | None = None
+        self.time = 0
+
+    def get_events_for_pattern(self, name: str) -> list[Any]:
+        events = []
+        entry = self.last
+        while entry is not None:
+            if entry.name == name:
+                events.append(entry.event.value)
+            entry = entry.before
+        events.reverse()
+        return events
+
+    def timestamp(self) -> int:
+        return self.time
+
+    def current_processing_time(self) -> int:
+        return self._clock()
+
+
+class Matcher:
+    """Finds the matches of one pattern.
+
+    Args:
+        clock: processing time for conditions that ask for it, ms since the epoch.
+
+    Example:
+        >>> from millrace.common.pattern_conditions import condition_of
+        >>> from millrace.common.pattern_model import Contiguity, Event, EventPattern
+        >>> big = condition_of(lambda value: value > 9, "where")
+        >>> pattern = EventPattern((Event("a", big), Event("b", big, Contiguity.STRICT)))
+        >>> matcher, matches = Matcher(Automaton(pattern)), Matches()
+        >>> for number, value in enumerate([10, 3, 20, 30]):
+        ...     for match in matcher.process(matches, BufferedEvent((number, number), value)):
+        ...         print(match.events())
+        {'a': [20], 'b': [30]}
+    """
+
+    def __init__(self, automaton: Automaton, clock: Callable[[], int] = lambda: 0) -> None:
+        self.automaton = automaton
+        self._context = _Context(clock)
+        self._can_start = _start_test(automaton)
+
+    def starts(self, values: list[Any]) -> list[Any] | None:
+        """For each of the values, whether a match could begin with it; None: it cannot be told
+        from the values alone."""
+        test = self._can_start
+        if test is None:
+            return None
+        try:
+            return list(map(test, values))
+        except Exception:
+            for value in values:
+                self._satisfied_by_value(self.automaton.start, value)
+            raise
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def process(
+        self, matches: Matches, event: BufferedEvent, may_start: Any = True
+    ) -> list[FoundMatch]:
+        """Take one event, later than all before; time has been advanced to it.
+
+        Args:
+            may_start: false if it is known that no match begins with it.
+        """
+        outcomes: dict[MatchState, Outcome] = {}
+        partial: list[PartialMatch] = []
+        found: list[FoundMatch] = []
+        time = event.order[0]
+        for match in matches.partial:
+            state = match.state
+            outcome = outcomes.get(state)
+            if outcome is None:
+                outcome = self._outcome(state, event, match.last)
+                if not state.iterative:
+                    outcomes[state] = outcome
+            for after in outcome.takes:
+                self._take(after, match.last, event, match.start, partial, found)
+            if outcome.finished:
+                found.append(FoundMatch(match.last, match.start, time))
+            stays = outcome.stays
+            if stays is state:
+                partial.append(match)
+            elif stays is not None:
+                partial.append(PartialMatch(stays, match.last, match.start))
+        if may_start:
+            for after in self._outcome(self.automaton.start, event, None).takes:
+                self._take(after, None, event, event, partial, found)
+        matches.partial = partial
+        if not (found or matches.held_back):
+            return found
+        return release(self.automaton.skip, matches, found)
+
+    def _take(
+        self,
+        after: MatchState,
+        last: Entry | None,
+        event: BufferedEvent,
+        start: BufferedEvent,
+        partial: list[PartialMatch],
+        found: list[FoundMatch],
+    ) -> None:
+        assert after.position is not None
+        entry = Entry(last, after.position.name, event)
+        if after.accepting:
+            found.append(FoundMatch(entry, start, event.order[0]))
+        if after.ways:
+            partial.append(PartialMatch(after, entry, start))
+
+    def _outcome(self, state: MatchState, event: BufferedEvent, last: Entry | None) -> Outcome:
+        if state.iterative:
+            satisfied = self._satisfied(state, event, last)
+        else:
+            satisfied = self._satisfied_by_value(state, event.value)
+        found = state.outcomes.get(satisfied)
+        return self.automaton.outcome(state, satisfied) if found is None else found
+
+    def _satisfied_by_value(self, state: MatchState, value: Any) -> int:
+        """The tests of a state that an event satisfies, as bits."""
+        satisfied, bit = 0, 1
+        for test in state.tests:
+            try:
+                if test.call(value):
+                    satisfied |= bit
+            except Exception as error:
+                _name(error, test, value)
+                raise
+            bit += bit
+        return satisfied
+
+    def _satisfied(self, state: MatchState, event: BufferedEvent, last: Entry | None) -> int:
+        context, value = self._context, event.value
+        context.last, context.time = last, event.order[0]
+        satisfied, bit = 0, 1
+        for test in state.tests:
+            try:
+                if test.call(value, context) if test.iterative else test.call(value):
+                    satisfied |= bit
+            except Exception as error:
+                _name(error, test, value)
+                raise
+            bit += bit
+        return satisfied
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def advance_time(
+        self, matches: Matches, time: int
+    ) -> tuple[list[FoundMatch], list[FoundMatch]]:
+        """Time has come to ``time`` (ms since the epoch): no event comes any more that is earlier.
+
+        Returns:
+            The matches found, and the partial matches whose time is over.
+        """
+        found: list[FoundMatch] = []
+        timed_out: list[FoundMatch] = []
+        if self.automaton.has_gaps:
+            self._close_ways(matches, time, found, timed_out)
+        within = self.automaton.within
+        if within is not None:
+            over = 0
+            for match in matches.partial:
+                if match.start.order[0] + within > time:
+                    break
+                over += 1
+                ended = FoundMatch(match.last, match.start, match.start.order[0] + within)
+                (timed_out if match.state.pending is None else found).append(ended)
+            del matches.partial[:over]
+        if found or matches.held_back:
+            found = release(self.automaton.skip, matches, found)
+        return found, timed_out
+
+    def _close_ways(
+        self, matches: Matches, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
+    ) -> None:
+        """Close the ways whose time is over, each when it was."""
+        still: list[PartialMatch] = []
+        for match in matches.partial:
+            left = self._with_open_ways(match, time, found, timed_out)
+            if left is not None:
+                still.append(left)
+        matches.partial = still
+
+    def _with_open_ways(
+        self, match: PartialMatch, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
+    ) -> PartialMatch | None:
+        before = match.last.event.order[0]
+        within = self.automaton.within
+        end = None if within is None else match.start.order[0] + within
+        while (closing := match.state.closing) is not None:
+            over = before + closing
+            if over > time or (end is not None and over >= end):
+                break
+            state = self.automaton.without_closed(match.state, closing)
+            pending = match.state.pending
+            if pending is not None and (state is None or state.pending is None):
+                found.append(FoundMatch(match.last, match.start, over))
+            elif state is None:
+                timed_out.append(FoundMatch(match.last, match.start, over))
+            if state is None:
+                return None
+            match = PartialMatch(state, match.last, match.start)
+        return match
+
+    def next_deadline(self, matches: Matches) -> int | None:
+        """When time next ends something, ms since the epoch; None: never."""
+        deadlines = []
+        within = self.automaton.within
+        if within is not None and matches.partial:
+            deadlines.append(matches.partial[0].start.order[0] + within)
+        if self.automaton.has_gaps:
+            deadlines += [
+                match.last.event.order[0] + match.state.closing
+                for match in matches.partial
+                if match.state.closing is not None
+            ]
+        return min(deadlines, default=None)
+
+
+def _start_test(automaton: Automaton) -> Callable[[Any], Any] | None:
+    """Whether a match can begin with an event, as one callable of the event."""
+    start = automaton.start
+    conditions = [way.target.condition for way in start.ways if way.target is not None]
+    if start.iterative or None in conditions:
+        return None
+    calls = [condition.call for condition in conditions if condition is not None]
+    if len(calls) == 1:
+        return calls[0]
+    return lambda value: any(call(value) for call in calls)
+
+
+def _name(error: Exception, test: Test, value: object) -> None:
+    """Say in an error of a condition which pattern it belongs to, and at which event."""
+    error.add_note(f"raised by the condition of {test.asked_for} for the event {value!r}")

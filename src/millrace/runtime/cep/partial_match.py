@@ -1,0 +1,147 @@
+"""Partial matches, and the events that they share.
+
+What was taken is a chain of entries from the last one back to the first. Partial matches that have
+the same beginning share it; each event is there once, however many of them took it. An entry has
+exactly one before it, so a chain needs no version numbers to be told from others (as the buffer of
+J. Agrawal et al., "Efficient Pattern Matching over Event Streams", SIGMOD 2008, does), and what no
+partial match leads to any more is freed by Python's own reference counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.runtime.cep.automaton import MatchState
+
+__all__ = ["BufferedEvent", "Entry", "FoundMatch", "KeyMatches", "Matches", "PartialMatch"]
+
+Order = tuple[int, int]
+"""The place of an event: its time (ms since the epoch), and its number among those of its key."""
+
+
+class BufferedEvent:
+    """An event that a partial match may have taken."""
+
+    __slots__ = ("order", "value")
+
+    def __init__(self, order: Order, value: Any) -> None:
+        self.order = order
+        self.value = value
+
+    @property
+    def time(self) -> int:
+        """Event time, ms since the epoch."""
+        return self.order[0]
+
+
+class Entry:
+    """An event taken for a pattern."""
+
+    __slots__ = ("before", "event", "name", "number")
+
+    def __init__(
+        self, before: Entry | None, name: str, event: BufferedEvent, number: int = 0
+    ) -> None:
+        self.before = before
+        self.name = name
+        self.event = event
+        self.number = number
+        """What it is called in keyed state; 0: that does not have it."""
+
+
+class PartialMatch:
+    """What has been taken so far, and what it waits for."""
+
+    __slots__ = ("last", "start", "state")
+
+    def __init__(self, state: MatchState, last: Entry, start: BufferedEvent) -> None:
+        self.state = state
+        self.last = last
+        self.start = start
+
+
+class FoundMatch:
+    """A match, or a partial match whose time was over."""
+
+    __slots__ = ("last", "start", "time")
+
+    def __init__(self, last: Entry, start: BufferedEvent, time: int) -> None:
+        self.last = last
+        self.start = start
+        self.time = time
+        """When it was found, ms since the epoch."""
+
+    def entries(self) -> list[Entry]:
+        """What was taken, in order."""
+        entries = []
+        entry: Entry | None = self.last
+        while entry is not None:
+            entries.append(entry)
+            entry = entry.before
+        entries.reverse()
+        return entries
+
+    def events(self) -> dict[str, list[Any]]:
+        """The events taken, by pattern."""
+        return events_by_name(self.last)
+
+
+def events_by_name(last: Entry) -> dict[str, list[Any]]:
+    """The events of a chain, by pattern."""
+    chain = []
+    entry: Entry | None = last
+    while entry is not None:
+        chain.append(entry)
+        entry = entry.before
+    events: dict[str, list[Any]] = {}
+    for entry in reversed(chain):
+        found = events.get(entry.name)
+        if found is None:
+            events[entry.name] = [entry.event.value]
+        else:
+            found.append(entry.event.value)
+    return events
+
+
+@dataclass(slots=True)
+class Matches:
+    """What one pattern has of one key."""
+
+    partial: list[PartialMatch] = field(default_factory=list)
+    """In the order of what they took; so also in that of their first events."""
+    held_back: list[FoundMatch] = field(default_factory=list)
+    """Found, but a partial match that began earlier may still win; in the order of their first
+    events."""
+
+    def __bool__(self) -> bool:
+        return bool(self.partial or self.held_back)
+
+
+@dataclass(slots=True)
+class KeyMatches:
+    """What all patterns have of one key."""
+
+    matches: dict[str, Matches] = field(default_factory=dict)
+    """By the name of the rule."""
+    events: int = 0
+    """How many events were numbered."""
+    entries: int = 0
+    """How many entries were numbered."""
+    stored_entries: set[int] = field(default_factory=set)
+    stored_events: set[Order] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return any(self.matches.values())
+
+    def of(self, rule: str) -> Matches:
+        """What one pattern has."""
+        found = self.matches.get(rule)
+        if found is None:
+            found = self.matches[rule] = Matches()
+        return found
+
+    def next_event(self, time: int, value: Any) -> BufferedEvent:
+        """An event that comes after all before."""
+        self.events += 1
+        return BufferedEvent((time, self.events), value)

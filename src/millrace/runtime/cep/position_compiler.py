@@ -1,0 +1,188 @@
+"""From a pattern to its positions and ways.
+
+A pattern is compiled from its end: each part is given the ways that lead on from it, and returns
+the ways that lead into it (those past it too, if it may be left out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from millrace.common.errors import MalformedPatternError
+from millrace.common.pattern_conditions import Condition
+from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Part
+from millrace.runtime.cep.position import Guard, Position, Way
+
+__all__ = ["CompiledPattern", "compile_pattern"]
+
+Path = tuple[int, ...]
+
+
+class CompiledPattern:
+    """The positions of a pattern in its order, and the ways into it."""
+
+    def __init__(self, positions: tuple[Position, ...], start: tuple[Way, ...]) -> None:
+        self.positions = positions
+        self.start = start
+
+
+def compile_pattern(pattern: EventPattern) -> CompiledPattern:
+    """Compile a pattern.
+
+    Raises:
+        MalformedPatternError: it may end in ``not_followed_by`` without a limit in time, or it has
+            nothing that could be taken.
+    """
+    compiler = _Compiler()
+    entries = compiler.sequence(pattern.parts, (), [Way(None, Contiguity.RELAXED)])
+    positions = sorted(compiler.positions, key=lambda position: position.path)
+    for number, position in enumerate(positions):
+        position.number = number
+    for position in positions:
+        position.ways = _finished(position.ways)
+    start = _finished(way.entered(Contiguity.ANY) for way in entries if way.target is not None)
+    compiled = CompiledPattern(tuple(positions), start)
+    _check(compiled, pattern)
+    return compiled
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self.positions: list[Position] = []
+
+    def sequence(self, parts: tuple[Part, ...], path: Path, exits: list[Way]) -> list[Way]:
+        """The ways into parts in a row; those to the head of the row are still open."""
+        ways = exits
+        for number in reversed(range(len(parts))):
+            part = parts[number]
+            if isinstance(part, Event) and part.negated:
+                ways = [_guarded(way, part) for way in ways]
+                continue
+            ways = self._part(part, (*path, number), ways)
+            if number > 0:
+                ways = [way.entered(part.contiguity) for way in ways]
+        return ways
+
+    def _part(self, part: Part, path: Path, exits: list[Way]) -> list[Way]:
+        if isinstance(part, Group):
+            return self._group(part, path, exits)
+        return self._event(part, path, exits)
+
+    def _event(self, event: Event, path: Path, exits: list[Way]) -> list[Way]:
+        quantifier = event.quantifier
+        until = () if quantifier.until is None else (Guard(event.name, quantifier.until),)
+        count = quantifier.most or quantifier.least
+        own = [
+            Position((*path, number), event.name, event.condition, until, event.gap)
+            for number in range(count)
+        ]
+        for number, position in enumerate(own, start=1):
+            again = own[number] if number < count else position
+            looping = number < count or quantifier.most is None
+            leaving = exits if number >= quantifier.least else []
+            ways = [Way(again, quantifier.inner, until=until, gap=event.gap)] if looping else []
+            if looping and quantifier.greedy:
+                leaving = [way.yielding(again) for way in leaving]
+            position.ways = (*ways, *leaving)
+        self.positions += own
+        passing = exits if quantifier.optional else []
+        if quantifier.greedy:
+            passing = [way.yielding(own[0]) for way in passing]
+        return [Way(own[0], gap=event.gap), *passing]
+
+    def _group(self, group: Group, path: Path, exits: list[Way]) -> list[Way]:
+        quantifier = group.quantifier
+        before = len(self.positions)
+        count = quantifier.most or quantifier.least
+        entries: list[Way] = []
+        for number in reversed(range(count)):
+            leaving = exits if number + 1 >= quantifier.least else []
+            inner = (*path, number)
+            if number == count - 1 and quantifier.most is None:
+                entries = self._looping(group, inner, leaving)
+            else:
+                again = [way.entered(quantifier.inner) for way in entries]
+                entries = self.sequence(group.parts, inner, again + leaving)
+        own = self.positions[before:]
+        if quantifier.until is not None:
+            _end_by(own, quantifier.until)
+        if group.gap is not None:
+            entries = [replace(w, gap=group.gap) if w.contiguity is None else w for w in entries]
+        return entries + (exits if quantifier.optional else [])
+
+    def _looping(self, group: Group, path: Path, leaving: list[Way]) -> list[Way]:
+        """The last occurrence of a group that can begin again without end."""
+        begin_again = Position(path, "", None)
+        before = len(self.positions)
+        entries = self.sequence(group.parts, path, [Way(begin_again, Contiguity.RELAXED), *leaving])
+        entries = [way for way in entries if way.target is not begin_again]
+        own = self.positions[before:]
+        inner = group.quantifier.inner
+        heads = [way.entered(inner) for way in entries if way.target in own]
+        for position in own:
+            ways: list[Way] = []
+            for way in position.ways:
+                again = way.target is begin_again
+                ways += [head.instead_of(way) for head in heads] if again else [way]
+            position.ways = tuple(ways)
+        return entries
+
+
+def _guarded(way: Way, negated: Event) -> Way:
+    """A way that leads past an event that must not occur."""
+    guard = Guard(negated.name, negated.condition or Condition(_anything, text="any event"))
+    way = way.guarded(guard, at_once=negated.contiguity is Contiguity.STRICT)
+    if way.target is None and negated.gap is not None:
+        return replace(way, gap=negated.gap)
+    return way
+
+
+def _anything(value: object) -> bool:
+    return True
+
+
+def _end_by(own: list[Position], until: Condition) -> None:
+    """Let an event end the loop that consists of the positions ``own``."""
+    guard = Guard(own[0].name, until)
+    for position in own:
+        position.refused = (guard, *position.refused)
+        position.ways = tuple(
+            way.ended_by(guard) if way.target in own else way for way in position.ways
+        )
+
+
+def _finished(ways: Iterable[Way]) -> tuple[Way, ...]:
+    """Ways in the order of where they lead, each once, with what they are after waiting."""
+    different: dict[object, Way] = {}
+    for way in ways:
+        different.setdefault(_facts(way), way)
+    ordered = sorted(different.values(), key=_number)
+    return tuple(
+        replace(way, waited=replace(way, not_next=())) if way.not_next else way for way in ordered
+    )
+
+
+def _facts(way: Way) -> object:
+    guards = (way.unless, way.not_next, way.until)
+    named = tuple(tuple(id(guard.condition) for guard in kind) for kind in guards)
+    return (id(way.target), way.contiguity, named, tuple(map(id, way.yields_to)), way.gap)
+
+
+def _number(way: Way) -> float:
+    return float("inf") if way.target is None else way.target.number
+
+
+def _check(compiled: CompiledPattern, pattern: EventPattern) -> None:
+    for event in pattern.events():
+        if "\n" in event.name:
+            raise MalformedPatternError(f"a pattern's name is one line, got {event.name!r}")
+    if not compiled.start:
+        raise MalformedPatternError("a pattern needs at least one event that is to occur")
+    for position in compiled.positions:
+        for way in position.ways:
+            if way.pending and pattern.within is None and way.gap is None:
+                raise MalformedPatternError(
+                    f"the pattern may end in not_followed_by({way.unless[-1].name!r}), which is "
+                    "only known when time is over; add within(...)"
+                )

@@ -1,0 +1,110 @@
+"""The matcher by itself; what it finds is held against a model in tests/cep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
+from millrace.common.errors import JobExecutionError
+from millrace.common.pattern_conditions import condition_of
+from millrace.common.pattern_model import Contiguity, Event, EventPattern, Quantifier
+from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.matcher import Matcher
+from millrace.runtime.cep.partial_match import KeyMatches
+
+LOOP = Quantifier(1, None)
+
+
+def letter(name: str, **settings: Any) -> Event:
+    return Event(name, condition_of(lambda value: value[0] == name, "where"), **settings)
+
+
+class Run:
+    """Feeds events at times 0, 1, 2, ..."""
+
+    def __init__(self, *parts: Event, **settings: Any) -> None:
+        self.matcher = Matcher(Automaton(EventPattern(parts, **settings)))
+        self.key = KeyMatches()
+        self.found: list[str] = []
+        self.timed_out: list[str] = []
+
+    def feed(self, text: str) -> list[str]:
+        for time, value in enumerate(text.split()):
+            self.advance(time)
+            self.found += map(_text, self.matcher.process(self.key.of(""), self.event(time, value)))
+        return self.found
+
+    def event(self, time: int, value: str) -> Any:
+        return self.key.next_event(time, value)
+
+    def advance(self, time: int) -> None:
+        found, timed_out = self.matcher.advance_time(self.key.of(""), time)
+        self.found += [f"{_text(match)} @{match.time}" for match in found]
+        self.timed_out += [f"{_text(match)} @{match.time}" for match in timed_out]
+
+
+def _text(match: Any) -> str:
+    return " ".join(entry.event.value for entry in match.entries())
+
+
+def test_a_match_waits_for_one_that_began_earlier() -> None:
+    skip = AfterMatchSkipStrategy.skip_past_last_event()
+    run = Run(letter("a"), letter("b"), letter("c"), skip=skip)
+    parts = (letter("x", quantifier=LOOP), letter("y"))
+    assert run.feed("a1 b1 a2 c1 b2 c2") == ["a1 b1 c1"]
+    assert Run(*parts, skip=skip).feed("x1 y1 x2 y2") == ["x1 y1", "x2 y2"]
+
+
+def test_time_lets_go_a_match_that_is_held_back() -> None:
+    def same_number(value: str, ctx: Any) -> bool:
+        return value == "b" + ctx.get_events_for_pattern("a")[0][1]
+
+    answer = Event("b", condition_of(same_number, "where"))
+    skip = AfterMatchSkipStrategy.skip_past_last_event()
+    run = Run(letter("a"), answer, skip=skip, within=4)
+    assert run.feed("a1 a2 b2 x") == []
+    run.advance(4)
+    assert (run.found, run.timed_out) == (["a2 b2 @2"], ["a1 @4"])
+
+
+def test_what_waits_for_the_end_of_time_is_found_then() -> None:
+    quiet = Event("n", letter("n").condition, negated=True)
+    run = Run(letter("a"), quiet, within=3)
+    run.feed("a1 n a2 b")
+    run.advance(10)
+    assert run.found == ["a2 @5"]
+    assert run.timed_out == []
+
+
+def test_ways_close_one_by_one() -> None:
+    soon = letter("b", gap=2, quantifier=Quantifier(optional=True))
+    run = Run(letter("a"), soon, letter("c", gap=4))
+    assert run.feed("a1 x x b1 c1") == []
+    assert run.timed_out == ["a1 @4"]
+    assert Run(letter("a"), soon, letter("c", gap=4)).feed("a1 x x c1") == ["a1 c1"]
+    assert Run(letter("a"), soon, letter("c", gap=4)).feed("a1 b1 c1") == ["a1 b1 c1", "a1 c1"]
+
+
+def test_it_is_an_error_to_miss_what_is_skipped_to() -> None:
+    skip = AfterMatchSkipStrategy.skip_to_first("b").throw_exception_on_miss()
+    optional = letter("b", quantifier=Quantifier(optional=True))
+    run = Run(letter("a"), optional, letter("c"), skip=skip)
+    with pytest.raises(JobExecutionError, match="no event of 'b' to skip to"):
+        run.feed("a c")
+    begins = AfterMatchSkipStrategy.skip_to_first("a").throw_exception_on_miss()
+    with pytest.raises(JobExecutionError, match="nothing would be skipped"):
+        Run(letter("a"), letter("c"), skip=begins).feed("a c")
+
+
+def test_conditions_see_what_was_taken() -> None:
+    def rising(value: str, ctx: Any) -> bool:
+        before = ctx.get_events_for_pattern("up")
+        return value[0] == "u" and (not before or value > before[-1]) and ctx.timestamp() >= 0
+
+    up = Event("up", condition_of(rising, "where"), quantifier=LOOP)
+    end = letter("e", contiguity=Contiguity.STRICT)
+    assert Run(up, end).feed("u1 u3 u2 e") == ["u2 e"]
+    up = Event("up", up.condition, quantifier=Quantifier(1, None, inner=Contiguity.ANY))
+    assert Run(up, end).feed("u1 u3 u2 e") == ["u1 u2 e", "u2 e"]

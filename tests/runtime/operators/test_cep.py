@@ -1,0 +1,259 @@
+"""The operator that finds patterns: order, time, state."""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+import pytest
+
+from millrace.common.errors import CheckpointError, JobExecutionError
+from millrace.common.output_tag import OutputTag
+from millrace.common.pattern_conditions import condition_of
+from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
+from millrace.common.pattern_model import Contiguity, Event, EventPattern, Quantifier
+from millrace.runtime.operators.cep import CepOperator
+from millrace.testing import OperatorHarness
+
+LATE = OutputTag("late")
+OVER = OutputTag("over")
+
+
+def letter(wanted: str) -> Any:
+    return condition_of(lambda value: value[1][0] == wanted, "where")
+
+
+class Tell(PatternProcessFunction[Any, str], TimedOutPartialMatchHandler[Any]):
+    """Matches as text: key, events, time."""
+
+    def process_match(self, match: Any, ctx: Any) -> Any:
+        events = " ".join(value[1] for values in match.values() for value in values)
+        yield f"{ctx.get_current_key()}: {events} @{ctx.timestamp()}"
+
+    def process_timed_out_match(self, match: Any, ctx: Any) -> Any:
+        for result in self.process_match(match, ctx):
+            yield OVER, result
+
+
+def harness(pattern: EventPattern, **options: Any) -> OperatorHarness:
+    def build(stream: Any) -> Any:
+        keyed = stream.key_by(itemgetter(0))
+        function = Tell()
+        factory = partial(CepOperator, pattern, function, keyed._key_batch, **options)
+        return keyed._then("CEP", factory, function)
+
+    return OperatorHarness(build)
+
+
+AB = EventPattern((Event("a", letter("a")), Event("b", letter("b"))))
+AB_SOON = EventPattern(AB.parts, within=10)
+
+
+def test_events_are_taken_in_the_order_of_their_times() -> None:
+    job = harness(AB)
+    job.process_elements([("k", "b1"), ("k", "a1"), ("l", "b2")], [5, 3, 4])
+    job.process_watermark(4)
+    assert job.output() == []
+    job.process_watermark(5)
+    assert [(record.value, record.timestamp) for record in job.records()] == [("k: a1 b1 @5", 5)]
+
+
+def test_what_comes_out_is_in_the_order_of_time_over_all_keys() -> None:
+    job = harness(AB)
+    events = [("k", "a1"), ("l", "a2"), ("l", "b2"), ("k", "b1"), ("l", "b3")]
+    job.process_elements(events, [1, 2, 3, 4, 5])
+    job.process_watermark(9)
+    assert job.output() == ["l: a2 b2 @3", "k: a1 b1 @4"]
+
+
+def test_events_wait_over_epochs() -> None:
+    job = harness(AB)
+    job.process_elements([("k", "b1"), ("k", "a1")], [8, 7])
+    job = job.restored(job.snapshot())
+    job.process_element(("k", "a2"), 6)
+    job.process_element(("k", "b0"), 5)
+    snapshot = job.snapshot()
+    job = job.restored(snapshot)
+    job.process_watermark(8)
+    assert job.output() == ["k: a2 b1 @8", "k: a1 b1 @8"]
+    job.snapshot()
+    assert job.entries() == 0
+
+
+def test_partial_matches_wait_over_epochs() -> None:
+    job = harness(EventPattern((*AB.parts, Event("c", letter("c")))))
+    for time, value in enumerate(["a1", "a2", "x", "b1", "b2", "c1"]):
+        job.process_element(("k", value), time)
+        job.process_watermark(time)
+        job = job.restored(job.snapshot()) if value != "c1" else job
+    assert job.output() == ["k: a1 b1 c1 @5", "k: a2 b1 c1 @5"]
+    job.snapshot()
+    assert job.entries() == 0
+
+
+def test_an_aborted_epoch_leaves_nothing() -> None:
+    job = harness(AB)
+    job.process_element(("k", "a1"), 1)
+    job.process_watermark(1)
+    job.snapshot()
+    job.process_element(("k", "b1"), 2)
+    job.process_watermark(2)
+    job.abort()
+    job.process_element(("k", "a2"), 3)
+    job.process_element(("k", "b2"), 4)
+    job.process_watermark(4)
+    assert job.output() == ["k: a1 b2 @4", "k: a2 b2 @4"]
+
+
+def test_late_events() -> None:
+    job = harness(AB, late_tag=LATE)
+    job.process_watermark(5)
+    job.process_elements([("k", "a1"), ("k", "a2"), ("k", "b1")], [5, 6, 7])
+    job.process_watermark(7)
+    assert job.output() == ["k: a2 b1 @7"]
+    assert job.side_output(LATE) == [("k", "a1")]
+    dropping = harness(AB)
+    dropping.process_watermark(5)
+    dropping.process_element(("k", "a1"), 5)
+    assert dropping.metric("numLateRecordsDropped") == 1
+
+
+@pytest.mark.parametrize("restored", [False, True])
+def test_time_ends_partial_matches_of_keys_that_are_silent(restored: bool) -> None:
+    job = harness(AB_SOON)
+    job.process_elements([("k", "a1"), ("l", "a2")], [1, 5])
+    job.process_watermark(10)
+    if restored:
+        job = job.restored(job.snapshot())
+    job.process_watermark(11)
+    assert job.side_output(OVER) == ["k: a1 @11"]
+    job.process_watermark(99)
+    assert job.side_output(OVER) == ["k: a1 @11", "l: a2 @15"]
+    job.snapshot()
+    assert job.entries() == 0
+
+
+def test_the_event_at_the_limit_is_too_late() -> None:
+    job = harness(AB_SOON)
+    job.process_elements([("k", "a1"), ("k", "b1"), ("l", "a2"), ("l", "b2")], [1, 11, 1, 10])
+    job.process_watermark(20)
+    assert job.output() == ["l: a2 b2 @10"]
+    assert job.side_output(OVER) == ["k: a1 @11"]
+
+
+def test_events_of_one_time_are_ordered_by_the_comparator() -> None:
+    job = harness(AB, comparator=lambda a, b: (a[1] > b[1]) - (a[1] < b[1]))
+    job.process_elements([("k", "b1"), ("k", "a1")], [1, 1])
+    job.process_watermark(1)
+    assert job.output() == ["k: a1 b1 @1"]
+
+
+def test_processing_time() -> None:
+    job = harness(AB_SOON, event_time=False)
+    job.process_elements([("k", "a1"), ("l", "a2")])
+    job.set_processing_time(9)
+    assert job.next_wakeup() == 10
+    job.process_element(("k", "b1"))
+    assert job.output() == ["k: a1 b1 @9"]
+    job.set_processing_time(10)
+    assert job.side_output(OVER) == ["l: a2 @10"]
+    assert job.next_wakeup() is None
+
+
+def test_events_are_kept_once_and_given_up() -> None:
+    """Every 'a' begins a partial match that takes every 'b'."""
+    looping = EventPattern(
+        (Event("a", letter("a")), Event("b", letter("b"), quantifier=Quantifier(1, None))), 10
+    )
+    job = harness(looping)
+    sizes = []
+    for time in range(0, 200, 2):
+        job.process_elements([("k", "a"), ("k", "b")], [time, time + 1])
+        job.process_watermark(time + 1)
+        job.snapshot()
+        sizes.append(job.entries())
+    assert max(sizes) == max(sizes[:10])
+    # 5 matches in 10 ms; 10 events; an entry for each a, and for each b after each a
+    assert max(sizes) <= 5 * 2 + (5 + 5 * 6 // 2) + 2
+
+
+def test_a_key_that_cannot_start_costs_nothing() -> None:
+    job = harness(AB)
+    job.process_elements([(str(number), "x") for number in range(100)], list(range(100)))
+    job.process_watermark(100)
+    job.snapshot()
+    assert job.entries() == 0
+
+
+def test_mutable_events_are_copied_for_the_user() -> None:
+    class Spoil(PatternProcessFunction[Any, Any]):
+        def process_match(self, match: Any, ctx: Any) -> Any:
+            yield list(match["a"][0])
+            match["a"][0][1] = "spoilt"
+
+    def build(stream: Any) -> Any:
+        keyed = stream.key_by(itemgetter(0))
+        factory = partial(CepOperator, ANY_B, Spoil(), keyed._key_batch)
+        return keyed._then("CEP", factory, Spoil())
+
+    ANY_B = EventPattern((Event("a", letter("a")), Event("b", letter("b"), Contiguity.ANY)))
+    job = OperatorHarness(build)
+    job.process_elements([["k", "a"], ["k", "b"], ["k", "b"]], [1, 2, 3])
+    job.process_watermark(3)
+    assert job.output() == [["k", "a"], ["k", "a"]]
+
+
+# -- what is wrong ---------------------------------------------------------------------------------
+
+
+def test_a_condition_that_raises_names_pattern_and_event() -> None:
+    fails = condition_of(lambda value: value[2] > 0, "where")
+    job = harness(EventPattern((Event("a", letter("a")), Event("big", fails))))
+    job.process_elements([("k", "a"), ("k", "b")], [1, 2])
+    with pytest.raises(IndexError) as caught:
+        job.process_watermark(2)
+    assert caught.value.__notes__ == [
+        "raised by the condition of 'big' for the event ('k', 'b')",
+    ]
+
+
+def test_a_first_condition_that_raises_does_so_too() -> None:
+    job = harness(EventPattern((Event("first", condition_of(lambda value: value[2], "where")),)))
+    job.process_element(("k", "a"), 1)
+    with pytest.raises(IndexError) as caught:
+        job.process_watermark(2)
+    assert caught.value.__notes__ == ["raised by the condition of 'first' for the event ('k', 'a')"]
+
+
+def test_event_times_are_needed() -> None:
+    with pytest.raises(JobExecutionError, match="carry no event time"):
+        harness(AB).process_element(("k", "a"))
+
+
+def changed(job: OperatorHarness, pattern: EventPattern) -> OperatorHarness:
+    """The job with another pattern, going on from a savepoint."""
+    other = harness(pattern)
+    other._load([job.snapshot()])
+    return other
+
+
+def test_a_pattern_may_change_where_its_names_still_fit() -> None:
+    job = harness(EventPattern((*AB.parts, Event("c", letter("c")))))
+    job.process_elements([("k", "a"), ("l", "a"), ("l", "b")], [1, 2, 3])
+    job.process_watermark(3)
+    upper = condition_of(lambda value: value[1] == "C", "where")
+    job = changed(job, EventPattern((*AB.parts, Event("c", upper), Event("d", letter("d")))))
+    events = [("k", "b"), ("k", "C"), ("l", "c"), ("l", "C"), ("k", "d"), ("l", "d")]
+    job.process_elements(events, [4, 5, 6, 7, 8, 9])
+    job.process_watermark(9)
+    assert job.output() == ["k: a b C d @8", "l: a b C d @9"]
+
+
+def test_a_pattern_without_a_place_for_a_partial_match_is_refused() -> None:
+    job = harness(AB)
+    job.process_element(("k", "a"), 1)
+    job.process_watermark(1)
+    renamed = EventPattern((Event("begin", letter("a")), Event("b", letter("b"))))
+    with pytest.raises(CheckpointError, match=r"has come to 'a', which .* \(it has 'begin', 'b'\)"):
+        changed(job, renamed)
