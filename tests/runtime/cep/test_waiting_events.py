@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.runtime.cep.waiting_events import WaitingEvents
+from millrace.runtime.cep.waiting_events import MOST_RUNS, Batch, WaitingEvents
 from millrace.runtime.operator import OperatorContext
 from millrace.state.store import SubtaskState
 
@@ -19,8 +19,14 @@ STEPS = st.lists(
 )
 
 
+def by_time(taken: Batch) -> list[tuple[int, int, str]]:
+    """What was taken; those of the same time stay as they were given."""
+    rows = zip(taken.times, taken.values, taken.keys, strict=True)
+    return sorted(rows, key=lambda row: row[0])
+
+
 @given(STEPS)
-def test_they_come_in_the_order_of_their_times(steps: list[object]) -> None:
+def test_they_wait_for_the_watermark_and_equal_times_stay_in_order(steps: list[object]) -> None:
     state = SubtaskState()
     context = OperatorContext("cep", "CEP", 0, 1, 128, state, lambda: 0)
     waiting = WaitingEvents(context)
@@ -36,7 +42,7 @@ def test_they_come_in_the_order_of_their_times(steps: list[object]) -> None:
             taken = waiting.take(step)
             due = sorted(event for event in model if event[0] <= step)
             model = [event for event in model if event[0] > step]
-            assert list(zip(taken.times, taken.values, taken.keys, strict=True)) == due
+            assert by_time(taken) == due
         else:
             waiting.flush()
             epoch += 1
@@ -44,5 +50,20 @@ def test_they_come_in_the_order_of_their_times(steps: list[object]) -> None:
                 waiting = WaitingEvents(context)
             waiting.begin_epoch(epoch)
     left = waiting.take(99)
-    assert list(zip(left.times, left.values, left.keys, strict=True)) == sorted(model)
+    assert by_time(left) == sorted(model)
     assert not any(table.entry_count() for table in state.tables.values())
+
+
+def test_many_unordered_batches_are_made_one() -> None:
+    waiting = WaitingEvents(OperatorContext("cep", "CEP", 0, 1, 128, SubtaskState(), lambda: 0))
+    batches = 3 * MOST_RUNS
+    for number in range(batches):
+        waiting.add(["k", "k"], [2 * number, 2 * number + 1], [50 - number, 50])
+    assert len(waiting._runs) <= MOST_RUNS
+    expected = sorted(
+        (time, n) for n in range(2 * batches) for time in [50 if n % 2 else 50 - n // 2]
+    )
+    taken = waiting.take(30)
+    assert [row[:2] for row in by_time(taken)] == [row for row in expected if row[0] <= 30]
+    rest = waiting.take(50)
+    assert [row[:2] for row in by_time(rest)] == [row for row in expected if row[0] > 30]

@@ -12,18 +12,22 @@ from operator import le
 from typing import Any, NamedTuple
 
 from millrace.common.typeinfo import Types
+from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.operator import OperatorContext
 from millrace.state.internal_tables import WAITING_EVENTS
 from millrace.state.nested_table import NestedTable
 
 __all__ = ["Batch", "WaitingEvents"]
 
+MOST_RUNS = 16
+"""Runs of events in order; more are made one."""
+
 Place = tuple[int, int, int]
 """Event time (ms since the epoch), epoch, number within the epoch."""
 
 
 class Batch(NamedTuple):
-    """Events in order, as columns."""
+    """Events, as columns."""
 
     keys: list[Any]
     values: list[Any]
@@ -31,7 +35,7 @@ class Batch(NamedTuple):
 
 
 class WaitingEvents:
-    """Puts events in the order of their times; those of the same time stay as they came."""
+    """Keeps events until the watermark passes them, in runs that are in the order of their times."""
 
     def __init__(self, context: OperatorContext) -> None:
         state, uid = context.state, context.uid
@@ -43,7 +47,7 @@ class WaitingEvents:
 
     def forget(self) -> None:
         """The table holds something else than before."""
-        self._arrived = Batch([], [], [])
+        self._runs: list[_Run] = []
         self._number = 0
         self._stored: dict[int, list[tuple[Place, Any]]] = {}
         """By time: places and keys of what is in the table."""
@@ -60,23 +64,25 @@ class WaitingEvents:
 
     def add(self, keys: list[Any], values: list[Any], times: list[int]) -> None:
         """Take events, none of which the watermark has passed."""
-        self._arrived.keys.extend(keys)
-        self._arrived.values.extend(values)
-        self._arrived.times.extend(times)
+        if not times:
+            return
+        batch = _in_order(Batch(keys, values, times))
+        runs = self._runs
+        if len(runs) == MOST_RUNS:
+            runs[:] = [_Run(_merged(runs))]
+        if not runs or runs[-1].events.times[-1] > batch.times[0]:
+            runs.append(_Run(Batch([], [], [])))
+        for column, more in zip(runs[-1].events, batch, strict=True):
+            column += more
 
     def take(self, watermark: int) -> Batch:
-        """The events up to the watermark, in order; they wait no longer."""
+        """The events up to the watermark; they wait no longer. Those of the same time are as they
+        came, others need not be in order: what looks at few keys has less to sort."""
         due = self._take_stored(watermark)
-        arrived = _in_order(self._arrived)
-        passed = _passed(arrived.times, watermark)
-        self._arrived = Batch(*(column[passed:] for column in arrived))
-        now = Batch(*(column[:passed] for column in arrived))
-        if not due.keys:
-            return now
-        for stored, column in zip(due, now, strict=True):
-            stored.extend(column)
-        # the sort is stable, and what was stored came first
-        return _in_order(due)
+        for run in self._runs:
+            run.take(watermark, due)
+        self._runs = [run for run in self._runs if run]
+        return due
 
     def _take_stored(self, watermark: int) -> Batch:
         due: list[tuple[Place, Any]] = []
@@ -92,7 +98,7 @@ class WaitingEvents:
 
     def flush(self) -> None:
         """Write what still waits."""
-        for key, value, time in zip(*self._arrived, strict=True):
+        for key, value, time in zip(*_merged(self._runs), strict=True):
             place = (time, self._epoch, self._number)
             self._number += 1
             self._table.put(key, place, value)
@@ -102,7 +108,35 @@ class WaitingEvents:
                 heappush(self._times, time)
             else:
                 stored.append((place, key))
-        self._arrived = Batch([], [], [])
+        self._runs = []
+
+
+class _Run:
+    """Events in the order of their times; the first ``start`` of them wait no longer."""
+
+    __slots__ = ("events", "start")
+
+    def __init__(self, events: Batch) -> None:
+        self.events = events
+        self.start = 0
+
+    def __bool__(self) -> bool:
+        return self.start < len(self.events.times)
+
+    def take(self, watermark: int, due: Batch) -> None:
+        """Move the events up to the watermark."""
+        start = self.start
+        self.start = bisect_right(self.events.times, watermark, start)
+        for column, own in zip(due, self.events, strict=True):
+            column += own[start : self.start]
+
+
+def _merged(runs: list[_Run]) -> Batch:
+    """What still waits, in order."""
+    whole = Batch([], [], [])
+    for run in runs:
+        run.take(MAX_WATERMARK, whole)
+    return _in_order(whole)
 
 
 def _place(stored: tuple[Place, Any]) -> Place:
@@ -115,9 +149,4 @@ def _in_order(batch: Batch) -> Batch:
     if all(map(le, times, islice(times, 1, None))):
         return batch
     order = sorted(range(len(times)), key=times.__getitem__)
-    return Batch(*([column[index] for index in order] for column in batch))
-
-
-def _passed(times: list[int], watermark: int) -> int:
-    """How many of the sorted times are not after the watermark."""
-    return bisect_right(times, watermark)
+    return Batch(*(list(map(column.__getitem__, order)) for column in batch))

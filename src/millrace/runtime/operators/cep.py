@@ -162,7 +162,7 @@ class CepOperator(FunctionOperator):
     # -- matching ----------------------------------------------------------------------------------
 
     def _matched(self, batch: Batch) -> list[tuple[int, Any]]:
-        """What comes of events in the order of their times: times and results."""
+        """What comes of events: times and results. Sorted are only those of keys looked at."""
         results: list[tuple[int, Any]] = []
         keys, values, times = batch
         if not values:
@@ -186,6 +186,8 @@ class CepOperator(FunctionOperator):
         for key, indices in events_of.items():
             if self._by_rank is not None:
                 indices = self._ranked(indices, values, times)
+            else:
+                indices.sort(key=times.__getitem__)
             self._match_key(key, [(times[i], values[i], starts[i]) for i in indices], results)
         return results
 
