@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 
 
 class WaitingEvents:
-    """Keeps events until the watermark passes them, in runs that are in the order of their times."""
+    """Keeps events until the watermark passes them, in runs ordered by their times."""
 
     def __init__(self, context: OperatorContext) -> None:
         state, uid = context.state, context.uid
