@@ -5,8 +5,10 @@ Semantics: Flink docs, "FlinkCEP". Names are Flink's, in snake case.
 
 from __future__ import annotations
 
+from millrace.cep.cep import CEP, EventComparator
 from millrace.cep.group_pattern import GroupPattern
 from millrace.cep.pattern import Pattern
+from millrace.cep.pattern_stream import PatternStream
 from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import MalformedPatternError
 from millrace.common.pattern_conditions import (
@@ -26,6 +28,8 @@ from millrace.common.pattern_model import WithinType
 
 __all__ = [
     "AfterMatchSkipStrategy",
+    "CEP",
+    "EventComparator",
     "GroupPattern",
     "IterativeCondition",
     "MalformedPatternError",
@@ -34,6 +38,7 @@ __all__ = [
     "PatternFlatTimeoutFunction",
     "PatternProcessFunction",
     "PatternSelectFunction",
+    "PatternStream",
     "PatternTimeoutFunction",
     "RichIterativeCondition",
     "SimpleCondition",

@@ -1,0 +1,76 @@
+"""Where patterns meet streams.
+
+Semantics: Flink docs, "FlinkCEP", section Detecting Patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from millrace.cep.pattern import Pattern
+from millrace.cep.pattern_stream import Comparator, PatternStream, Search
+from millrace.common.errors import JobDefinitionError
+from millrace.datastream.data_stream import DataStream
+from millrace.runtime.cep.automaton import Automaton
+
+T = TypeVar("T")
+
+
+class EventComparator(Protocol):
+    """Orders events of the same time. Flink: interface ``EventComparator``."""
+
+    def compare(self, one: Any, other: Any, /) -> int:
+        """Negative, zero or positive, as ``one`` comes before, with or after ``other``."""
+
+
+class CEP:
+    """Looks for patterns in streams. Flink: class ``CEP``."""
+
+    @staticmethod
+    def pattern(
+        input: DataStream[T],
+        pattern: Pattern,
+        comparator: EventComparator | Callable[[T, T], int] | None = None,
+    ) -> PatternStream[T]:
+        """Look for a pattern in the events of each key; in a stream without keys, in all of them,
+        in one subtask.
+
+        Args:
+            input: the events.
+            pattern: what to look for.
+            comparator: orders events of the same time: a callable that returns a negative number,
+                zero or a positive one, or an object with such a method ``compare``. Without, and
+                where it returns zero, they are in the order they arrive in.
+
+        Raises:
+            JobDefinitionError: an argument is of another type.
+            MalformedPatternError: the pattern contradicts itself.
+
+        Example:
+            >>> from millrace.datastream import StreamExecutionEnvironment
+            >>> env = StreamExecutionEnvironment.get_execution_environment()
+            >>> cards = env.from_collection([("ann", 5), ("ann", 900)]).key_by(0)
+            >>> pattern = Pattern.begin("small").where(lambda value: value[1] < 10)
+            >>> pattern = pattern.next("large").where(lambda value: value[1] > 500)
+            >>> alerts = CEP.pattern(cards, pattern).select(lambda match: match["large"][0])
+        """
+        if not isinstance(input, DataStream):
+            raise JobDefinitionError(f"CEP.pattern() takes a stream, got {input!r}")
+        if not isinstance(pattern, Pattern):
+            raise JobDefinitionError(
+                f"CEP.pattern() takes a Pattern such as Pattern.begin('a'), got {pattern!r}"
+            )
+        model = pattern.model()
+        Automaton(model)
+        return PatternStream(input, Search(model, _checked_comparator(comparator)))
+
+
+def _checked_comparator(comparator: Any) -> Comparator | None:
+    compare: Comparator | None = getattr(comparator, "compare", comparator)
+    if comparator is None or (callable(compare) and not isinstance(comparator, type)):
+        return compare
+    raise JobDefinitionError(
+        "a comparator is a callable of two events that returns a negative number, zero or a "
+        f"positive one, or an object with such a method compare(); got {comparator!r}"
+    )

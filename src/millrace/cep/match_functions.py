@@ -1,0 +1,97 @@
+"""The functions that users give for matches, all in the one form that the operator calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from millrace.common.functions import Function
+from millrace.common.output_tag import OutputTag
+from millrace.common.pattern_functions import (
+    Match,
+    PatternFlatSelectFunction,
+    PatternFlatTimeoutFunction,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternTimeoutFunction,
+    TimedOutPartialMatchHandler,
+)
+from millrace.common.runtime_context import RuntimeContext
+from millrace.runtime.function_operator import Adapter, as_callable
+
+SelectFunction = PatternSelectFunction[Any, Any] | Callable[[Match[Any]], Any]
+FlatSelectFunction = (
+    PatternFlatSelectFunction[Any, Any] | Callable[[Match[Any]], Iterable[Any] | None]
+)
+TimeoutFunction = PatternTimeoutFunction[Any, Any] | Callable[[Match[Any], int], Any]
+FlatTimeoutFunction = (
+    PatternFlatTimeoutFunction[Any, Any] | Callable[[Match[Any], int], Iterable[Any] | None]
+)
+
+
+class Select(Adapter, PatternProcessFunction[Any, Any]):
+    """One record of each match."""
+
+    def __init__(self, function: SelectFunction) -> None:
+        super().__init__(function)
+        self._select = as_callable(function, "select")
+
+    def process_match(
+        self, match: Match[Any], ctx: PatternProcessFunction.Context
+    ) -> Iterable[Any]:
+        return (self._select(match),)
+
+
+class FlatSelect(Adapter, PatternProcessFunction[Any, Any]):
+    """Any number of records of each match."""
+
+    def __init__(self, function: FlatSelectFunction) -> None:
+        super().__init__(function)
+        self._flat_select = as_callable(function, "flat_select")
+
+    def process_match(
+        self, match: Match[Any], ctx: PatternProcessFunction.Context
+    ) -> Iterable[Any] | None:
+        results: Iterable[Any] | None = self._flat_select(match)
+        return results
+
+
+class _WithTimeout(Adapter, TimedOutPartialMatchHandler[Any]):
+    """Also a function for partial matches that time ended; its records go to a side output."""
+
+    def __init__(self, function: Any, timeout: Any, tag: OutputTag[Any]) -> None:
+        super().__init__(function)
+        self._timeout_function = timeout
+        self._timeout = as_callable(timeout, "timeout")
+        self._tag = tag
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        super().open(runtime_context)
+        if isinstance(self._timeout_function, Function):
+            self._timeout_function.open(runtime_context)
+
+    def close(self) -> None:
+        super().close()
+        if isinstance(self._timeout_function, Function):
+            self._timeout_function.close()
+
+    def process_timed_out_match(
+        self, match: Match[Any], ctx: PatternProcessFunction.Context
+    ) -> Iterable[Any] | None:
+        results = self._timed_out(match, ctx.timestamp())
+        return None if results is None else [(self._tag, result) for result in results]
+
+    def _timed_out(self, match: Match[Any], timestamp: int) -> Iterable[Any] | None:
+        return (self._timeout(match, timestamp),)
+
+
+class SelectWithTimeout(_WithTimeout, Select):
+    """One record of each match, and one of each that time ended."""
+
+
+class FlatSelectWithTimeout(_WithTimeout, FlatSelect):
+    """Any number of records of each match, and of each that time ended."""
+
+    def _timed_out(self, match: Match[Any], timestamp: int) -> Iterable[Any] | None:
+        results: Iterable[Any] | None = self._timeout(match, timestamp)
+        return results

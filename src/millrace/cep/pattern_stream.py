@@ -1,0 +1,205 @@
+"""A stream in which a pattern is looked for, and what is made of its matches.
+
+Semantics: Flink docs, "FlinkCEP", sections Detecting Patterns and Time in CEP library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from millrace.cep.match_functions import (
+    FlatSelect,
+    FlatSelectFunction,
+    FlatSelectWithTimeout,
+    FlatTimeoutFunction,
+    Select,
+    SelectFunction,
+    SelectWithTimeout,
+    TimeoutFunction,
+)
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions import Function
+from millrace.common.output_tag import OutputTag
+from millrace.common.pattern_functions import (
+    PatternFlatSelectFunction,
+    PatternFlatTimeoutFunction,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternTimeoutFunction,
+)
+from millrace.common.pattern_model import EventPattern
+from millrace.common.typeinfo import TypeInformation
+from millrace.datastream.checks import checked_function
+from millrace.datastream.data_stream import DataStream
+from millrace.datastream.keyed_stream import KeyedStream
+from millrace.runtime.operators.cep import CepOperator
+
+T = TypeVar("T")
+U = TypeVar("U")
+Comparator = Callable[[Any, Any], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for, and how."""
+
+    pattern: EventPattern
+    comparator: Comparator | None = None
+    late_tag: OutputTag[Any] | None = None
+    event_time: bool = True
+
+
+class PatternStream(Generic[T]):
+    """The matches of a pattern in a stream. Flink: class ``PatternStream``; made by `CEP.pattern`.
+
+    A match is a dict from the names of patterns to the events taken for them, oldest first. Each
+    method returns a new pattern stream or, at the end, a stream of records.
+
+    Example:
+        >>> from millrace.cep import CEP, Pattern
+        >>> from millrace.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> numbers = env.from_collection([3, 50, 7]).key_by(lambda value: value % 2)
+        >>> pattern = Pattern.begin("large").where(lambda value: value > 10)
+        >>> matches = CEP.pattern(numbers, pattern).in_processing_time()
+        >>> matches.select(lambda match: match["large"][0]).get_name()
+        'Pattern'
+    """
+
+    def __init__(self, stream: DataStream[T], search: Search) -> None:
+        self._stream = stream
+        self._search = search
+
+    # -- how it is looked for ----------------------------------------------------------
+
+    def in_event_time(self) -> PatternStream[T]:
+        """Take events in the order of their times, once the watermark has passed them. This is the
+        default."""
+        return PatternStream(self._stream, replace(self._search, event_time=True))
+
+    def in_processing_time(self) -> PatternStream[T]:
+        """Take events as they come, at the time of the clock."""
+        return PatternStream(self._stream, replace(self._search, event_time=False))
+
+    def side_output_late_data(self, late_data_output_tag: OutputTag[T]) -> PatternStream[T]:
+        """Where events go that come after the watermark has passed them. Without, they are dropped
+        and counted in the metric ``numLateRecordsDropped``.
+
+        Raises:
+            JobDefinitionError: it is no `OutputTag`.
+        """
+        tag = _checked_tag("side_output_late_data", late_data_output_tag)
+        return PatternStream(self._stream, replace(self._search, late_tag=tag))
+
+    # -- what is made of matches -------------------------------------------------------
+
+    def process(
+        self,
+        pattern_process_function: PatternProcessFunction[T, U],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]:
+        """Any number of records of each match, side outputs among them.
+
+        Partial matches that time ended go to the function too if it is also a
+        `TimedOutPartialMatchHandler`.
+
+        Raises:
+            JobDefinitionError: it is no `PatternProcessFunction`.
+        """
+        checked_function(pattern_process_function, PatternProcessFunction, "process", plain=False)
+        return self._found(pattern_process_function, output_type)
+
+    def select(
+        self,
+        pattern_select_function: SelectFunction,
+        output_type: TypeInformation | None = None,
+        *,
+        timed_out_tag: OutputTag[Any] | None = None,
+        timeout_function: TimeoutFunction | None = None,
+    ) -> DataStream[Any]:
+        """One record of each match.
+
+        Args:
+            pattern_select_function: of the match.
+            output_type: of the records.
+            timed_out_tag: the side output for partial matches that time ended.
+            timeout_function: makes its records, of the partial match and the time (ms since the
+                epoch) when it was over.
+
+        Raises:
+            JobDefinitionError: one of the functions is of another kind, or only one of the last
+                two is given.
+        """
+        checked_function(pattern_select_function, PatternSelectFunction, "select")
+        tag = _checked_timeout("select", timed_out_tag, timeout_function, PatternTimeoutFunction)
+        if tag is None:
+            return self._found(Select(pattern_select_function), output_type)
+        function = SelectWithTimeout(pattern_select_function, timeout_function, tag)
+        return self._found(function, output_type)
+
+    def flat_select(
+        self,
+        pattern_flat_select_function: FlatSelectFunction,
+        output_type: TypeInformation | None = None,
+        *,
+        timed_out_tag: OutputTag[Any] | None = None,
+        timeout_function: FlatTimeoutFunction | None = None,
+    ) -> DataStream[Any]:
+        """Any number of records of each match: all that the function returns or yields. See
+        `select`; the timeout function, too, gives any number."""
+        checked_function(pattern_flat_select_function, PatternFlatSelectFunction, "flat_select")
+        tag = _checked_timeout(
+            "flat_select", timed_out_tag, timeout_function, PatternFlatTimeoutFunction
+        )
+        if tag is None:
+            return self._found(FlatSelect(pattern_flat_select_function), output_type)
+        function = FlatSelectWithTimeout(pattern_flat_select_function, timeout_function, tag)
+        return self._found(function, output_type)
+
+    def _found(
+        self, function: PatternProcessFunction[Any, Any], output_type: TypeInformation | None
+    ) -> DataStream[Any]:
+        stream, search = self._stream, self._search
+        keyed = isinstance(stream, KeyedStream)
+        keyed_stream = stream if isinstance(stream, KeyedStream) else stream.key_by(_one)
+        factory = partial(
+            CepOperator,
+            search.pattern,
+            function,
+            keyed_stream._key_batch,
+            search.comparator,
+            search.late_tag,
+            search.event_time,
+            keyed,
+        )
+        found = keyed_stream._then("Pattern", factory, function, output_type=output_type)
+        return found if keyed else found.force_non_parallel()
+
+
+def _one(value: Any) -> int:
+    """The one key of a stream without keys."""
+    return 0
+
+
+def _checked_tag(where: str, tag: Any) -> OutputTag[Any]:
+    if not isinstance(tag, OutputTag):
+        raise JobDefinitionError(f"{where}() takes an OutputTag, got {tag!r}")
+    return tag
+
+
+def _checked_timeout(
+    where: str, tag: Any, function: Any, wanted: type[Function]
+) -> OutputTag[Any] | None:
+    """The tag if timed-out partial matches are wanted."""
+    if tag is None and function is None:
+        return None
+    if tag is None or function is None:
+        raise JobDefinitionError(
+            f"{where}() takes timed_out_tag and timeout_function together or neither: the function "
+            "makes the records of the side output that the tag names"
+        )
+    checked_function(function, wanted, where)
+    return _checked_tag(where, tag)
