@@ -17,6 +17,7 @@ from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.layer_payload import Loader
 from millrace.state.store import SubtaskState
 from millrace.state.table_kinds import TABLE_KINDS, VALVE, Layout
+from millrace.state.table_names import owner_of
 
 Entries = dict[str, Any]
 """The operators' own values of one subtask."""
@@ -108,8 +109,7 @@ class Redistribution:
 
     def _operator_of(self, name: str) -> str | None:
         """Which of the heir's operators a table or a value belongs to."""
-        owners = (uid for uid in self._heir.operators if name.startswith(f"{uid}/"))
-        return max(owners, key=len, default=None)
+        return owner_of(name, self._heir.operators)
 
     def _values(self, inheritance: Inheritance) -> Entries:
         """The operators' own values; those of a parallelism that stays are kept as they are."""

@@ -35,7 +35,8 @@ from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableForm, TableSchema
 from millrace.state.table import Delta, KeyFilter, Scan, Table
-from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, VALVE
+from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS
+from millrace.state.table_names import owner_of
 
 EMPTY = ""
 """The version of a store without any state."""
@@ -124,8 +125,7 @@ class SubtaskState:
         return self.tables[name]
 
     def _owner(self, name: str) -> StateOwner | None:
-        uids = (uid for uid in self.owners if name.startswith(f"{uid}/"))
-        return self.owners.get(max(uids, key=len, default=""))
+        return self.owners.get(owner_of(name, self.owners) or "")
 
     def record_type(self, uid: str, number: int = 0) -> TypeInformation | None:
         """The type of an operator's records, for those that it keeps; None: nothing has to be
@@ -155,15 +155,6 @@ class SubtaskState:
         table = self.table(OPERATOR_TABLE, "flat")
         assert isinstance(table, FlatTable)
         return table
-
-    def entry_names(self) -> list[str]:
-        """Names (uid/state) of all tables that hold something, and of operators' own values."""
-        tables = [
-            name
-            for name, table in self.tables.items()
-            if name != OPERATOR_TABLE and table.entry_count()
-        ]
-        return tables + [key for key in self.operator_table().data if key != VALVE]
 
     def align(self, wanted: str, recent: Sequence[Layer], load: Loader) -> bool:
         """Bring the tables to version ``wanted``; True when nothing had to be replayed.

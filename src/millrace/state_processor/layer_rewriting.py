@@ -14,6 +14,7 @@ from millrace.state.layer import Layer
 from millrace.state.layer_payload import Content, Loader, contents, framed
 from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
 from millrace.state.table_kinds import OPERATOR_TABLE, VALVE
+from millrace.state.table_names import owner_of
 
 __all__ = ["rewritten"]
 
@@ -55,7 +56,7 @@ def _value_name(key: str, uids: Uids) -> str | None:
 
 def _renamed(name: str, uids: Uids) -> str | None:
     """A table's or value's name with the new uid; None: its operator goes."""
-    owner = max((uid for uid in uids if name.startswith(f"{uid}/")), key=len, default=None)
+    owner = owner_of(name, uids)
     if owner is None or uids[owner] is None:
         return None
     return f"{uids[owner]}{name[len(owner) :]}"
