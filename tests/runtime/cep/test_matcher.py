@@ -57,13 +57,17 @@ def test_a_match_waits_for_one_that_began_earlier() -> None:
     assert Run(*parts, skip=skip).feed("x1 y1 x2 y2") == ["x1 y1", "x2 y2"]
 
 
-def test_time_lets_go_a_match_that_is_held_back() -> None:
-    def same_number(value: str, ctx: Any) -> bool:
-        return value == "b" + ctx.get_events_for_pattern("a")[0][1]
+def same_number(value: str, ctx: Any) -> bool:
+    """A 'b' with the number of the 'a'."""
+    return value == "b" + ctx.get_events_for_pattern("a")[0][1]
 
-    answer = Event("b", condition_of(same_number, "where"))
+
+ANSWER = Event("b", condition_of(same_number, "where"))
+
+
+def test_time_lets_go_a_match_that_is_held_back() -> None:
     skip = AfterMatchSkipStrategy.skip_past_last_event()
-    run = Run(letter("a"), answer, skip=skip, within=4)
+    run = Run(letter("a"), ANSWER, skip=skip, within=4)
     assert run.feed("a1 a2 b2 x") == []
     run.advance(4)
     assert (run.found, run.timed_out) == (["a2 b2 @2"], ["a1 @4"])
@@ -76,6 +80,18 @@ def test_what_waits_for_the_end_of_time_is_found_then() -> None:
     run.advance(10)
     assert run.found == ["a2 @5"]
     assert run.timed_out == []
+
+
+def test_what_time_finds_takes_away_what_it_would_end_later() -> None:
+    """However far time goes at once."""
+    quiet = Event("n", letter("n").condition, negated=True)
+    skip = AfterMatchSkipStrategy.skip_past_last_event()
+    for steps in ([10], [4, 10]):
+        run = Run(letter("a"), ANSWER, quiet, within=4, skip=skip)
+        run.feed("a1 a2 b1")
+        for time in steps:
+            run.advance(time)
+        assert (run.found, run.timed_out) == (["a1 b1 @4"], [])
 
 
 def test_ways_close_one_by_one() -> None:

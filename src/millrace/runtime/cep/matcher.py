@@ -183,8 +183,17 @@ class Matcher:
         Returns:
             The matches found, and the partial matches whose time is over.
         """
-        found: list[FoundMatch] = []
+        released: list[FoundMatch] = []
         timed_out: list[FoundMatch] = []
+        # one by one: what is found at one moment may take away what would be found at the next
+        while (deadline := self.next_deadline(matches)) is not None and deadline <= time:
+            found = self._end(matches, deadline, timed_out)
+            released += release(self.automaton.skip, matches, found)
+        return released, timed_out
+
+    def _end(self, matches: Matches, time: int, timed_out: list[FoundMatch]) -> list[FoundMatch]:
+        """End what ends at ``time`` and not before; returns the matches found."""
+        found: list[FoundMatch] = []
         if self.automaton.has_gaps:
             self._close_ways(matches, time, found, timed_out)
         within = self.automaton.within
@@ -197,9 +206,7 @@ class Matcher:
                 ended = FoundMatch(match.last, match.start, match.start.order[0] + within)
                 (timed_out if match.state.pending is None else found).append(ended)
             del matches.partial[:over]
-        if found or matches.held_back:
-            found = release(self.automaton.skip, matches, found)
-        return found, timed_out
+        return found
 
     def _close_ways(
         self, matches: Matches, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
