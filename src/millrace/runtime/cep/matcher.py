@@ -18,7 +18,7 @@ from millrace.runtime.cep.partial_match import (
     Matches,
     PartialMatch,
 )
-from millrace.runtime.cep.skipping import release
+from millrace.runtime.cep.skipping import OnPruned, release
 
 __all__ = ["Matcher"]
 
@@ -70,6 +70,8 @@ class Matcher:
         self.automaton = automaton
         self._context = _Context(clock)
         self._can_start = _start_test(automaton)
+        self.on_pruned: OnPruned | None = None
+        """Called with every partial or found match that the skip strategy takes away."""
 
     def starts(self, values: list[Any]) -> list[Any] | None:
         """For each of the values, whether a match could begin with it; None: it cannot be told
@@ -120,7 +122,7 @@ class Matcher:
         matches.partial = partial
         if not (found or matches.held_back):
             return found
-        return release(self.automaton.skip, matches, found)
+        return release(self.automaton.skip, matches, found, self.on_pruned)
 
     def _take(
         self,
@@ -188,7 +190,7 @@ class Matcher:
         # one by one: what is found at one moment may take away what would be found at the next
         while (deadline := self.next_deadline(matches)) is not None and deadline <= time:
             found = self._end(matches, deadline, timed_out)
-            released += release(self.automaton.skip, matches, found)
+            released += release(self.automaton.skip, matches, found, self.on_pruned)
         return released, timed_out
 
     def _end(self, matches: Matches, time: int, timed_out: list[FoundMatch]) -> list[FoundMatch]:

@@ -11,7 +11,7 @@ from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy, Sk
 from millrace.common.errors import JobExecutionError
 from millrace.runtime.cep.partial_match import FoundMatch, Matches, Order
 
-__all__ = ["release"]
+__all__ = ["OnPruned", "release"]
 
 OnPruned = Callable[[Any, FoundMatch], None]
 """Called with a partial or found match that a match takes away, and that match."""

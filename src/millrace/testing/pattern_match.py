@@ -1,0 +1,62 @@
+"""What a pattern finds in a few events, told at once: no job, no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from millrace.common.pattern_model import EventPattern
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.testing.pattern_run import (
+    HasModel,
+    MatchResult,
+    PatternRun,
+    Timestamps,
+    timed_events,
+)
+
+__all__ = ["match"]
+
+
+def match(
+    pattern: HasModel | EventPattern,
+    events: Iterable[Any],
+    *,
+    timestamps: Timestamps = None,
+    key: Callable[[Any], Any] | None = None,
+    comparator: Any = None,
+    watermark: int = MAX_WATERMARK,
+    event_time: bool = True,
+    clock: Callable[[], int] = lambda: 0,
+) -> MatchResult:
+    """What a pattern finds in events, as it would in a job. `trace` tells why.
+
+    Args:
+        pattern: a `millrace.cep.Pattern`.
+        timestamps: the events' times in ms since the epoch: one for each, or how to get it from
+            an event. None: 0, 1, 2, and so on.
+        key: how to get an event's key, as for `DataStream.key_by`; None: there are no keys.
+        comparator: orders events of the same time, as for `CEP.pattern`.
+        watermark: where time stands after the events, ms since the epoch: later events still wait,
+            and what would be over later is not. By default time comes to its end.
+        event_time: whether events are ordered by their times; otherwise they are taken as they
+            come, and their times are when they came.
+        clock: processing time for conditions that ask for it, ms since the epoch.
+
+    Raises:
+        MalformedPatternError: the pattern contradicts itself.
+        JobDefinitionError: there are not as many timestamps as events or, in processing time,
+            they go back.
+
+    Example:
+        >>> from millrace.cep import Pattern
+        >>> pattern = Pattern.begin("small").where(lambda value: value < 10)
+        >>> pattern = pattern.followed_by("large").where(lambda value: value > 100).within(1_000)
+        >>> result = match(pattern, [5, 50, 500, 7], timestamps=[0, 100, 200, 300])
+        >>> result.matches
+        [{'small': [5], 'large': [500]}]
+        >>> result.timed_out
+        [{'small': [7]}]
+    """
+    ordered = timed_events(events, timestamps, key, comparator, event_time)
+    return PatternRun(pattern, clock).over(ordered, watermark)

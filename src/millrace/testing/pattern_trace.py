@@ -1,0 +1,288 @@
+"""Why a pattern matched, or did not: what every event did to every partial match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.pattern_conditions import IterativeCondition
+from millrace.common.pattern_functions import Match
+from millrace.common.pattern_model import EventPattern
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.cep.automaton import MatchState
+from millrace.runtime.cep.partial_match import Entry, FoundMatch, Matches, PartialMatch
+from millrace.runtime.cep.position import Way
+from millrace.testing.pattern_run import (
+    Found,
+    HasModel,
+    MatchResult,
+    PatternRun,
+    TimedEvent,
+    Timestamps,
+    timed_events,
+)
+from millrace.testing.way_verdict import Check, Judge, Verdict, closing_guard
+
+__all__ = ["Attempt", "Pruned", "Taken", "Trace", "TraceStep", "trace"]
+
+Taken = tuple[tuple[str, int], ...]
+"""What a match or partial match has: names of patterns and numbers of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One way that a partial match could have gone on with an event."""
+
+    taken: Taken
+    """What the partial match had; nothing, for one that would begin with the event."""
+    way: str
+    """Where the way leads: a pattern's name, with a number for all but its first occurrence."""
+    verdict: Verdict
+    because: tuple[Check, ...] = ()
+    """The conditions that decided against it."""
+    by: str = ""
+    """The pattern that closed the way: a guard, a loop that is over, a greedy loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A match or partial match that the skip strategy took away."""
+
+    taken: Taken
+    match: Taken
+    """In favour of this match."""
+
+
+@dataclass(slots=True)
+class TraceStep:
+    """What one event did, or time without an event."""
+
+    timestamp: int
+    """When, ms since the epoch."""
+    key: Any = None
+    event: TimedEvent | None = None
+    """None: it was time that did it."""
+    attempts: list[Attempt] = field(default_factory=list)
+    found: list[Taken] = field(default_factory=list)
+    """Matches that were emitted."""
+    held_back: list[Taken] = field(default_factory=list)
+    """Matches that wait, because of the skip strategy, for what began earlier."""
+    pruned: list[Pruned] = field(default_factory=list)
+    timed_out: list[Taken] = field(default_factory=list)
+    closed: list[tuple[Taken, str]] = field(default_factory=list)
+    """Ways whose own time was over (`WithinType.PREVIOUS_AND_CURRENT`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What every event did. As text: ``print(trace(...))``."""
+
+    events: list[TimedEvent]
+    """In the order of their numbers, in which they are taken."""
+    steps: list[TraceStep]
+    result: MatchResult
+
+    @property
+    def matches(self) -> list[Match[Any]]:
+        """The events of the matches, by pattern name."""
+        return self.result.matches
+
+    @property
+    def timed_out(self) -> list[Match[Any]]:
+        """The events of partial matches whose time was over, by pattern name."""
+        return self.result.timed_out
+
+    def attempts(self, number: int) -> list[Attempt]:
+        """What was tried with the event of that number."""
+        return [
+            attempt
+            for step in self.steps
+            if step.event is not None and step.event.number == number
+            for attempt in step.attempts
+        ]
+
+    def __str__(self) -> str:
+        from millrace.testing.pattern_trace_text import trace_text
+
+        return trace_text(self)
+
+
+def trace(
+    pattern: HasModel | EventPattern,
+    events: Iterable[Any],
+    *,
+    timestamps: Timestamps = None,
+    key: Callable[[Any], Any] | None = None,
+    comparator: Any = None,
+    watermark: int = MAX_WATERMARK,
+    event_time: bool = True,
+    clock: Callable[[], int] = lambda: 0,
+) -> Trace:
+    """Why a pattern matches, or does not: takes the same as `match`, and gives the same matches.
+
+    Conditions are asked twice, once by the matcher and once to tell their parts.
+
+    Raises:
+        MalformedPatternError: the pattern contradicts itself.
+        JobDefinitionError: there are not as many timestamps as events or, in processing time,
+            they go back.
+
+    Example:
+        >>> from millrace.cep import Pattern
+        >>> pattern = Pattern.begin("small").where(lambda value: value < 10)
+        >>> pattern = pattern.next("large").where(lambda value: value > 100)
+        >>> told = trace(pattern, [5, 50])
+        >>> told.attempts(1)[0].verdict
+        <Verdict.STRICT: 'strict contiguity'>
+        >>> print(told)
+        #0 at 0 ms: 5
+            start -> small: taken
+        #1 at 1 ms: 50
+            small #0 -> large: closed, nothing may lie between; value > 100 is false
+            start -> small: not taken; value < 10 is false
+        no match
+    """
+    ordered = timed_events(events, timestamps, key, comparator, event_time)
+    run = PatternRun(pattern, clock)
+    recorder = _Recorder(run)
+    run.matcher.on_pruned = recorder.prune
+    result = run.over(ordered, watermark, recorder)
+    steps = sorted(recorder.steps, key=_place)
+    return Trace(ordered, steps, result)
+
+
+class _Context(IterativeCondition.Context):
+    """What a condition was told when the matcher asked it."""
+
+    def __init__(self, last: Entry | None, time: int, clock: Callable[[], int]) -> None:
+        self._events = {} if last is None else FoundMatch(last, last.event, time).events()
+        self._time = time
+        self._clock = clock
+
+    def get_events_for_pattern(self, name: str) -> list[Any]:
+        return self._events.get(name, [])
+
+    def timestamp(self) -> int:
+        return self._time
+
+    def current_processing_time(self) -> int:
+        return self._clock()
+
+
+class _Recorder:
+    """Makes the steps of a trace of what it sees."""
+
+    def __init__(self, run: PatternRun) -> None:
+        self._automaton = run.automaton
+        self._judge = Judge(run.automaton)
+        self._clock = run.clock
+        self._pruned: list[tuple[Pruned, FoundMatch]] = []
+        self.steps: list[TraceStep] = []
+
+    def prune(self, other: Any, match: FoundMatch) -> None:
+        """`match` has taken another one, or a partial one, away."""
+        self._pruned.append((Pruned(_taken(other.last), _taken(match.last)), match))
+
+    def event_taken(self, event: TimedEvent, before: Matches, after: Matches, found: Found) -> None:
+        step = TraceStep(event.timestamp, event.key, event)
+        for match in before.partial:
+            step.attempts += self._attempts(match.state, match.last, event)
+        step.attempts += self._attempts(self._automaton.start, None, event)
+        step.found = [_taken(match.last) for match in found]
+        step.held_back = [_taken(match.last) for match in _new(before, after)]
+        step.pruned = [pruned for pruned, _ in self._pruned]
+        self._pruned.clear()
+        self.steps.append(step)
+
+    def time_passed(
+        self, key: Any, before: Matches, after: Matches, found: Found, timed_out: Found
+    ) -> None:
+        steps: dict[int, TraceStep] = {}
+
+        def at(time: int) -> TraceStep:
+            return steps.setdefault(time, TraceStep(time, key))
+
+        for match in timed_out:
+            at(match.time).timed_out.append(_taken(match.last))
+        for match in found:
+            at(_released(match, timed_out)).found.append(_taken(match.last))
+        for match in _new(before, after):
+            at(match.time).held_back.append(_taken(match.last))
+        for pruned, match in self._pruned:
+            at(_released(match, timed_out)).pruned.append(pruned)
+        for time, taken, way in _closed_ways(before, after):
+            at(time).closed.append((taken, way.label))
+        self._pruned.clear()
+        self.steps += steps.values()
+
+    def _attempts(
+        self, state: MatchState, last: Entry | None, event: TimedEvent
+    ) -> Iterator[Attempt]:
+        context = _Context(last, event.timestamp, self._clock)
+        checks = self._judge.checks(state, event.value, context)
+        taken = _taken(last)
+        for way in state.ways:
+            verdict = self._judge.verdict(state, way, checks)
+            if last is None and verdict is Verdict.TAKEN_AND_PASSED:
+                verdict = Verdict.TAKEN  # every event may begin a match: that is no second try
+            yield Attempt(taken, way.label, verdict, *_reason(state, way, verdict, checks))
+
+
+def _reason(
+    state: MatchState, way: Way, verdict: Verdict, checks: dict[int, Check]
+) -> tuple[tuple[Check, ...], str]:
+    """The conditions that decided against a way, and the pattern that closed it."""
+    closing = closing_guard(way, checks)
+    if closing is not None:
+        guard = closing[1]
+        return tuple(checks[id(guard.condition)].deciding()), guard.name
+    if verdict is Verdict.GREEDY:
+        return (), way.yields_to[0].name
+    if verdict not in (Verdict.PASSED, Verdict.STRICT) or way.target is None:
+        return (), ""
+    condition = way.target.condition
+    if condition is not None and not checks[id(condition)].result:
+        return tuple(checks[id(condition)].deciding()), ""
+    for guard in way.target.refused:
+        if checks[id(guard.condition)].result:
+            return tuple(checks[id(guard.condition)].deciding()), guard.name
+    return (), ""
+
+
+def _taken(last: Entry | None) -> Taken:
+    chain: list[tuple[str, int]] = []
+    while last is not None:
+        chain.append((last.name, last.event.order[1]))
+        last = last.before
+    return tuple(reversed(chain))
+
+
+def _new(before: Matches, after: Matches) -> list[FoundMatch]:
+    """Matches that are held back since."""
+    known = set(map(id, before.held_back))
+    return [match for match in after.held_back if id(match) not in known]
+
+
+def _released(match: FoundMatch, timed_out: Found) -> int:
+    """When a match was emitted: it may have been held back by what began earlier."""
+    earlier = [other.time for other in timed_out if other.start.order < match.start.order]
+    return max([match.time, *earlier])
+
+
+def _closed_ways(before: Matches, after: Matches) -> Iterator[tuple[int, Taken, Way]]:
+    """The ways that time has closed in partial matches that go on."""
+    going_on: dict[int, PartialMatch] = {id(match.last): match for match in after.partial}
+    for match in before.partial:
+        still = going_on.get(id(match.last))
+        if still is None:
+            continue
+        for way in match.state.ways:
+            if way.gap is not None and way not in still.state.ways:
+                yield match.last.event.order[0] + way.gap, _taken(match.last), way
+
+
+def _place(step: TraceStep) -> tuple[int, bool, int]:
+    """What time does comes before an event of that time."""
+    number = 0 if step.event is None else step.event.number
+    return step.timestamp, step.event is not None, number

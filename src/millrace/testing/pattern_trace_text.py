@@ -1,0 +1,88 @@
+"""A trace of a pattern as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from millrace.testing.condition_text import condition_text
+from millrace.testing.way_verdict import Check, Verdict
+
+if TYPE_CHECKING:
+    from millrace.testing.pattern_trace import Attempt, Taken, Trace, TraceStep
+
+SMALL_TIMES = 10**11
+"""Below, times are those of a test that counts from 0 (ms)."""
+
+WORDS = {
+    Verdict.TAKEN: "taken",
+    Verdict.TAKEN_AND_PASSED: "taken, and passed over in another try",
+    Verdict.PASSED: "passed over",
+    Verdict.STRICT: "closed, nothing may lie between",
+    Verdict.NOT_FOLLOWED_BY: "closed by not_followed_by('{by}')",
+    Verdict.NOT_NEXT: "closed by not_next('{by}')",
+    Verdict.UNTIL: "closed, the loop '{by}' is over",
+    Verdict.GREEDY: "closed, the greedy '{by}' has taken it",
+    Verdict.FOUND: "found",
+}
+
+
+def trace_text(trace: Trace) -> str:
+    """The whole trace."""
+    lines = [line for step in trace.steps for line in _step(step)]
+    found = len(trace.matches)
+    lines.append("no match" if not found else f"{found} match{'es' * (found > 1)}")
+    if trace.timed_out:
+        lines[-1] += f", {len(trace.timed_out)} timed out"
+    return "\n".join(lines)
+
+
+def _step(step: TraceStep) -> Iterator[str]:
+    key = "" if step.key is None else f" [{step.key!r}]"
+    if step.event is None:
+        yield f"at {_time(step.timestamp)}{key}"
+    else:
+        yield f"#{step.event.number} at {_time(step.timestamp)}{key}: {step.event.value!r}"
+    for attempt in step.attempts:
+        yield f"    {_taken(attempt.taken)} -> {_attempt(attempt)}"
+    for taken, way in step.closed:
+        yield f"    {_taken(taken)} -> {way}: closed, its time is over"
+    for taken in step.timed_out:
+        yield f"    timed out: {_taken(taken)}"
+    for taken in step.held_back:
+        yield f"    match, held back while an earlier one may come: {_taken(taken)}"
+    for taken in step.found:
+        yield f"    match: {_taken(taken)}"
+    for pruned in step.pruned:
+        yield f"    skipped: {_taken(pruned.taken)} (after the match {_taken(pruned.match)})"
+
+
+def _attempt(attempt: Attempt) -> str:
+    words = WORDS[attempt.verdict].format(by=attempt.by)
+    if attempt.verdict is Verdict.PASSED and not attempt.taken:
+        words = "not taken"
+    where = "the end" if attempt.way == "$end" else attempt.way
+    reasons = "".join(f"; {_check(check)}" for check in attempt.because)
+    return f"{where}: {words}{reasons}"
+
+
+def _check(check: Check) -> str:
+    return f"{condition_text(check.condition)} is {str(check.result).lower()}"
+
+
+def _taken(taken: Taken) -> str:
+    if not taken:
+        return "start"
+    parts: list[str] = []
+    before = None
+    for name, number in taken:
+        parts.append(f" #{number}" if name == before else f", {name} #{number}")
+        before = name
+    return "".join(parts).removeprefix(", ")
+
+
+def _time(timestamp: int) -> str:
+    if abs(timestamp) < SMALL_TIMES:
+        return f"{timestamp} ms"
+    return datetime.fromtimestamp(timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,142 @@
+"""What an event does to one way of a partial match, and why.
+
+The automaton itself is asked, about each way alone: nothing here decides what matches.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.pattern_conditions import Condition
+from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
+from millrace.runtime.cep.position import Guard, Way
+
+__all__ = ["Check", "Judge", "Verdict", "closing_guard"]
+
+
+class Verdict(enum.Enum):
+    """What becomes of a way at an event."""
+
+    TAKEN = "taken"
+    TAKEN_AND_PASSED = "taken; in another try passed over"
+    PASSED = "passed over"
+    """It is not taken, and the way stays open."""
+    STRICT = "strict contiguity"
+    """It is not taken, and nothing may lie between."""
+    NOT_FOLLOWED_BY = "not_followed_by"
+    """It must not occur."""
+    NOT_NEXT = "not_next"
+    """It must not occur next."""
+    UNTIL = "until"
+    """It ends the loop."""
+    GREEDY = "greedy"
+    """A greedy loop has taken it."""
+    FOUND = "match found"
+    """The match was waiting only for the next event not to be another one."""
+
+    @property
+    def closes(self) -> bool:
+        """Whether the way is closed without its event."""
+        return self not in (Verdict.TAKEN, Verdict.TAKEN_AND_PASSED, Verdict.PASSED, Verdict.FOUND)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition that was asked."""
+
+    asked_for: str
+    """Whose condition it is, in words."""
+    condition: Condition
+    result: bool
+    parts: tuple[Check, ...] = ()
+    """The conditions it is made of, as far as they had to be asked."""
+
+    def deciding(self) -> list[Check]:
+        """The single conditions that made it what it is: which part of an "and" was false."""
+        if not self.parts:
+            return [self]
+        return [
+            check for part in self.parts if part.result == self.result for check in part.deciding()
+        ]
+
+
+class Judge:
+    """Judges the ways of an automaton's states."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+
+    def checks(self, state: MatchState, value: Any, context: Any) -> dict[int, Check]:
+        """The conditions of a state, asked about an event; by their ids."""
+        return {
+            id(test.condition): _check(test.asked_for, test.condition, value, context)
+            for test in state.tests
+        }
+
+    def verdict(self, state: MatchState, way: Way, checks: dict[int, Check]) -> Verdict:
+        """What becomes of a way of a state at an event of which ``checks`` is known."""
+        alone = self._outcome(self._automaton.state(state.position, (way,)), checks)
+        if alone.takes or alone.stays is not None or alone.finished:
+            if way.yields_to and _less(self._outcome(state, checks), way, alone):
+                return Verdict.GREEDY
+            return _open(alone)
+        return _closed(way, checks)
+
+    def _outcome(self, state: MatchState, checks: dict[int, Check]) -> Outcome:
+        satisfied = sum(
+            1 << bit for bit, test in enumerate(state.tests) if checks[id(test.condition)].result
+        )
+        return self._automaton.outcome(state, satisfied)
+
+
+def _less(outcome: Outcome, way: Way, alone: Outcome) -> bool:
+    """Whether a way comes to less beside the others than alone."""
+    taken = {after.position for after in outcome.takes}
+    staying = () if outcome.stays is None else outcome.stays.ways
+    return (
+        any(after.position not in taken for after in alone.takes)
+        or (alone.stays is not None and way.after_waiting() not in staying)
+        or (alone.finished and not outcome.finished)
+    )
+
+
+def _open(outcome: Outcome) -> Verdict:
+    if outcome.finished:
+        return Verdict.FOUND
+    if not outcome.takes:
+        return Verdict.PASSED
+    return Verdict.TAKEN if outcome.stays is None else Verdict.TAKEN_AND_PASSED
+
+
+def closing_guard(way: Way, checks: dict[int, Check]) -> tuple[Verdict, Guard] | None:
+    """The guard of a way that was true."""
+    kinds = (
+        (Verdict.NOT_FOLLOWED_BY, way.unless),
+        (Verdict.NOT_NEXT, way.not_next),
+        (Verdict.UNTIL, way.until),
+    )
+    for verdict, guards in kinds:
+        for guard in guards:
+            if checks[id(guard.condition)].result:
+                return verdict, guard
+    return None
+
+
+def _closed(way: Way, checks: dict[int, Check]) -> Verdict:
+    closing = closing_guard(way, checks)
+    return Verdict.STRICT if closing is None else closing[0]
+
+
+def _check(asked_for: str, condition: Condition, value: Any, context: Any) -> Check:
+    if not condition.parts:
+        result = bool(condition.with_context()(value, context))
+        return Check(asked_for, condition, result)
+    decides = condition.word == "or"
+    parts: list[Check] = []
+    for part in condition.parts:
+        parts.append(_check(asked_for, part, value, context))
+        if parts[-1].result is decides:
+            break
+    return Check(asked_for, condition, parts[-1].result, tuple(parts))
