@@ -86,7 +86,7 @@ def test_a_subtype_guards_the_conditions_after_it() -> None:
     condition = pattern.get_condition()
     assert condition is not None
     assert [v for v in (1, "xy", "yx") if condition.call(v)] == ["xy"]
-    assert [leaf.text for leaf in condition.leaves()] == ["is a str", ""]
+    assert [leaf.text for leaf in condition.leaves()] == ["is of class str", ""]
 
 
 def test_a_condition_may_be_an_object_or_see_the_context() -> None:

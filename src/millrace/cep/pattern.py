@@ -19,6 +19,7 @@ from millrace.cep.pattern_arguments import (
     is_instance,
 )
 from millrace.cep.pattern_checks import check_neighbours, checked
+from millrace.cep.pictures import Pictured
 from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import MalformedPatternError
 from millrace.common.pattern_conditions import Condition, all_of, any_of
@@ -34,7 +35,7 @@ from millrace.common.pattern_model import (
 from millrace.common.time import Duration, Time
 
 
-class Pattern:
+class Pattern(Pictured):
     """A pattern: this part of it, and the parts before.
 
     Flink: class ``Pattern``. `where`, `times` and the like change this part and return it; `next`,

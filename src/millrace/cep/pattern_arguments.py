@@ -36,7 +36,7 @@ def is_instance(subtype_class: type) -> Condition:
     return Condition(
         lambda value: isinstance(value, subtype_class),
         source=subtype_class,
-        text=f"is a {subtype_class.__qualname__}",
+        text=f"is of class {subtype_class.__qualname__}",
     )
 
 

@@ -1,0 +1,52 @@
+"""The automaton of a pattern in words."""
+
+from __future__ import annotations
+
+from millrace.cep.graph import Edge, Graph, Node
+from millrace.common.pattern_model import Contiguity
+
+__all__ = ["Explanation", "explain"]
+
+WORDS = {
+    Contiguity.STRICT: "the next event",
+    Contiguity.RELAXED: "the next such event",
+    Contiguity.ANY: "any later such event",
+}
+
+
+class Explanation(str):
+    """A text of several lines that also reads well where values are shown by their ``repr``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def explain(graph: Graph) -> Explanation:
+    """States and edges in words: each state with what its event must be, then the ways on."""
+    blocks = [_block(graph, node) for node in graph.nodes[:-1]]
+    return Explanation("\n".join([*blocks, *graph.limits]))
+
+
+def _block(graph: Graph, node: Node) -> str:
+    edges = graph.edges_from(node)
+    width = max((len(graph.nodes[edge.target].label) for edge in edges), default=0)
+    lines = [_edge(graph, edge, width) for edge in edges]
+    return "\n".join([_head(node), *lines])
+
+
+def _head(node: Node) -> str:
+    stops = "".join(f", not if {stop}" for stop in node.stops)
+    return f"{node.label}: {node.condition}{stops}" if node.condition else node.label
+
+
+def _edge(graph: Graph, edge: Edge, width: int) -> str:
+    target = graph.nodes[edge.target].label.ljust(width)
+    words = [] if edge.contiguity is None else [_contiguity(edge.contiguity)]
+    said = ", ".join([*words, *edge.notes])
+    return f"  -> {target}  {said}".rstrip()
+
+
+def _contiguity(contiguity: Contiguity) -> str:
+    return f"{contiguity.value}: {WORDS[contiguity]}"

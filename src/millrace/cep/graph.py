@@ -1,0 +1,125 @@
+"""The automaton of a pattern as a graph with words at it: what is explained and drawn.
+
+Nodes are the beginning, the positions in the order of the pattern, and the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from millrace.cep.condition_text import text_of
+from millrace.common.pattern_model import Contiguity, EventPattern
+from millrace.common.time import Duration
+from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.position import Guard, Position, Way
+
+__all__ = ["Edge", "Graph", "Node", "graph_of"]
+
+BEGIN = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A position, the beginning or the end."""
+
+    number: int
+    label: str
+    condition: str = ""
+    """What an event must be to be taken here."""
+    stops: tuple[str, ...] = ()
+    """Events that are not taken here: the ends of loops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A way from one node to another."""
+
+    source: int
+    target: int
+    contiguity: Contiguity | None
+    """None: to the end, or from the beginning."""
+    notes: tuple[str, ...] = ()
+    """What closes the way, and when a match is found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes in the order of their numbers; edges in the order of their sources."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    limits: tuple[str, ...]
+    """What holds for the whole pattern."""
+
+    @property
+    def end(self) -> int:
+        """The number of the last node."""
+        return len(self.nodes) - 1
+
+    def edges_from(self, node: Node) -> list[Edge]:
+        """The ways on from a node."""
+        return [edge for edge in self.edges if edge.source == node.number]
+
+
+def graph_of(pattern: EventPattern) -> Graph:
+    """The graph of a pattern.
+
+    Raises:
+        MalformedPatternError: the pattern contradicts itself.
+
+    Example:
+        >>> from millrace.cep import Pattern
+        >>> graph = graph_of(Pattern.begin("a").next("b").one_or_more().model())
+        >>> [(edge.source, edge.target) for edge in graph.edges]
+        [(0, 1), (1, 2), (2, 2), (2, 3)]
+    """
+    automaton = Automaton(pattern)
+    end = len(automaton.positions) + 1
+    nodes = [Node(BEGIN, "begin"), *map(_node, automaton.positions), Node(end, "match")]
+    edges = [Edge(BEGIN, _number(way, end), None) for way in automaton.start.ways]
+    for position in automaton.positions:
+        for way in position.ways:
+            contiguity = None if way.target is None else way.contiguity
+            notes = tuple(_notes(way))
+            edges.append(Edge(position.number + 1, _number(way, end), contiguity, notes))
+    return Graph(tuple(nodes), tuple(edges), tuple(_limits(pattern)))
+
+
+def _node(position: Position) -> Node:
+    condition = text_of(position.condition)
+    stops = tuple(text_of(guard.condition) for guard in position.refused)
+    return Node(position.number + 1, position.label, condition, stops)
+
+
+def _number(way: Way, end: int) -> int:
+    return end if way.target is None else way.target.number + 1
+
+
+def _notes(way: Way) -> Iterable[str]:
+    if way.pending:
+        yield "when time is over"
+    elif way.target is None and way.not_next:
+        yield "at the next event"
+    for guard in way.unless:
+        yield f"unless {_guard(guard)} comes before"
+    for guard in way.not_next:
+        yield f"unless {_guard(guard)} comes at once"
+    for guard in way.until:
+        yield f"until {text_of(guard.condition)}"
+    for position in way.yields_to:
+        yield f"only what {position.label} does not take"
+    if way.gap is not None:
+        yield f"less than {Duration.of_millis(way.gap)} later"
+
+
+def _guard(guard: Guard) -> str:
+    return f"{guard.name} ({text_of(guard.condition)})"
+
+
+def _limits(pattern: EventPattern) -> Iterable[str]:
+    if pattern.within is not None:
+        within = Duration.of_millis(pattern.within)
+        yield f"from the first event to the last: less than {within}"
+    name = "" if pattern.skip.pattern_name is None else f" {pattern.skip.pattern_name}"
+    yield f"after a match: {pattern.skip.kind.value}{name}"

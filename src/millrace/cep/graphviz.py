@@ -1,0 +1,50 @@
+"""The automaton of a pattern as Graphviz text."""
+
+from __future__ import annotations
+
+from millrace.cep.graph import BEGIN, Edge, Graph, Node
+from millrace.common.pattern_model import Contiguity
+
+__all__ = ["dot_of"]
+
+STYLES = {
+    None: "solid",
+    Contiguity.STRICT: "bold",
+    Contiguity.RELAXED: "dashed",
+    Contiguity.ANY: "dotted",
+}
+
+
+def dot_of(graph: Graph) -> str:
+    """The text of a ``digraph``, from left to right."""
+    lines = [
+        "digraph pattern {",
+        "  rankdir=LR;",
+        '  node [shape=box, style=rounded, fontname="sans-serif"];',
+        '  edge [fontname="sans-serif", fontsize=10];',
+        f"  label={_quoted(*graph.limits)};",
+        *(f"  n{node.number} [{_node(graph, node)}];" for node in graph.nodes),
+        *(f"  n{edge.source} -> n{edge.target} [{_edge(edge)}];" for edge in graph.edges),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _node(graph: Graph, node: Node) -> str:
+    if node.number == BEGIN:
+        return f"label={_quoted(node.label)}, shape=circle"
+    if node.number == graph.end:
+        return f"label={_quoted(node.label)}, shape=doublecircle"
+    stops = [f"not if {stop}" for stop in node.stops]
+    return f"label={_quoted(node.label, node.condition, *stops)}"
+
+
+def _edge(edge: Edge) -> str:
+    words = [] if edge.contiguity is None else [edge.contiguity.value]
+    return f"label={_quoted(*words, *edge.notes)}, style={STYLES[edge.contiguity]}"
+
+
+def _quoted(*lines: str) -> str:
+    """Lines as one string of Graphviz's."""
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'

@@ -1,0 +1,63 @@
+"""Patterns in words and pictures."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from millrace.cep.explain import Explanation, explain
+from millrace.cep.graph import graph_of
+from millrace.cep.graphviz import dot_of
+from millrace.cep.svg import Drawing, svg_of
+from millrace.common.pattern_model import EventPattern
+
+
+class Pictured(ABC):
+    """What has a pattern that can be explained and drawn.
+
+    Each method raises `MalformedPatternError` if the pattern contradicts itself.
+    """
+
+    @abstractmethod
+    def model(self) -> EventPattern:
+        """The pattern as plain data."""
+
+    def explain(self) -> Explanation:
+        """The states that a partial match goes through, and the ways between them, in words.
+
+        Conditions are shown with the source of their lambdas, or by name.
+
+        Example:
+            >>> from millrace.cep import Pattern
+            >>> small = Pattern.begin("small").where(lambda value: value < 10)
+            >>> small.followed_by("large").where(lambda value: value > 500).explain()
+            begin
+              -> small
+            small: value < 10
+              -> large  followed_by: the next such event
+            large: value > 500
+              -> match
+            after a match: no_skip
+        """
+        return explain(graph_of(self.model()))
+
+    def to_dot(self) -> str:
+        """The automaton as text for Graphviz's ``dot``.
+
+        Example:
+            >>> from millrace.cep import Pattern
+            >>> print(Pattern.begin("a").next("b").to_dot().splitlines()[0])
+            digraph pattern {
+        """
+        return dot_of(graph_of(self.model()))
+
+    def to_svg(self) -> Drawing:
+        """The automaton as a drawing; no other program is needed. Notebooks show it.
+
+        A solid line is `next`, a dashed one `followed_by`, a dotted one `followed_by_any`.
+
+        Example:
+            >>> from millrace.cep import Pattern
+            >>> Pattern.begin("a").next("b").to_svg().startswith("<svg ")
+            True
+        """
+        return svg_of(graph_of(self.model()))
