@@ -1,0 +1,20 @@
+"""Patterns that come and go while a job runs, and how they are written as JSON."""
+
+from __future__ import annotations
+
+from millrace.cep.rules.condition_form import field_condition
+from millrace.cep.rules.rule_error import RuleError
+from millrace.cep.rules.rule_form import rule_from_json, rule_to_json
+from millrace.common.pattern_rule import RejectedRule, Rule, RuleAction, RuleChange, RuleMatch
+
+__all__ = [
+    "RejectedRule",
+    "Rule",
+    "RuleAction",
+    "RuleChange",
+    "RuleError",
+    "RuleMatch",
+    "field_condition",
+    "rule_from_json",
+    "rule_to_json",
+]

@@ -1,0 +1,284 @@
+"""Conditions as data: comparisons of operands, joined by and, or, not.
+
+A comparison with something that is missing, or that cannot be compared, is false, whatever the
+operator; a condition never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+from millrace.cep.rules.operands import Constant, Operand
+from millrace.cep.rules.source_names import SourceNames
+
+__all__ = [
+    "COMPARISONS",
+    "TEXT_TESTS",
+    "Between",
+    "Comparison",
+    "IsNull",
+    "IsType",
+    "Junction",
+    "Membership",
+    "Not",
+    "TextTest",
+    "Tree",
+]
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": eq,
+    "!=": ne,
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
+}
+TEXT_TESTS: dict[str, Callable[[str, str], bool]] = {
+    "starts with": str.startswith,
+    "ends with": str.endswith,
+    "contains": str.__contains__,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One operand compared with another."""
+
+    left: Operand
+    op: str
+    right: Operand
+
+    @property
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+        return self.left.iterative or self.right.iterative
+
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+        left, right = self.left.of(value, ctx), self.right.of(value, ctx)
+        if left is None or right is None:
+            return False
+        return _safely(COMPARISONS[self.op], left, right)
+
+    def source(self, names: SourceNames) -> str:
+        left, right = self.left.source(names), self.right.source(names)
+        if self.op == "==" and isinstance(self.right, Constant):
+            return f"({left} == {right})"
+        checks = []
+        if not isinstance(self.left, Constant):
+            kept = names.temporary()
+            checks.append(f"({kept} := {left}) is not None")
+            left = kept
+        if not isinstance(self.right, Constant):
+            kept = names.temporary()
+            checks.append(f"({kept} := {right}) is not None")
+            right = kept
+        return f"({' and '.join([*checks, f'{left} {self.op} {right}'])})"
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.op} {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """An operand from a least to a most, both included."""
+
+    left: Operand
+    least: Operand
+    most: Operand
+
+    @property
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+        return self.left.iterative or self.least.iterative or self.most.iterative
+
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+        return all(part.holds(value, ctx) for part in self._parts())
+
+    def _parts(self) -> tuple[Comparison, Comparison]:
+        return Comparison(self.left, ">=", self.least), Comparison(self.left, "<=", self.most)
+
+    def source(self, names: SourceNames) -> str:
+        return f"({' and '.join(part.source(names) for part in self._parts())})"
+
+    def __str__(self) -> str:
+        return f"{self.left} between {self.least} and {self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """An operand that is, or is not, one of several constants."""
+
+    left: Operand
+    values: tuple[Any, ...]
+    negated: bool = False
+
+    @property
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+        return self.left.iterative
+
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+        left = self.left.of(value, ctx)
+        if left is None:
+            return False
+        try:
+            return (left in frozenset(self.values)) is not self.negated
+        except Exception:  # what cannot be hashed
+            return False
+
+    def source(self, names: SourceNames) -> str:
+        kept, values = names.temporary(), names.of(frozenset(self.values))
+        word = "not in" if self.negated else "in"
+        return f"(({kept} := {self.left.source(names)}) is not None and {kept} {word} {values})"
+
+    def __str__(self) -> str:
+        word = "not in" if self.negated else "in"
+        return f"{self.left} {word} ({', '.join(str(Constant(value)) for value in self.values)})"
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """An operand that is missing, or is there."""
+
+    left: Operand
+    negated: bool = False
+
+    @property
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+        return self.left.iterative
+
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+        return (self.left.of(value, ctx) is None) is not self.negated
+
+    def source(self, names: SourceNames) -> str:
+        return f"({self.left.source(names)} {'is not' if self.negated else 'is'} None)"
+
+    def __str__(self) -> str:
+        return f"{self.left} is {'not ' if self.negated else ''}null"
+
+
+@dataclass(frozen=True, slots=True)
+class TextTest:
+    """Text that begins with, ends with or contains other text."""
+
+    left: Operand
+    op: str
+    text: Operand
+
+    @property
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+        return self.left.iterative or self.text.iterative
+
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+        return text_test(self.op, self.left.of(value, ctx), self.text.of(value, ctx))
+
+    def source(self, names: SourceNames) -> str:
+        operands = f"{self.left.source(names)}, {self.text.source(names)}"
+        return f"{names.of(text_test)}({names.of(self.op)}, {operands})"
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.op} {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class IsType:
+    """An event of a class of that name, or of one derived from it."""
+
+    name: str
+    iterative = False
+
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+        kind: Any = type(value)
+        return is_type(kind, self.name)
+
+    def source(self, names: SourceNames) -> str:
+        return f"{names.of(is_type)}(type(value), {names.of(self.name)})"
+
+    def __str__(self) -> str:
+        return f"is a {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of a condition."""
+
+    part: Tree
+
+    @property
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+        return self.part.iterative
+
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+        return not self.part.holds(value, ctx)
+
+    def source(self, names: SourceNames) -> str:
+        return f"(not {self.part.source(names)})"
+
+    def __str__(self) -> str:
+        return f"not ({self.part})"
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """All of several conditions, or any of them."""
+
+    word: str
+    """``and`` or ``or``."""
+    parts: tuple[Tree, ...]
+
+    @property
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+        return any(part.iterative for part in self.parts)
+
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+        joined = all if self.word == "and" else any
+        return joined(part.holds(value, ctx) for part in self.parts)
+
+    def source(self, names: SourceNames) -> str:
+        word = "and" if self.word == "and" else "or"
+        return f"({f' {word} '.join(part.source(names) for part in self.parts)})"
+
+    def __str__(self) -> str:
+        return f" {self.word} ".join(
+            f"({part})" if isinstance(part, Junction) else str(part) for part in self.parts
+        )
+
+
+Tree = Comparison | Between | Membership | IsNull | TextTest | IsType | Not | Junction
+
+
+def _safely(function: Callable[[Any, Any], Any], left: Any, right: Any) -> bool:
+    """The result, false if there is none: two things of different kinds cannot be ordered."""
+    try:
+        return bool(function(left, right))
+    except Exception:
+        return False
+
+
+def text_test(op: str, left: Any, text: Any) -> bool:
+    """Whether text begins with, ends with or contains other text; false for what is no text."""
+    if not (isinstance(left, str) and isinstance(text, str)):
+        return False
+    return TEXT_TESTS[op](left, text)
+
+
+@lru_cache(1024)
+def is_type(kind: Any, name: str) -> bool:
+    """Whether a class or one of its bases has that name."""
+    return any(base.__name__ == name for base in kind.__mro__)

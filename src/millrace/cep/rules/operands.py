@@ -1,0 +1,162 @@
+"""What is compared in a condition: constants, fields, events already matched, sums of these.
+
+Each operand can be asked for its value, and gives Python source that does the same faster; in that
+source every name, constant and function is a variable (see `source_names`), never pasted text.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from millrace.cep.rules.source_names import SourceNames
+from millrace.common.event_field import FieldPath, read_path, read_step
+
+__all__ = ["ARITHMETIC", "WHICH", "Arithmetic", "Constant", "Field", "Matched", "Operand"]
+
+NUMBERS = frozenset({int, float, Decimal})
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Text, a number, true or false."""
+
+    value: Any
+    iterative = False
+
+    def of(self, value: Any, ctx: Any) -> Any:
+        """Itself."""
+        return self.value
+
+    def source(self, names: SourceNames) -> str:
+        return names.of(self.value)
+
+    def __str__(self) -> str:
+        return str(self.value).lower() if isinstance(self.value, bool) else repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the event."""
+
+    path: FieldPath
+    iterative = False
+
+    def of(self, value: Any, ctx: Any) -> Any:
+        """What it is in an event; None if there is none."""
+        return read_path(value, self.path)
+
+    def source(self, names: SourceNames) -> str:
+        if not self.path:
+            return "value"
+        if len(self.path) > 1:
+            return f"{names.of(read_path)}(value, {names.of(self.path)})"
+        step = names.of(self.path[0])
+        read = f"{names.of(read_step)}(value, {step})"
+        if isinstance(self.path[0], int):
+            return read
+        return f"(value.get({step}) if type(value) is dict else {read})"
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self.path)) or "the event"
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Something of the events that were matched for a part of the pattern."""
+
+    part: str
+    which: str
+    """One of `WHICH`."""
+    path: FieldPath
+    iterative = True
+
+    def of(self, value: Any, ctx: Any) -> Any:
+        """What it is so far; None if there is nothing."""
+        events = ctx.get_events_for_pattern(self.part)
+        return WHICH[self.which](events, self.path)
+
+    def source(self, names: SourceNames) -> str:
+        return f"{names.of(self.of)}(value, ctx)"
+
+    def __str__(self) -> str:
+        named = str(Field(self.path))
+        return f"{self.which} {named if self.path else 'event'} of {self.part}"
+
+
+def _chosen(number: int) -> Callable[[list[Any], FieldPath], Any]:
+    return lambda events, path: read_path(events[number], path) if events else None
+
+
+def _gathered(function: Callable[[list[Any]], Any]) -> Callable[[list[Any], FieldPath], Any]:
+    def gather(events: list[Any], path: FieldPath) -> Any:
+        values = [found for e in events if (found := read_path(e, path)) is not None]
+        try:
+            return function(values) if values else None
+        except Exception:  # not numbers, or not of one kind
+            return None
+
+    return gather
+
+
+WHICH: dict[str, Callable[[list[Any], FieldPath], Any]] = {
+    "first": _chosen(0),
+    "last": _chosen(-1),
+    "count": lambda events, path: len(events),
+    "sum": _gathered(sum),
+    "avg": _gathered(lambda values: sum(values) / len(values)),
+    "min": _gathered(min),
+    "max": _gathered(max),
+}
+"""Which of the matched events, or what of all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Numbers added, subtracted, multiplied or divided, from left to right."""
+
+    word: str
+    operands: tuple[Operand, ...]
+
+    @property
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+        return any(operand.iterative for operand in self.operands)
+
+    def of(self, value: Any, ctx: Any) -> Any:
+        """The result; None unless all are numbers and there is one."""
+        return calculated(self.word, *(operand.of(value, ctx) for operand in self.operands))
+
+    def source(self, names: SourceNames) -> str:
+        operands = ", ".join(operand.source(names) for operand in self.operands)
+        return f"{names.of(calculated)}({names.of(self.word)}, {operands})"
+
+    def __str__(self) -> str:
+        return f"({f' {self.word} '.join(map(str, self.operands))})"
+
+
+def calculated(word: str, first: Any, *others: Any) -> Any:
+    """The result of an operation on numbers; None if there is none, or one is no number."""
+    result, function = first, ARITHMETIC[word]
+    if type(first) not in NUMBERS:
+        return None
+    for other in others:
+        if type(other) not in NUMBERS:
+            return None
+        try:
+            result = function(result, other)
+        except (ArithmeticError, TypeError):  # division by zero; a Decimal with a float
+            return None
+    return result
+
+
+Operand = Constant | Field | Matched | Arithmetic

@@ -1,0 +1,160 @@
+"""Rules as JSON, to be read and written. The form: docs/cep/dynamic-rules.md.
+
+Reading never runs what it reads, and raises nothing but `RuleError`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from millrace.cep.rules.json_place import JsonPlace
+from millrace.cep.rules.pattern_form import read_pattern, written_pattern
+from millrace.cep.rules.rule_error import RuleError
+from millrace.common.pattern_rule import Rule, RuleAction, RuleChange
+from millrace.runtime.cep.automaton import Automaton
+
+__all__ = ["FORMAT", "read_rule", "rule_from_json", "rule_to_json"]
+
+FORMAT = 1
+"""Of the JSON; a higher one than a program knows is refused."""
+
+
+def rule_from_json(form: Any) -> Rule | RuleChange:
+    """A rule, or a change of one, of its JSON: as text, or as a dict.
+
+    Raises:
+        RuleError: it is none; says where.
+
+    Example:
+        >>> form = {
+        ...     "format": 1,
+        ...     "rule": "small",
+        ...     "version": 3,
+        ...     "keys": {"prefix": "eu-"},
+        ...     "pattern": {
+        ...         "parts": [
+        ...             {"name": "a", "where": {"field": "amount", "op": "<", "value": 10}},
+        ...             {"name": "b", "contiguity": "next"},
+        ...         ],
+        ...         "within": "1 min",
+        ...     },
+        ... }
+        >>> rule = rule_from_json(form)
+        >>> rule.id, rule.version, rule.pattern.within
+        ('small', 3, 60000)
+        >>> rule_to_json(rule) == form
+        True
+        >>> rule_from_json({"format": 1, "rule": "small", "action": "remove"})
+        RuleChange(action=<RuleAction.REMOVE: 'remove'>, rule='small')
+    """
+    if isinstance(form, (str, bytes, bytearray)):
+        text = form if isinstance(form, str) else _decoded(form)
+        return _rule(JsonPlace(_parsed(text)), text)
+    return _rule(JsonPlace(form), _as_text(form))
+
+
+def rule_to_json(rule: Rule) -> dict[str, Any]:
+    """A rule as JSON.
+
+    Raises:
+        RuleError: a condition of its pattern is code.
+    """
+    form: dict[str, Any] = {"format": FORMAT, "rule": rule.id, "version": rule.version}
+    if not rule.enabled:
+        form["enabled"] = False
+    if rule.key_prefix:
+        form["keys"] = {"prefix": rule.key_prefix}
+    form["pattern"] = written_pattern(rule.pattern)
+    return form | ({"metadata": dict(rule.metadata)} if rule.metadata else {})
+
+
+def read_rule(given: Any) -> Rule | RuleChange:
+    """What came in a stream of rules: rules, changes, and the JSON of both.
+
+    Raises:
+        RuleError: it is none of these.
+        MalformedPatternError: a pattern contradicts itself.
+    """
+    if isinstance(given, Rule):
+        Automaton(given.pattern)
+        return given
+    if isinstance(given, RuleChange):
+        return given
+    if isinstance(given, (dict, str, bytes, bytearray)):
+        return rule_from_json(given)
+    raise RuleError(f"a rule is a Rule, a RuleChange or JSON, got a {type(given).__name__}")
+
+
+def _rule(place: JsonPlace, text: str) -> Rule | RuleChange:
+    if not isinstance(place.value, dict):
+        place.expected("an object")
+    version = place["format"].whole(1)
+    if version > FORMAT:
+        place["format"].fail(f"this program reads up to format {FORMAT}, this is {version}")
+    if "action" in place:
+        place.only("format", "rule", "action")
+        action = place["action"].one_of(*(known.value for known in RuleAction))
+        return RuleChange(RuleAction(action), place["rule"].text())
+    place.only("format", "rule", "version", "keys", "enabled", "pattern", "metadata")
+    pattern = read_pattern(place["pattern"])
+    return Rule(
+        place["rule"].text(),
+        place["version"].whole(1),
+        pattern,
+        _key_prefix(place["keys"]) if "keys" in place else "",
+        place["enabled"].flag() if "enabled" in place else True,
+        _metadata(place["metadata"]) if "metadata" in place else {},
+        json=text,
+    )
+
+
+def _key_prefix(place: JsonPlace) -> str:
+    if place.value == "all":
+        return ""
+    if not isinstance(place.value, dict):
+        place.expected('"all", or an object with a prefix')
+    place.only("prefix")
+    return place["prefix"].text()
+
+
+def _metadata(place: JsonPlace) -> dict[str, Any]:
+    if not isinstance(place.value, dict):
+        place.expected("an object")
+    return place.value
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_without_twins, parse_constant=_no_number)
+    except RecursionError:
+        raise RuleError("the rule: is nested too deep") from None
+    except ValueError as error:
+        raise RuleError(f"the rule is no JSON: {error}") from None
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RuleError(f"the rule: an object says {twice!r} twice; which one is meant?")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not in JSON")
+
+
+def _decoded(form: bytes | bytearray) -> str:
+    try:
+        return form.decode()
+    except UnicodeDecodeError as error:
+        raise RuleError(f"the rule is no text in UTF-8: {error}") from None
+
+
+def _as_text(form: Any) -> str:
+    try:
+        return json.dumps(form, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RuleError(f"the rule is no JSON: {error}") from None
