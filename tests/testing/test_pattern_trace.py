@@ -157,6 +157,10 @@ def test_keys_and_dates_are_shown() -> None:
     assert str(told).startswith("#0 at 2013-07-01 12:00:00 ['1']: 'a1'\n")
 
 
+def test_what_a_condition_knows_from_around_it_is_shown() -> None:
+    assert "value[0] == wanted [wanted='a'] is false" in str(trace(begin(), ["x1"]))
+
+
 # -- it agrees with the matcher ------------------------------------------------------------------
 
 CONDITIONS = {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from millrace.testing.condition_text import condition_text
+from millrace.cep.condition_text import text_of
+from millrace.common.pattern_conditions import Condition
 from millrace.testing.way_verdict import Check, Verdict
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 SMALL_TIMES = 10**11
 """Below, times are those of a test that counts from 0 (ms)."""
+SHORT = 40
+"""Longest text of a value that is shown."""
 
 WORDS = {
     Verdict.TAKEN: "taken",
@@ -68,7 +72,20 @@ def _attempt(attempt: Attempt) -> str:
 
 
 def _check(check: Check) -> str:
-    return f"{condition_text(check.condition)} is {str(check.result).lower()}"
+    condition = check.condition
+    return f"{text_of(condition)}{_known_to(condition)} is {str(check.result).lower()}"
+
+
+def _known_to(condition: Condition) -> str:
+    """What a condition knows from the function around it, if it is short: `` [limit=3]``."""
+    if not inspect.isfunction(condition.source):
+        return ""
+    try:
+        known = inspect.getclosurevars(condition.source).nonlocals
+    except ValueError:  # not set yet
+        return ""
+    texts = [f"{name}={value!r}" for name, value in known.items() if len(repr(value)) <= SHORT]
+    return f" [{', '.join(texts)}]" if texts else ""
 
 
 def _taken(taken: Taken) -> str:

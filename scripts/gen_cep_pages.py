@@ -1,0 +1,117 @@
+"""Puts the examples of docs/cep, what they print, and pictures of their patterns into the pages.
+
+Run without arguments after a change of an example; with ``--check`` it only says what is out of
+date (tests/docs/test_cep_pages.py does the same).
+
+On a page, ``title="examples/..."`` is a block with that file, ``title="... prints"`` one with what
+it prints, and ``![...](pictures/<name>.svg)`` a picture of the pattern in `PICTURES`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import runpy
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from unittest import mock
+
+from millrace.testing import run_local
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "cep"
+PICTURES = {
+    "first_pattern": ("examples/first_pattern.py", "guessed"),
+    "late_again": ("examples/flights/late_again.py", "late_again"),
+    "not_back": ("examples/flights/not_back.py", "not_back"),
+}
+"""By picture: the file, and the name of the pattern in it or of a function that makes it."""
+
+FILE = re.compile(r'```(?P<kind>\w+) title="(?P<path>examples/[\w./]+)"\n.*?```', re.DOTALL)
+PRINTS = re.compile(r'```text title="(?P<path>examples/[\w./]+) prints"\n.*?```', re.DOTALL)
+PICTURE = re.compile(r"\]\(pictures/(?P<name>\w+)\.svg\)")
+
+
+def pages() -> list[Path]:
+    """The pages with examples."""
+    return [page for page in sorted(PAGES.glob("*.md")) if FILE.search(page.read_text("utf-8"))]
+
+
+def files(page: Path) -> dict[Path, str]:
+    """A page and its pictures as they should be."""
+    text = page.read_text("utf-8")
+    text = FILE.sub(_with_file, text)
+    text = PRINTS.sub(lambda match: _block(f"{match['path']} prints", printed(match["path"])), text)
+    names = PICTURE.findall(text)
+    return {page: text, **{PAGES / "pictures" / f"{name}.svg": picture(name) for name in names}}
+
+
+def _with_file(match: re.Match[str]) -> str:
+    code = (ROOT / match["path"]).read_text("utf-8")
+    return f'```{match["kind"]} title="{match["path"]}"\n{code}```'
+
+
+def _block(title: str, text: str) -> str:
+    return f'```text title="{title}"\n{text}```'
+
+
+@cache
+def printed(path: str) -> str:
+    """What an example prints, without Spark."""
+    output = StringIO()
+    with _importable(path), run_local(), redirect_stdout(output):
+        runpy.run_path(str(ROOT / path), run_name="__main__")
+    return output.getvalue()
+
+
+@cache
+def picture(name: str) -> str:
+    """The pattern of an example, drawn."""
+    path, pattern = PICTURES[name]
+    with _importable(path), run_local(), redirect_stdout(StringIO()):
+        found = runpy.run_path(str(ROOT / path))[pattern]
+    drawn = found() if callable(found) else found
+    return str(drawn.to_svg())
+
+
+@contextmanager
+def _importable(path: str) -> Iterator[None]:
+    """The modules beside an example can be imported by their names."""
+    with (
+        mock.patch.object(sys, "path", [str((ROOT / path).parent), *sys.path]),
+        mock.patch.dict(sys.modules),
+    ):
+        yield
+
+
+def outdated() -> list[Path]:
+    """Pages and pictures that are not as they should be."""
+    wanted = {path: text for page in pages() for path, text in files(page).items()}
+    return [
+        path
+        for path, text in wanted.items()
+        if not path.exists() or path.read_text("utf-8") != text
+    ]
+
+
+def main() -> int:
+    """Write the pages, or check them."""
+    parser = argparse.ArgumentParser(description="Write the examples into docs/cep.")
+    parser.add_argument("--check", action="store_true", help="only check that they are up to date")
+    if parser.parse_args().check:
+        for path in outdated():
+            print(f"{path.relative_to(ROOT)} is out of date: run `python scripts/gen_cep_pages.py`")
+        return 1 if outdated() else 0
+    for page in pages():
+        for path, text in files(page).items():
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

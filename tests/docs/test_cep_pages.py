@@ -1,0 +1,53 @@
+"""The pages on patterns show their examples as they are, what they print, and how they look."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def _generator() -> ModuleType:
+    path = ROOT / "scripts" / "gen_cep_pages.py"
+    spec = importlib.util.spec_from_file_location("gen_cep_pages", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generator = _generator()
+PAGES: list[Path] = generator.pages()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_shows_its_examples_as_they_are(page: Path) -> None:
+    """After a change of an example run scripts/gen_cep_pages.py."""
+    for path, wanted in generator.files(page).items():
+        assert path.read_text("utf-8") == wanted, path
+
+
+def test_every_example_prints_something() -> None:
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        assert generator.PRINTS.search(text), page
+        assert ' prints"\n```' not in text, page
+
+
+def test_every_picture_is_on_a_page() -> None:
+    shown = {name for page in PAGES for name in generator.PICTURE.findall(page.read_text("utf-8"))}
+    assert shown == set(generator.PICTURES)
+    assert shown == {path.stem for path in (generator.PAGES / "pictures").iterdir()}
+
+
+def test_every_page_is_in_the_navigation_and_the_index() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8")
+    index = (generator.PAGES / "index.md").read_text("utf-8")
+    for page in generator.PAGES.glob("*.md"):
+        assert f"cep/{page.name}" in navigation, page
+        assert page.stem == "index" or f"({page.name})" in index, page
