@@ -119,6 +119,14 @@ class Matches:
 
 
 @dataclass(slots=True)
+class Stored:
+    """What keyed state has of one pattern and one key."""
+
+    entries: set[int] = field(default_factory=set)
+    events: set[Order] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class KeyMatches:
     """What all patterns have of one key."""
 
@@ -128,18 +136,28 @@ class KeyMatches:
     """How many events were numbered."""
     entries: int = 0
     """How many entries were numbered."""
-    stored_entries: set[int] = field(default_factory=set)
-    stored_events: set[Order] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    """The rules whose matches may be others than those in keyed state."""
+    stored: dict[str, Stored] = field(default_factory=dict)
+    """By the name of the rule, what keyed state has."""
+    uses: dict[Order, int] = field(default_factory=dict)
+    """How many rules use an event in keyed state."""
 
     def __bool__(self) -> bool:
         return any(self.matches.values())
 
     def of(self, rule: str) -> Matches:
-        """What one pattern has."""
+        """What one pattern has, to be changed."""
+        self.changed.add(rule)
         found = self.matches.get(rule)
         if found is None:
             found = self.matches[rule] = Matches()
         return found
+
+    def drop(self, rule: str) -> None:
+        """One pattern has nothing any more."""
+        self.changed.add(rule)
+        self.matches.pop(rule, None)
 
     def next_event(self, time: int, value: Any) -> BufferedEvent:
         """An event that comes after all before."""

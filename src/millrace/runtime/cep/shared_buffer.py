@@ -22,6 +22,7 @@ from millrace.runtime.cep.partial_match import (
     Matches,
     Order,
     PartialMatch,
+    Stored,
 )
 from millrace.runtime.operator import OperatorContext
 from millrace.state.frozen import is_immutable
@@ -107,9 +108,18 @@ class SharedBuffer:
 
     def drop_if_empty(self, key: Any, matches: KeyMatches) -> None:
         """Forget a key that has nothing and never had."""
-        if not matches and not matches.stored_entries:
+        if not matches.stored and not matches:
             self._touched.discard(key)
             del self._live[key]
+
+    def drop_rules(self, rules: set[str]) -> None:
+        """Patterns are gone: so is what they have of any key."""
+        for key in [key for key, rows in self._matches.data.items() if not rules.isdisjoint(rows)]:
+            self.of(key)
+        for key, live in self._live.items():
+            for rule in rules.intersection(live.matches):
+                live.drop(rule)
+                self._touched.add(key)
 
     def flush(self) -> None:
         """Write what has changed since the last time."""
@@ -128,13 +138,14 @@ class SharedBuffer:
         self._events.prefetch((key,))
         events = dict(self._events.data.get(key, {}))
         self.hold(events.values())
-        live = _Reading(self._name, dict(rows), events).counted()
-        for inner, stored in live.rows.items():
-            if type(inner) is str:
-                automaton = self._automaton_of(inner, stored[0])
-                if automaton is not None:
-                    live.result.matches[inner] = live.matches(stored, automaton)
-        return live.result
+        reading = _Reading(self._name, dict(rows), events)
+        for rule, stored in reading.rules():
+            automaton = self._automaton_of(rule, stored[0])
+            if automaton is None:
+                reading.result.changed.add(rule)
+            else:
+                reading.result.matches[rule] = reading.matches(stored, automaton)
+        return reading.result
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -144,26 +155,47 @@ class SharedBuffer:
             self._events.drop(key)
             del self._live[key]
             return
-        writing = _Writing(live)
-        rows: dict[Any, Any] = {}
-        for rule, matches in live.matches.items():
+        for rule in live.changed:
+            matches = live.matches.get(rule)
             if matches:
-                rows[rule] = (self._version_of(rule), *writing.stored(matches))
+                self._store_rule(key, live, rule, matches)
             else:
+                live.matches.pop(rule, None)
                 self._matches.remove(key, rule)
-        rows[COUNTS] = (live.events, live.entries)
+                self._replace(key, live, rule, Stored())
+        live.changed.clear()
+        self._matches.put(key, COUNTS, (live.events, live.entries))
+
+    def _store_rule(self, key: Any, live: KeyMatches, rule: str, matches: Matches) -> None:
+        before = live.stored.get(rule)
+        writing = _Writing(live)
+        row = writing.stored(matches)
+        self._matches.put(key, rule, (self._version_of(rule), *row))
         for entry in writing.fresh:
-            before = 0 if entry.before is None else entry.before.number
-            rows[entry.number] = (before, entry.name, entry.event.order)
-        for inner, row in rows.items():
-            self._matches.put(key, inner, row)
-        for number in live.stored_entries - writing.entries:
+            last = 0 if entry.before is None else entry.before.number
+            self._matches.put(key, entry.number, (last, entry.name, entry.event.order))
+        for order, value in writing.events.items():
+            if before is None or order not in before.events:
+                uses = live.uses.get(order, 0)
+                if not uses:
+                    self._events.put(key, order, value)
+                live.uses[order] = uses + 1
+        self._replace(key, live, rule, Stored(writing.entries, set(writing.events)))
+
+    def _replace(self, key: Any, live: KeyMatches, rule: str, stored: Stored) -> None:
+        """What a rule has in keyed state is no longer what it was; remove what it has no more."""
+        before = live.stored.pop(rule, None)
+        if stored.entries:
+            live.stored[rule] = stored
+        if before is None:
+            return
+        for number in before.entries - stored.entries:
             self._matches.remove(key, number)
-        for order in writing.events.keys() - live.stored_events:
-            self._events.put(key, order, writing.events[order])
-        for order in live.stored_events - writing.events.keys():
-            self._events.remove(key, order)
-        live.stored_entries, live.stored_events = writing.entries, set(writing.events)
+        for order in before.events - stored.events:
+            live.uses[order] -= 1
+            if not live.uses[order]:
+                del live.uses[order]
+                self._events.remove(key, order)
 
 
 class _Reading:
@@ -176,13 +208,27 @@ class _Reading:
         self._entries: dict[int, Entry] = {}
         self.result = KeyMatches()
 
-    def counted(self) -> _Reading:
-        """With what was numbered so far."""
-        result = self.result
-        result.events, result.entries = self.rows.pop(COUNTS)
-        result.stored_events = set(self._events)
-        result.stored_entries = {inner for inner in self.rows if type(inner) is int}
-        return self
+    def rules(self) -> list[tuple[str, StoredMatches]]:
+        """What there is of each rule; takes note of what that uses."""
+        result, rows = self.result, self.rows
+        result.events, result.entries = rows[COUNTS]
+        rules = [(inner, row) for inner, row in rows.items() if type(inner) is str]
+        for rule, (_, partial, held_back) in rules:
+            lasts = {match[1] for match in partial} | {match[0] for match in held_back}
+            stored = result.stored[rule] = self._used(lasts)
+            for order in stored.events:
+                result.uses[order] = result.uses.get(order, 0) + 1
+        return rules
+
+    def _used(self, lasts: set[int]) -> Stored:
+        """The entries that lead to these, and their events."""
+        stored = Stored()
+        for number in lasts:
+            while number and number not in stored.entries:
+                stored.entries.add(number)
+                number, _, order = self.rows[number]
+                stored.events.add(order)
+        return stored
 
     def matches(self, stored: StoredMatches, automaton: Automaton) -> Matches:
         """The matches of one rule."""
