@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from millrace.cep import CEP, Pattern, PatternProcessFunction, TimedOutPartialMatchHandler
 from millrace.common import options
 from millrace.common.configuration import Configuration
 from millrace.common.typeinfo import Types
@@ -121,6 +122,37 @@ class Twice(AsyncFunction):
         return [("twice", value, 2 * value)]
 
 
+class Climbs(PatternProcessFunction, TimedOutPartialMatchHandler):
+    """Says what was taken, and what was not in time."""
+
+    def process_match(self, match: Any, ctx: Any) -> Iterator[Any]:
+        assert all(type(note) is Note for notes in match.values() for note in notes)
+        taken = {name: [note.count for note in notes] for name, notes in match.items()}
+        yield "climb", ctx.get_current_key().number, ctx.timestamp(), str(taken)
+
+    def process_timed_out_match(self, match: Any, ctx: Any) -> Iterator[Any]:
+        yield "over", *self.process_match(match, ctx)
+
+
+def climbing(value: Note, ctx: Any) -> bool:
+    before = ctx.get_events_for_pattern("steps")
+    return value.count % 3 > 0 and (not before or value.count > before[-1].count)
+
+
+CLIMB = (
+    Pattern.begin("foot")
+    .where(lambda note: note.count % 5 == 0)
+    .followed_by_any("steps")
+    .where(climbing)
+    .one_or_more()
+    .not_followed_by("fall")
+    .where(lambda note: note.count % 7 == 0)
+    .followed_by("top")
+    .where(lambda note: note.count % 3 == 0)
+    .within(6_000)
+)
+
+
 def pipeline(env: StreamExecutionEnvironment) -> Any:
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(timestamp)
     numbers = env.from_source(NumberSequenceSource(0, NUMBERS - 1), strategy, "numbers")
@@ -133,6 +165,14 @@ def pipeline(env: StreamExecutionEnvironment) -> Any:
         keyed.process(Remember()).uid("remember"),
         keyed.connect(rules).process(Judge()).uid("judge"),
         numbers.key_by(place_of, Types.of(Place)).process(Annotate()).uid("annotate"),
+        CEP.pattern(
+            numbers.map(lambda n: Note(n, place_of(n)), Types.of(Note))
+            .uid("notes")
+            .key_by(lambda note: Place(note.count % 3), Types.of(Place)),
+            CLIMB,
+        )
+        .process(Climbs())
+        .uid("climbs"),
         AsyncDataStream.unordered_wait(numbers, Twice(), 10_000).uid("twice"),
     ]
     tagged = [part.map(lambda v, i=i: (i, v)).uid(f"tag-{i}") for i, part in enumerate(parts)]
@@ -171,6 +211,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Counter[Any]:
     """What the uninterrupted job gives."""
     got, _, epochs = run(tmp_path_factory.mktemp("whole"), 2, 0)
     assert epochs > 20
+    assert {value[0] for part, value in got if part == 6} == {"climb", "over"}
     return Counter(got)
 
 
