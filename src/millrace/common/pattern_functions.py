@@ -43,8 +43,9 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
 
         @abstractmethod
         def timestamp(self) -> int:
-            """Event time of the last event of the match, ms since the epoch; of a match or partial
-            match that time completed or ended, when that was. In processing time, the clock."""
+            """When the match was certain, ms since the epoch: the time of the event that completed
+            it; or when time did, or ended the partial match. With a skip strategy that is when no
+            match that began earlier could win any more. In processing time, the clock."""
 
         @abstractmethod
         def current_processing_time(self) -> int:

@@ -70,7 +70,7 @@ def test_time_lets_go_a_match_that_is_held_back() -> None:
     run = Run(letter("a"), ANSWER, skip=skip, within=4)
     assert run.feed("a1 a2 b2 x") == []
     run.advance(4)
-    assert (run.found, run.timed_out) == (["a2 b2 @2"], ["a1 @4"])
+    assert (run.found, run.timed_out) == (["a2 b2 @4"], ["a1 @4"])
 
 
 def test_what_waits_for_the_end_of_time_is_found_then() -> None:

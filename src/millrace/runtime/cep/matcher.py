@@ -122,7 +122,7 @@ class Matcher:
         matches.partial = partial
         if not (found or matches.held_back):
             return found
-        return release(self.automaton.skip, matches, found, self.on_pruned)
+        return release(self.automaton.skip, matches, found, time, self.on_pruned)
 
     def _take(
         self,
@@ -190,7 +190,7 @@ class Matcher:
         # one by one: what is found at one moment may take away what would be found at the next
         while (deadline := self.next_deadline(matches)) is not None and deadline <= time:
             found = self._end(matches, deadline, timed_out)
-            released += release(self.automaton.skip, matches, found, self.on_pruned)
+            released += release(self.automaton.skip, matches, found, deadline, self.on_pruned)
         return released, timed_out
 
     def _end(self, matches: Matches, time: int, timed_out: list[FoundMatch]) -> list[FoundMatch]:

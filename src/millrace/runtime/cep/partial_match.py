@@ -70,7 +70,8 @@ class FoundMatch:
         self.last = last
         self.start = start
         self.time = time
-        """When it was found, ms since the epoch."""
+        """When it was certain, ms since the epoch: a match that is held back only becomes so when
+        it is released."""
 
     def entries(self) -> list[Entry]:
         """What was taken, in order."""

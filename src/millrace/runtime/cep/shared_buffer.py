@@ -39,9 +39,9 @@ KEPT = 10_000
 
 AutomatonOf = Callable[[str, int], Automaton | None]
 """From a rule's name and version to its automaton; None: there is no such rule any more."""
-StoredMatches = tuple[int, tuple[tuple[str, int, Order], ...], tuple[tuple[int, Order, int], ...]]
+StoredMatches = tuple[int, tuple[tuple[str, int, Order], ...], tuple[tuple[int, Order], ...]]
 """A rule's version; its partial matches (state, last entry, first event); those held back (last
-entry, first event, time)."""
+entry, first event)."""
 
 
 class SharedBuffer:
@@ -239,8 +239,8 @@ class _Reading:
                 for label, last, start in partial
             ],
             [
-                FoundMatch(self._entry(last), self._events[start], time)
-                for last, start, time in held_back
+                FoundMatch(self._entry(last), self._events[start], start[0])
+                for last, start in held_back
             ],
         )
 
@@ -280,7 +280,7 @@ class _Writing:
             for match in matches.partial
         )
         held_back = tuple(
-            (self._number(match.last), match.start.order, match.time) for match in matches.held_back
+            (self._number(match.last), match.start.order) for match in matches.held_back
         )
         return partial, held_back
 

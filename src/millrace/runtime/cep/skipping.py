@@ -21,9 +21,11 @@ def release(
     strategy: AfterMatchSkipStrategy,
     matches: Matches,
     found: list[FoundMatch],
+    time: int,
     on_pruned: OnPruned | None = None,
 ) -> list[FoundMatch]:
-    """Take note of matches that were found; returns those that nothing earlier can win over.
+    """Take note of matches that were found; returns those that nothing earlier can win over, as
+    of ``time`` (ms since the epoch).
 
     Raises:
         JobExecutionError: there is nothing to skip to, and the strategy says that this is an error.
@@ -35,6 +37,7 @@ def release(
         insort_right(held_back, match, key=_start)
     while held_back and not _may_still_win(matches, held_back[0]):
         match = held_back.pop(0)
+        match.time = time
         released.append(match)
         _prune(matches, match, _taken_away(strategy, match), on_pruned)
     return released
