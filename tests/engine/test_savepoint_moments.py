@@ -168,7 +168,7 @@ def pipeline(env: StreamExecutionEnvironment) -> Any:
         CEP.pattern(
             numbers.map(lambda n: Note(n, place_of(n)), Types.of(Note))
             .uid("notes")
-            .key_by(lambda note: Place(note.count % 3), Types.of(Place)),
+            .key_by(lambda note: Place(note.count % 4), Types.of(Place)),
             CLIMB,
         )
         .process(Climbs())
