@@ -1,0 +1,202 @@
+"""What operators share that find patterns: events in order, time, and what comes of matches.
+
+Semantics: Flink docs, "FlinkCEP"; class ``CepOperator``. Events wait until the watermark has passed
+them; what comes out is in the order of time over all keys.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cmp_to_key
+from typing import Any
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.functions import Function
+from millrace.common.output_tag import OutputTag
+from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.deadlines import Deadlines
+from millrace.runtime.cep.partial_match import FoundMatch
+from millrace.runtime.cep.shared_buffer import SharedBuffer
+from millrace.runtime.cep.waiting_events import Batch, WaitingEvents
+from millrace.runtime.detached import detached
+from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.late_records import LateRecords
+
+__all__ = ["PatternOperator", "Results", "rich_conditions"]
+
+Results = list[tuple[int, Any]]
+"""Times (ms since the epoch) and records."""
+
+
+class _Context(PatternProcessFunction.Context):
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self.time = 0
+        self.key: Any = None
+
+    def timestamp(self) -> int:
+        return self.time
+
+    def current_processing_time(self) -> int:
+        return self._clock()
+
+    def get_current_key(self) -> Any:
+        return self.key
+
+
+class PatternOperator(FunctionOperator):
+    """Runs a `PatternProcessFunction` on what is found.
+
+    Args:
+        key_batch: extracts the keys of a batch.
+        comparator: orders events of the same time: negative, zero or positive.
+        late_tag: where events go that come after the watermark has passed them.
+        event_time: whether events are ordered by their times; otherwise they are taken as they
+            arrive, at the time of the clock.
+        keyed: whether the keys mean something to the user.
+    """
+
+    def __init__(
+        self,
+        function: PatternProcessFunction[Any, Any],
+        key_batch: Callable[[list[Any]], list[Any]],
+        comparator: Callable[[Any, Any], int] | None = None,
+        late_tag: OutputTag[Any] | None = None,
+        event_time: bool = True,
+        keyed: bool = True,
+    ) -> None:
+        super().__init__(function)
+        self._keys_of = key_batch
+        self._by_rank = None if comparator is None else cmp_to_key(comparator)
+        self._late_tag = late_tag
+        self._event_time = event_time
+        self._keyed = keyed
+
+    @abstractmethod
+    def make_buffer(self) -> SharedBuffer:
+        """Where partial matches are kept."""
+
+    @abstractmethod
+    def _matched(self, batch: Batch) -> Results:
+        """What comes of events that time has reached."""
+
+    @abstractmethod
+    def _advanced(self, time: int) -> Results:
+        """What comes of the passing of time."""
+
+    def open(self) -> None:
+        super().open()
+        self._context = _Context(self.context.clock)
+        self._buffer = self.make_buffer()
+        self._waiting = WaitingEvents(self.context)
+        self._deadlines = Deadlines()
+        self._late = LateRecords(self)
+        self._process_match = self.function.process_match
+        self._process_timed_out = _timed_out_handler(self.function)
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        super().begin_epoch(epoch, now)
+        self._waiting.begin_epoch(epoch)
+        if not self._event_time:
+            self._emit(self._advanced(now))
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        keys = self._keys_of(values)
+        if not self._event_time:
+            now = self.context.clock()
+            self._emit(self._matched(Batch(keys, values, [now] * len(values))))
+            return
+        if timestamps is None:
+            raise JobExecutionError(
+                f"operator '{self.context.name}' looks for a pattern in event time but its records "
+                "carry no event time; call assign_timestamps_and_watermarks with a timestamp "
+                "assigner before it, or in_processing_time()"
+            )
+        watermark = self.watermark
+        if min(timestamps) > watermark:
+            self._waiting.add(keys, values, timestamps)
+            return
+        late = [index for index, time in enumerate(timestamps) if time <= watermark]
+        timely = [index for index, time in enumerate(timestamps) if time > watermark]
+        self._late.take(self._late_tag, late, values, timestamps)
+        self._waiting.add(
+            [keys[i] for i in timely], [values[i] for i in timely], [timestamps[i] for i in timely]
+        )
+
+    def process_watermark(self, timestamp: int) -> None:
+        if self._event_time:
+            results = self._matched(self._waiting.take(timestamp))
+            self._emit(results + self._advanced(timestamp))
+        super().process_watermark(timestamp)
+
+    def next_wakeup(self) -> int | None:
+        if self._event_time or self.watermark == MAX_WATERMARK:
+            return None
+        return self._deadlines.earliest()
+
+    def end_epoch(self, ended: bool) -> None:
+        self._waiting.flush()
+        self._buffer.flush()
+        super().end_epoch(ended)
+
+    # -- for those who find matches ----------------------------------------------------------------
+
+    def _ranked(self, indices: list[int], values: list[Any], times: list[int]) -> list[int]:
+        """Events of a key, those of the same time in the order of the comparator."""
+        assert self._by_rank is not None
+        rank = self._by_rank
+        return sorted(indices, key=lambda index: (times[index], rank(values[index])))
+
+    def _take(
+        self,
+        key: Any,
+        found: list[FoundMatch],
+        timed_out: list[FoundMatch],
+        results: Results,
+    ) -> None:
+        """Let the user's function make records."""
+        self._context.key = key if self._keyed else None
+        for match in found:
+            self._call(self._process_match, match, results)
+        if self._process_timed_out is not None:
+            for match in timed_out:
+                self._call(self._process_timed_out, match, results)
+
+    def _call(self, function: Callable[..., Any], match: FoundMatch, results: Results) -> None:
+        self._context.time = time = match.time
+        value = self._events_of(match)
+        if self._buffer.mutable:
+            value = detached(value)
+        produced = function(value, self._context)
+        if produced is not None:
+            results.extend((time, result) for result in produced)
+
+    def _events_of(self, match: FoundMatch) -> dict[str, list[Any]]:
+        """What the user's function gets of a match."""
+        return match.events()
+
+    def _emit(self, results: Results) -> None:
+        if results:
+            results.sort(key=_time)
+            times = [time for time, _ in results] if self._event_time else None
+            self.emit_results([result for _, result in results], times)
+
+
+def _time(result: tuple[int, Any]) -> int:
+    return result[0]
+
+
+def rich_conditions(automaton: Automaton) -> list[Function]:
+    """The conditions of a pattern that want to be opened and closed."""
+    conditions = [position.condition for position in automaton.positions]
+    sources = [leaf.source for c in conditions if c is not None for leaf in c.leaves()]
+    return [source for source in sources if isinstance(source, Function)]
+
+
+def _timed_out_handler(function: Any) -> Callable[..., Any] | None:
+    if isinstance(function, TimedOutPartialMatchHandler):
+        return function.process_timed_out_match
+    return None
