@@ -61,9 +61,17 @@ def test_lambdas_of_one_line_are_told_apart() -> None:
 
 
 def test_a_lambda_in_a_lambda_is_told_apart() -> None:
-    outer = lambda limit: lambda value: value > limit  # noqa: E731
-    assert shown(outer(3)) == "value > limit"
-    assert shown(outer) == "lambda value: value > limit"
+    outer = lambda limits: lambda value: value in limits  # noqa: E731
+    assert shown(outer({3})) == "value in limits"
+    assert shown(outer) == "lambda value: value in limits"
+
+
+def test_what_a_lambda_knows_is_put_in() -> None:
+    def between(low: int, high: Any, kinds: set[str]) -> Any:
+        return lambda value: low < value["low"] < high and value["kind"] in kinds
+
+    assert shown(between(3, "x", {"a"})) == "3 < value['low'] < 'x' and value['kind'] in kinds"
+    assert shown(between(4, None, set())).startswith("4 < value['low'] < None")
 
 
 def test_a_lambda_whose_source_is_gone_says_where_it_was() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import linecache
+from copy import deepcopy
 from functools import lru_cache, partial
+from inspect import getclosurevars
 from pathlib import PurePath
 from types import CodeType
 from typing import Any
 
 from millrace.common.pattern_conditions import Condition
 
+PLAIN = (str, int, float, bool, type(None))
 Span = tuple[int, int, int, int]
 """First line, first column, last line, last column; columns in bytes, as the compiler counts."""
 
@@ -69,7 +72,29 @@ def _lambda_text(function: Any) -> str:
     if not around:
         return f"lambda ({PurePath(code.co_filename).name}:{code.co_firstlineno})"
     innermost = max(around, key=lambda node: (node.lineno, node.col_offset))
-    return _one_line(ast.unparse(innermost.body))
+    body = _Known(_constants(function)).visit(deepcopy(innermost.body))
+    return _one_line(ast.unparse(body))
+
+
+class _Known(ast.NodeTransformer):
+    """Puts values where their names are: ``value > limit`` is ``value > 3``."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and node.id in self._values:
+            return ast.Constant(self._values[node.id])
+        return node
+
+
+def _constants(function: Any) -> dict[str, Any]:
+    """What a lambda knows from the functions around it, as far as it can be written down."""
+    try:
+        known = getclosurevars(function).nonlocals
+    except ValueError:  # not set yet
+        return {}
+    return {name: value for name, value in known.items() if type(value) in PLAIN}
 
 
 def _first_span(code: CodeType) -> Span | None:
