@@ -12,6 +12,7 @@ from peers_python import peer_python
 
 PEERS = BENCHMARKS / "peers"
 OURS, FLINK, SPARK = "millrace", "PyFlink", "transformWithState"
+FLINK_SQL = "Flink's MATCH_RECOGNIZE"
 LEAST_DIFFERENCE = 0.25
 """The second size must take at least so much longer, or noise is all there is to see."""
 TIMEOUT = 300.0
@@ -41,6 +42,9 @@ class Engine:
             mode, *more = self.options
             command = [peer_python("pyflink"), PEERS / "pyflink_peer.py", workload, mode, size]
             return run([*command, *more], timeout=TIMEOUT)
+        if self.family == FLINK_SQL:
+            script = PEERS / "match_recognize_peer.py"
+            return run([peer_python("pyflink"), script, size, *self.options], timeout=TIMEOUT)
         script = PEERS / "structured_streaming_peer.py"
         return run([peer_python("spark"), script, workload, size, *self.options], timeout=TIMEOUT)
 

@@ -20,6 +20,7 @@ import affinity
 import async_lookups
 import epoch_overhead
 import latency
+import loop_pattern
 import memory
 import queryable_state
 import rescale
@@ -51,6 +52,7 @@ BARS: dict[str, Bar] = {
             affinity,
             vectorised,
             async_lookups,
+            loop_pattern,
             queryable_state,
             rescale,
             savepoint,

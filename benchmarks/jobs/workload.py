@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from discarding_sink import DiscardingSink
+from patterns import expected_strict, find_strict
 
 from millrace.common import Configuration, Time, Types, WatermarkStrategy
 from millrace.common.watermark_strategy import TimestampAssigner
@@ -271,6 +272,14 @@ def expected_broadcast_rules(n: int) -> Counter[Any]:
     return Counter((i * PRIME % WINDOW_KEYS, i) for i in above)
 
 
+def strict_pattern(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    return find_strict(numbers(env, n, slowly(n)))
+
+
+def expected_strict_pattern(n: int) -> Counter[Any]:
+    return expected_strict(n, lambda i: i % (n // 2) // 5)
+
+
 Workload = Callable[[StreamExecutionEnvironment, int], DataStream[Any]]
 WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
     "keyed_count": (keyed_count, expected_keyed_count, 1),
@@ -282,6 +291,7 @@ WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
     "interval_join": (interval_join, expected_interval_join, 2),
     "broadcast_rules": (broadcast_rules, expected_broadcast_rules, 1),
     "rocksdb_access": (rocksdb_access, expected_rocksdb_access, 1),
+    "strict_pattern": (strict_pattern, expected_strict_pattern, 1),
 }
 
 
