@@ -81,9 +81,7 @@ class SharedBuffer:
 
     def active(self, keys: set[Any]) -> set[Any]:
         """Which of the keys have matches."""
-        return set(filter(self._matches.data.__contains__, keys)).union(
-            filter(self._live.__contains__, keys)
-        )
+        return (self._live.keys() & keys).union(filter(self._matches.data.__contains__, keys))
 
     def stored(self) -> Iterator[tuple[Any, KeyMatches]]:
         """What keyed state has of all keys, to be read only.

@@ -8,6 +8,7 @@ or has begun, are looked at.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
 from typing import Any
 
 from millrace.common.output_tag import OutputTag
@@ -81,15 +82,15 @@ class CepOperator(PatternOperator):
             hot, starts = different, [True] * len(values)
         else:
             hot = self._buffer.active(different)
-            hot.update(key for key, start in zip(keys, starts, strict=True) if start)
+            hot.update(compress(keys, starts))
         events_of: dict[Any, list[int]] = {}
-        for index, key in enumerate(keys):
-            if key in hot:
-                known = events_of.get(key)
-                if known is None:
-                    events_of[key] = [index]
-                else:
-                    known.append(index)
+        for index in compress(range(len(keys)), map(hot.__contains__, keys)):
+            key = keys[index]
+            known = events_of.get(key)
+            if known is None:
+                events_of[key] = [index]
+            else:
+                known.append(index)
         for key, indices in events_of.items():
             if self._by_rank is not None:
                 indices = self._ranked(indices, values, times)
