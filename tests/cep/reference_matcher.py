@@ -208,7 +208,7 @@ class Outcome:
     takes: tuple[tuple[str, int], ...]
     """Names, and numbers of the events."""
     time: int
-    """Of the event that made it a match; or when time made it one, or ended it."""
+    """When it was given out: of the event that decided, or when time decided; or ended it."""
 
 
 @dataclass
@@ -464,7 +464,7 @@ class Selection:
                 if self._is_held_back(first[1], moment):
                     return
             self.held.remove(first)
-            yield self._outcome(first[1], first[0])
+            yield self._outcome(first[1], moment)
             self._prune(first[1].taken)
 
     def _is_held_back(self, life: Life, moment: Moment) -> bool:
