@@ -177,12 +177,12 @@ class _Recorder:
         self._automaton = run.automaton
         self._judge = Judge(run.automaton)
         self._clock = run.clock
-        self._pruned: list[tuple[Pruned, FoundMatch]] = []
+        self._pruned: list[tuple[Pruned, int]] = []
         self.steps: list[TraceStep] = []
 
     def prune(self, other: Any, match: FoundMatch) -> None:
         """`match` has taken another one, or a partial one, away."""
-        self._pruned.append((Pruned(_taken(other.last), _taken(match.last)), match))
+        self._pruned.append((Pruned(_taken(other.last), _taken(match.last)), match.time))
 
     def event_taken(self, event: TimedEvent, before: Matches, after: Matches, found: Found) -> None:
         step = TraceStep(event.timestamp, event.key, event)
@@ -206,11 +206,11 @@ class _Recorder:
         for match in timed_out:
             at(match.time).timed_out.append(_taken(match.last))
         for match in found:
-            at(_released(match, timed_out)).found.append(_taken(match.last))
+            at(match.time).found.append(_taken(match.last))
         for match in _new(before, after):
             at(match.time).held_back.append(_taken(match.last))
-        for pruned, match in self._pruned:
-            at(_released(match, timed_out)).pruned.append(pruned)
+        for pruned, time in self._pruned:
+            at(time).pruned.append(pruned)
         for time, taken, way in _closed_ways(before, after):
             at(time).closed.append((taken, way.label))
         self._pruned.clear()
@@ -262,12 +262,6 @@ def _new(before: Matches, after: Matches) -> list[FoundMatch]:
     """Matches that are held back since."""
     known = set(map(id, before.held_back))
     return [match for match in after.held_back if id(match) not in known]
-
-
-def _released(match: FoundMatch, timed_out: Found) -> int:
-    """When a match was emitted: it may have been held back by what began earlier."""
-    earlier = [other.time for other in timed_out if other.start.order < match.start.order]
-    return max([match.time, *earlier])
 
 
 def _closed_ways(before: Matches, after: Matches) -> Iterator[tuple[int, Taken, Way]]:
