@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from millrace.cep import AfterMatchSkipStrategy, MalformedPatternError, Pattern, WithinType
+from millrace.cep.rules import field_condition
 from millrace.common.pattern_conditions import Condition
 from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Quantifier
 from millrace.runtime.cep.automaton import Automaton
@@ -42,6 +43,19 @@ def test_an_or_failed_in_all_its_parts() -> None:
     told = trace(Pattern.begin("a").where(letter("a")).or_(letter("b")), ["x1"])
     [attempt] = told.attempts(0)
     assert [check.result for check in attempt.because] == [False, False]
+
+
+def test_conditions_that_are_data_have_parts_too() -> None:
+    both = field_condition(
+        {
+            "and": [
+                {"field": "kind", "op": "==", "value": "b"},
+                {"field": "amount", "op": ">", "value": 5},
+            ]
+        }
+    )
+    told = trace(Pattern.begin("b").where(both), [{"kind": "b", "amount": 3}])
+    assert "start -> b: not taken; amount > 5 is false" in str(told)
 
 
 def test_passing_over_and_combining() -> None:

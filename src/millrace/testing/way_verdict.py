@@ -9,6 +9,8 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.cep.rules.condition_tree import Junction
+from millrace.cep.rules.expression import Expression
 from millrace.common.pattern_conditions import Condition
 from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
 from millrace.runtime.cep.position import Guard, Way
@@ -130,13 +132,23 @@ def _closed(way: Way, checks: dict[int, Check]) -> Verdict:
 
 
 def _check(asked_for: str, condition: Condition, value: Any, context: Any) -> Check:
-    if not condition.parts:
+    word, conditions = _parts(condition)
+    if not conditions:
         result = bool(condition.with_context()(value, context))
         return Check(asked_for, condition, result)
-    decides = condition.word == "or"
+    decides = word == "or"
     parts: list[Check] = []
-    for part in condition.parts:
+    for part in conditions:
         parts.append(_check(asked_for, part, value, context))
         if parts[-1].result is decides:
             break
     return Check(asked_for, condition, parts[-1].result, tuple(parts))
+
+
+def _parts(condition: Condition) -> tuple[str, tuple[Condition, ...]]:
+    """What a condition is made of, and how; conditions that are data are one, but have parts."""
+    if isinstance(condition.source, Expression):
+        tree = condition.source.tree
+        if isinstance(tree, Junction):
+            return tree.word, tuple(Expression(part).condition() for part in tree.parts)
+    return condition.word, condition.parts
