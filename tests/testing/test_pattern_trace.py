@@ -172,7 +172,12 @@ def test_keys_and_dates_are_shown() -> None:
 
 
 def test_what_a_condition_knows_from_around_it_is_shown() -> None:
-    assert "value[0] == wanted [wanted='a'] is false" in str(trace(begin(), ["x1"]))
+    assert "value[0] == 'a' is false" in str(trace(begin(), ["x1"]))
+
+    def one_of(wanted: tuple[str, ...]) -> Pattern:
+        return Pattern.begin("a").where(lambda value: value in wanted)
+
+    assert "value in wanted [wanted=('a', 'b')] is false" in str(trace(one_of(("a", "b")), ["x"]))
 
 
 # -- it agrees with the matcher ------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 from millrace.common.pattern_conditions import Condition
 
 PLAIN = (str, int, float, bool, type(None))
+"""Types of values that stand in the text of a lambda where it names them."""
 Span = tuple[int, int, int, int]
 """First line, first column, last line, last column; columns in bytes, as the compiler counts."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from millrace.cep.condition_text import text_of
+from millrace.cep.condition_text import PLAIN, text_of
 from millrace.common.pattern_conditions import Condition
 from millrace.testing.way_verdict import Check, Verdict
 
@@ -77,13 +77,16 @@ def _check(check: Check) -> str:
 
 
 def _known_to(condition: Condition) -> str:
-    """What a condition knows from the function around it, if it is short: `` [limit=3]``."""
+    """What a condition knows from the function around it, if it is short: `` [limits={3}]``. Of
+    lambdas, what is plain stands in their text already."""
     if not inspect.isfunction(condition.source):
         return ""
     try:
         known = inspect.getclosurevars(condition.source).nonlocals
     except ValueError:  # not set yet
         return ""
+    if condition.source.__name__ == "<lambda>":
+        known = {name: value for name, value in known.items() if type(value) not in PLAIN}
     texts = [f"{name}={value!r}" for name, value in known.items() if len(repr(value)) <= SHORT]
     return f" [{', '.join(texts)}]" if texts else ""
 
