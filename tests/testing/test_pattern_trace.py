@@ -169,6 +169,7 @@ at 1300 ms
 def test_keys_and_dates_are_shown() -> None:
     told = trace(begin(), ["a1"], timestamps=[1_372_680_000_000], key=lambda value: value[1])
     assert str(told).startswith("#0 at 2013-07-01 12:00:00 ['1']: 'a1'\n")
+    assert told.text(str.upper).startswith("#0 at 2013-07-01 12:00:00 ['1']: A1\n")
 
 
 def test_what_a_condition_knows_from_around_it_is_shown() -> None:

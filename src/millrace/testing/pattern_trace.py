@@ -102,10 +102,14 @@ class Trace:
             for attempt in step.attempts
         ]
 
-    def __str__(self) -> str:
+    def text(self, show: Callable[[Any], str] = repr) -> str:
+        """The whole trace; ``show`` tells how events are shown. Times are in UTC."""
         from millrace.testing.pattern_trace_text import trace_text
 
-        return trace_text(self)
+        return trace_text(self, show)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def trace(

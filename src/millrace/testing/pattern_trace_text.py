@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millrace.cep.condition_text import PLAIN, text_of
 from millrace.common.pattern_conditions import Condition
@@ -32,9 +32,9 @@ WORDS = {
 }
 
 
-def trace_text(trace: Trace) -> str:
+def trace_text(trace: Trace, show: Callable[[Any], str]) -> str:
     """The whole trace."""
-    lines = [line for step in trace.steps for line in _step(step)]
+    lines = [line for step in trace.steps for line in _step(step, show)]
     found = len(trace.matches)
     lines.append("no match" if not found else f"{found} match{'es' * (found > 1)}")
     if trace.timed_out:
@@ -42,12 +42,12 @@ def trace_text(trace: Trace) -> str:
     return "\n".join(lines)
 
 
-def _step(step: TraceStep) -> Iterator[str]:
+def _step(step: TraceStep, show: Callable[[Any], str]) -> Iterator[str]:
     key = "" if step.key is None else f" [{step.key!r}]"
     if step.event is None:
         yield f"at {_time(step.timestamp)}{key}"
     else:
-        yield f"#{step.event.number} at {_time(step.timestamp)}{key}: {step.event.value!r}"
+        yield f"#{step.event.number} at {_time(step.timestamp)}{key}: {show(step.event.value)}"
     for attempt in step.attempts:
         yield f"    {_taken(attempt.taken)} -> {_attempt(attempt)}"
     for taken, way in step.closed:
