@@ -24,7 +24,7 @@ from millrace.cep import (
 from millrace.common import WatermarkStrategy
 from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
 from millrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
-from millrace.testing import run_local
+from millrace.testing import match, run_local
 
 LATE: OutputTag[Any] = OutputTag("late")
 ENDED: OutputTag[Any] = OutputTag("ended")
@@ -260,16 +260,47 @@ def test_a_condition_may_look_back() -> None:
     assert found(events, pattern, lambda m: m.select(times))[0] == [(1, 2, 3)]
 
 
-def test_a_rich_condition_is_opened() -> None:
-    class Opened(RichIterativeCondition[Event]):
-        def open(self, runtime_context: Any) -> None:
-            self.least = 3
+class After(RichIterativeCondition[Event]):
+    """Only events later than a limit that is known once the condition was opened."""
 
-        def filter(self, value: Event, ctx: Any) -> bool:
-            return ctx.timestamp() > self.least
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.opened = 0
 
-    pattern = Pattern.begin("a").where(Opened())
-    assert found(EVENTS[:4], pattern, lambda m: m.select(times))[0] == [(5,), (12,)]
+    def open(self, runtime_context: Any) -> None:
+        self.opened += 1
+
+    def filter(self, value: Event, ctx: Any) -> bool:
+        assert self.opened == 1
+        return bool(ctx.timestamp() > self.limit)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (Pattern.begin("a").where(After(3)), [(5,), (12,)]),
+        (Pattern.begin("a").where(kind("none")).or_(After(3)).times(2), [(5, 12)]),
+        (Pattern.begin("a").one_or_more().until(After(3)), [(1,), (1, 2), (2,)]),
+        (Pattern.begin("a").not_next("b").where(After(3)), [(1,)]),
+        (
+            Pattern.begin(Pattern.begin("a").next("b")).one_or_more().until(After(5)),
+            [(1, 2), (2, 5)],
+        ),
+    ],
+    ids=["where", "or", "until", "not", "until of a group"],
+)
+def test_rich_conditions_are_opened_once_wherever_they_are(
+    pattern: Pattern, expected: list[tuple[int, ...]]
+) -> None:
+    found_times, _ = found(EVENTS[:4], pattern, lambda m: m.select(times), keyed=False)
+    assert sorted(found_times) == expected
+    assert sorted(times(m) for m in match(pattern, EVENTS[:4], timestamps=event_time).matches) == (
+        expected
+    )
+
+
+def event_time(value: Event) -> int:
+    return value[2]
 
 
 def test_a_pattern_is_used_as_it_was_when_it_was_given() -> None:

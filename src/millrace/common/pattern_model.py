@@ -115,6 +115,22 @@ class EventPattern:
         """All events, groups taken apart, in the order of the program."""
         return _events(self.parts)
 
+    def conditions(self) -> Iterator[Condition]:
+        """All conditions that are not made of others, each once; the ends of loops are among them,
+        and what must not occur."""
+        leaves = {id(leaf): leaf for c in _conditions(self.parts) for leaf in c.leaves()}
+        yield from leaves.values()
+
+
+def _conditions(parts: tuple[Part, ...]) -> Iterator[Condition]:
+    for part in parts:
+        if isinstance(part, Group):
+            yield from _conditions(part.parts)
+        elif part.condition is not None:
+            yield part.condition
+        if part.quantifier.until is not None:
+            yield part.quantifier.until
+
 
 def _events(parts: tuple[Part, ...]) -> Iterator[Event]:
     for part in parts:

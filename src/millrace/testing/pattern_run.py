@@ -134,8 +134,7 @@ class PatternRun:
 
     @contextmanager
     def _opened_conditions(self) -> Iterator[None]:
-        conditions = [position.condition for position in self.automaton.positions]
-        leaves = [leaf for c in conditions if c is not None for leaf in c.leaves()]
+        leaves = self.automaton.pattern.conditions()
         functions = {id(leaf.source): leaf.source for leaf in leaves}
         context = OperatorContext("pattern", "pattern", 0, 1, 128, SubtaskState(), self.clock)
         with ExitStack() as stack:

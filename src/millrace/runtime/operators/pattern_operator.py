@@ -190,10 +190,9 @@ def _time(result: tuple[int, Any]) -> int:
 
 
 def rich_conditions(automaton: Automaton) -> list[Function]:
-    """The conditions of a pattern that want to be opened and closed."""
-    conditions = [position.condition for position in automaton.positions]
-    sources = [leaf.source for c in conditions if c is not None for leaf in c.leaves()]
-    return [source for source in sources if isinstance(source, Function)]
+    """The conditions of a pattern that want to be opened and closed, each once."""
+    sources = {id(leaf.source): leaf.source for leaf in automaton.pattern.conditions()}
+    return [source for source in sources.values() if isinstance(source, Function)]
 
 
 def _timed_out_handler(function: Any) -> Callable[..., Any] | None:
