@@ -7,8 +7,28 @@ from typing import Any
 
 import pytest
 
-from millrace.cep import AfterMatchSkipStrategy, MalformedPatternError, Pattern, WithinType
+from millrace.cep import (
+    AfterMatchSkipStrategy,
+    MalformedPatternError,
+    Pattern,
+    SimpleCondition,
+    WithinType,
+)
 from millrace.common.errors import JobDefinitionError
+
+
+async def later(value: Any) -> bool:
+    return True
+
+
+def several(value: Any) -> Any:
+    yield True
+
+
+class Later(SimpleCondition[Any]):
+    async def filter(self, value: Any, ctx: Any = None) -> bool:  # type: ignore[override]
+        return True
+
 
 skip_to_x = AfterMatchSkipStrategy.skip_to_first("x")
 
@@ -39,6 +59,11 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().where(5), "where() takes a condition"),
     (lambda: a().where(bool), "where() takes a condition"),
     (lambda: a().where(None), "where() takes a condition"),
+    (lambda: a().where(lambda: True), "cannot be called with one or two arguments"),
+    (lambda: a().or_(lambda value, ctx, more: True), "or_() takes a callable of the event, or"),
+    (lambda: a().where(later), "is async or a generator, and what that returns always counts as"),
+    (lambda: a().where(several), "is async or a generator"),
+    (lambda: a().one_or_more().until(Later()), "until() takes a condition that returns True or"),
     (lambda: a().or_("x"), "or_() takes a condition"),
     (lambda: a().or_(any_event), "pattern 'a' takes any event so far, so or_() has nothing"),
     (lambda: a().subtype(5), "subtype() takes a class, got 5"),

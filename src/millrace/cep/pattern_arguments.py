@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import iscoroutinefunction, isgeneratorfunction, signature
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, MalformedPatternError
@@ -24,11 +25,35 @@ def checked_name(method: str, name: Any) -> str:
 
 
 def checked_condition(condition: ConditionLike, method: str) -> Condition:
-    """The condition; raises MalformedPatternError if it is none."""
+    """The condition; raises MalformedPatternError if it is none, or cannot be asked."""
     try:
-        return condition_of(condition, method)
+        checked = condition_of(condition, method)
     except JobDefinitionError as error:
         raise MalformedPatternError(str(error)) from None
+    if iscoroutinefunction(checked.call) or isgeneratorfunction(checked.call):
+        raise MalformedPatternError(
+            f"{method}() takes a condition that returns True or False, but {condition!r} is async "
+            "or a generator, and what that returns always counts as true"
+        )
+    if not _takes(checked.call, 2 if checked.iterative else 1):
+        raise MalformedPatternError(
+            f"{method}() takes a callable of the event, or of the event and a context, but "
+            f"{condition!r} cannot be called with one or two arguments"
+        )
+    return checked
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether a callable can be called with so many arguments, as far as one can see."""
+    try:
+        known = signature(function)
+    except (TypeError, ValueError):  # written in C
+        return True
+    try:
+        known.bind(*range(count))
+    except TypeError:
+        return False
+    return True
 
 
 def is_instance(subtype_class: type) -> Condition:
