@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from millrace.common.functions import Function
 from millrace.common.output_tag import OutputTag
@@ -19,20 +19,20 @@ from millrace.common.pattern_functions import (
 from millrace.common.runtime_context import RuntimeContext
 from millrace.runtime.function_operator import Adapter, as_callable
 
-SelectFunction = PatternSelectFunction[Any, Any] | Callable[[Match[Any]], Any]
-FlatSelectFunction = (
-    PatternFlatSelectFunction[Any, Any] | Callable[[Match[Any]], Iterable[Any] | None]
-)
-TimeoutFunction = PatternTimeoutFunction[Any, Any] | Callable[[Match[Any], int], Any]
+T = TypeVar("T")
+U = TypeVar("U")
+SelectFunction = PatternSelectFunction[T, U] | Callable[[Match[T]], U]
+FlatSelectFunction = PatternFlatSelectFunction[T, U] | Callable[[Match[T]], Iterable[U] | None]
+TimeoutFunction = PatternTimeoutFunction[T, U] | Callable[[Match[T], int], U]
 FlatTimeoutFunction = (
-    PatternFlatTimeoutFunction[Any, Any] | Callable[[Match[Any], int], Iterable[Any] | None]
+    PatternFlatTimeoutFunction[T, U] | Callable[[Match[T], int], Iterable[U] | None]
 )
 
 
 class Select(Adapter, PatternProcessFunction[Any, Any]):
     """One record of each match."""
 
-    def __init__(self, function: SelectFunction) -> None:
+    def __init__(self, function: SelectFunction[Any, Any]) -> None:
         super().__init__(function)
         self._select = as_callable(function, "select")
 
@@ -45,7 +45,7 @@ class Select(Adapter, PatternProcessFunction[Any, Any]):
 class FlatSelect(Adapter, PatternProcessFunction[Any, Any]):
     """Any number of records of each match."""
 
-    def __init__(self, function: FlatSelectFunction) -> None:
+    def __init__(self, function: FlatSelectFunction[Any, Any]) -> None:
         super().__init__(function)
         self._flat_select = as_callable(function, "flat_select")
 

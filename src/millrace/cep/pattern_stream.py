@@ -39,6 +39,7 @@ from millrace.runtime.operators.cep import CepOperator
 
 T = TypeVar("T")
 U = TypeVar("U")
+V = TypeVar("V")
 Comparator = Callable[[Any, Any], int]
 
 
@@ -114,12 +115,12 @@ class PatternStream(Generic[T]):
 
     def select(
         self,
-        pattern_select_function: SelectFunction,
+        pattern_select_function: SelectFunction[T, U],
         output_type: TypeInformation | None = None,
         *,
-        timed_out_tag: OutputTag[Any] | None = None,
-        timeout_function: TimeoutFunction | None = None,
-    ) -> DataStream[Any]:
+        timed_out_tag: OutputTag[V] | None = None,
+        timeout_function: TimeoutFunction[T, V] | None = None,
+    ) -> DataStream[U]:
         """One record of each match.
 
         Args:
@@ -142,12 +143,12 @@ class PatternStream(Generic[T]):
 
     def flat_select(
         self,
-        pattern_flat_select_function: FlatSelectFunction,
+        pattern_flat_select_function: FlatSelectFunction[T, U],
         output_type: TypeInformation | None = None,
         *,
-        timed_out_tag: OutputTag[Any] | None = None,
-        timeout_function: FlatTimeoutFunction | None = None,
-    ) -> DataStream[Any]:
+        timed_out_tag: OutputTag[V] | None = None,
+        timeout_function: FlatTimeoutFunction[T, V] | None = None,
+    ) -> DataStream[U]:
         """Any number of records of each match: all that the function returns or yields. See
         `select`; the timeout function, too, gives any number."""
         checked_function(pattern_flat_select_function, PatternFlatSelectFunction, "flat_select")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import assert_type
 
+from millrace.cep import CEP, Pattern, PatternProcessFunction
 from millrace.common import Time, WatermarkStrategy
 from millrace.connectors import NumberSequenceSource
 from millrace.datastream import (
@@ -193,3 +194,26 @@ assert_type(sink.values(), list[int])
 with MiniJob() as job:
     clicks: PushedSource[str] = job.source("clicks")
     assert_type(job.collect(clicks.stream.map(len)).take(), list[int])
+
+
+class Alert(PatternProcessFunction[Sale, str]):
+    def process_match(
+        self, match: dict[str, list[Sale]], ctx: PatternProcessFunction.Context
+    ) -> Iterator[str]:
+        yield match["large"][0][0]
+
+
+large = Pattern.begin("large").where(lambda value: value[1] > 100).times(2).within(Time.seconds(9))
+found = CEP.pattern(sales.key_by(0), large).side_output_late_data(LATE)
+assert_type(found.process(Alert()), DataStream[str])
+assert_type(found.select(lambda match: match["large"][0][1]), DataStream[int])
+assert_type(found.flat_select(lambda match: match["large"]), DataStream[Sale])
+ended: OutputTag[int] = OutputTag("ended")
+assert_type(
+    found.select(
+        lambda match: match["large"][0][0],
+        timed_out_tag=ended,
+        timeout_function=lambda match, time: time,
+    ),
+    DataStream[str],
+)

@@ -2,6 +2,7 @@
 
 from right import (
     LIMITS,
+    Alert,
     Both,
     Count,
     Lookup,
@@ -10,6 +11,7 @@ from right import (
     Rules,
     Sorted,
     by_shop,
+    found,
     joined,
     numbers,
     sales,
@@ -17,6 +19,7 @@ from right import (
     words,
 )
 
+from millrace.cep import CEP, Pattern
 from millrace.datastream import AsyncDataStream
 from millrace.datastream.window import TumblingEventTimeWindows
 
@@ -46,3 +49,8 @@ by_shop.connect(words.broadcast(LIMITS)).process(Rules())  # wrong: rules are nu
 numbers.process(Sorted())  # wrong: takes words
 words.sink_to(sink)  # wrong: takes numbers
 words.add_sink(lambda word: word.count())  # wrong: count() of what?
+found.select(lambda match: match.large)  # wrong: a match is a dict
+found.select(lambda match: match["large"][0].shop)  # wrong: no such attribute
+found.flat_select(len)  # wrong: one number is not several
+CEP.pattern(words, Pattern.begin("a")).process(Alert())  # wrong: takes sales
+Pattern.begin("a").times("2")  # wrong: not a number
