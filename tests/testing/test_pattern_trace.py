@@ -98,6 +98,18 @@ def test_loops_end_by_until_and_by_greed() -> None:
     ]
 
 
+def test_of_several_greedy_loops_that_is_named_which_took_it() -> None:
+    is_b = Condition(letter("b"))
+    greedy, maybe = Quantifier(1, None, greedy=True), Quantifier(optional=True, greedy=True)
+    parts = Event("a", CONDITIONS["a"], quantifier=greedy), Event("b", is_b, quantifier=maybe)
+    told = trace(EventPattern((*parts, Event("c"))), ["a", "b"])
+    assert [(a.way, a.by) for a in told.attempts(1) if a.taken] == [
+        ("a", ""),
+        ("b", ""),
+        ("c", "b"),
+    ]
+
+
 def test_a_match_that_waited_for_another_event() -> None:
     told = trace(begin().not_next("n").where(letter("n")), ["a1", "x2"])
     assert verdicts(told, 1) == [("$end", Verdict.FOUND)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from millrace.common.pattern_conditions import IterativeCondition
+from millrace.common.pattern_conditions import Condition, IterativeCondition
 from millrace.common.pattern_functions import Match
 from millrace.common.pattern_model import EventPattern
 from millrace.runtime.buffer import MAX_WATERMARK
@@ -242,16 +242,23 @@ def _reason(
         guard = closing[1]
         return tuple(checks[id(guard.condition)].deciding()), guard.name
     if verdict is Verdict.GREEDY:
-        return (), way.yields_to[0].name
+        return (), next(p.name for p in way.yields_to if _satisfied(p.condition, checks))
     if verdict not in (Verdict.PASSED, Verdict.STRICT) or way.target is None:
         return (), ""
     condition = way.target.condition
-    if condition is not None and not checks[id(condition)].result:
+    if condition is not None and not _satisfied(condition, checks):
         return tuple(checks[id(condition)].deciding()), ""
     for guard in way.target.refused:
         if checks[id(guard.condition)].result:
             return tuple(checks[id(guard.condition)].deciding()), guard.name
     return (), ""
+
+
+def _satisfied(condition: Condition | None, checks: dict[int, Check]) -> bool:
+    if condition is None:
+        return True
+    check = checks.get(id(condition))
+    return check is not None and check.result
 
 
 def _taken(last: Entry | None) -> Taken:
