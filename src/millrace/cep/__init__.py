@@ -6,9 +6,11 @@ Semantics: Flink docs, "FlinkCEP". Names are Flink's, in snake case.
 from __future__ import annotations
 
 from millrace.cep.cep import CEP, EventComparator
+from millrace.cep.dynamic_pattern_stream import DynamicPatternStream
 from millrace.cep.group_pattern import GroupPattern
 from millrace.cep.pattern import Pattern
 from millrace.cep.pattern_stream import PatternStream
+from millrace.cep.rules import Rule, RuleChange, RuleMatch
 from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import MalformedPatternError
 from millrace.common.pattern_conditions import (
@@ -29,6 +31,7 @@ from millrace.common.pattern_model import WithinType
 __all__ = [
     "AfterMatchSkipStrategy",
     "CEP",
+    "DynamicPatternStream",
     "EventComparator",
     "GroupPattern",
     "IterativeCondition",
@@ -41,6 +44,9 @@ __all__ = [
     "PatternStream",
     "PatternTimeoutFunction",
     "RichIterativeCondition",
+    "Rule",
+    "RuleChange",
+    "RuleMatch",
     "SimpleCondition",
     "TimedOutPartialMatchHandler",
     "WithinType",

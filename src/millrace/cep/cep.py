@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from millrace.cep.dynamic_pattern_stream import DynamicPatternStream, RuleSearch
 from millrace.cep.pattern import Pattern
-from millrace.cep.pattern_stream import Comparator, PatternStream, Search
+from millrace.cep.pattern_stream import Comparator, PatternSearch, PatternStream
 from millrace.common.errors import JobDefinitionError
+from millrace.datastream.connected_streams import checked_same_environment
 from millrace.datastream.data_stream import DataStream
 from millrace.runtime.cep.automaton import Automaton
 
@@ -63,7 +65,52 @@ class CEP:
             )
         model = pattern.model()
         Automaton(model)
-        return PatternStream(input, Search(model, _checked_comparator(comparator)))
+        search = PatternSearch(pattern=model, comparator=_checked_comparator(comparator))
+        return PatternStream(input, search)
+
+    @staticmethod
+    def dynamic_pattern(
+        input: DataStream[T],
+        rules: DataStream[Any],
+        comparator: EventComparator | Callable[[T, T], int] | None = None,
+    ) -> DynamicPatternStream[T]:
+        """Look for the patterns of rules that come in a stream of their own: they can be added,
+        replaced, disabled and removed while the job runs. (Flink's open-source library has no such
+        thing.)
+
+        Args:
+            input: the events; see `pattern`.
+            rules: `Rule` and `RuleChange` objects, or their JSON as text or dict. It needs no
+                event time, and events do not wait for it.
+            comparator: see `pattern`.
+
+        Raises:
+            JobDefinitionError: an argument is of another type, or the streams are of two jobs.
+
+        Example:
+            >>> from millrace.datastream import StreamExecutionEnvironment
+            >>> env = StreamExecutionEnvironment.get_execution_environment()
+            >>> cards = env.from_collection([{"card": "ann", "amount": 900}])
+            >>> large = {"field": "amount", "op": ">", "value": 500}
+            >>> rule = {
+            ...     "format": 1,
+            ...     "rule": "large",
+            ...     "version": 1,
+            ...     "pattern": {"parts": [{"name": "large", "where": large}]},
+            ... }
+            >>> stream = CEP.dynamic_pattern(cards.key_by("card"), env.from_collection([rule]))
+            >>> alerts = stream.select(lambda match: f"{match.rule}: {match['large'][0]}")
+        """
+        if not isinstance(input, DataStream):
+            raise JobDefinitionError(f"CEP.dynamic_pattern() takes a stream, got {input!r}")
+        if not isinstance(rules, DataStream):
+            raise JobDefinitionError(
+                f"CEP.dynamic_pattern() takes its rules as a stream, got {rules!r}; a list becomes "
+                "one with env.from_collection([...])"
+            )
+        checked_same_environment("CEP.dynamic_pattern", input, rules)
+        search = RuleSearch(rules=rules, comparator=_checked_comparator(comparator))
+        return DynamicPatternStream(input, search)
 
 
 def _checked_comparator(comparator: Any) -> Comparator | None:

@@ -5,10 +5,11 @@ Semantics: Flink docs, "FlinkCEP", sections Detecting Patterns and Time in CEP l
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from millrace.cep.match_functions import (
     FlatSelect,
@@ -35,22 +36,62 @@ from millrace.common.typeinfo import TypeInformation
 from millrace.datastream.checks import checked_function
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.keyed_stream import KeyedStream
+from millrace.plan.transformation import Input
+from millrace.runtime.operator import Operator
 from millrace.runtime.operators.cep import CepOperator
 
 T = TypeVar("T")
 U = TypeVar("U")
 V = TypeVar("V")
 Comparator = Callable[[Any, Any], int]
+KeyBatch = Callable[[list[Any]], list[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+@dataclass(frozen=True, kw_only=True)
+class Search(ABC):
     """What is looked for, and how."""
 
-    pattern: EventPattern
     comparator: Comparator | None = None
     late_tag: OutputTag[Any] | None = None
     event_time: bool = True
+
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the operator."""
+
+    @abstractmethod
+    def operator(
+        self, function: PatternProcessFunction[Any, Any], key_batch: KeyBatch, keyed: bool
+    ) -> Callable[[], Operator]:
+        """What makes the operator."""
+
+    def inputs(self, stream: KeyedStream[Any, Any]) -> list[Input] | None:
+        """The operator's inputs; None: only the stream."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternSearch(Search):
+    """One pattern is looked for."""
+
+    pattern: EventPattern
+
+    def name(self) -> str:
+        return "Pattern"
+
+    def operator(
+        self, function: PatternProcessFunction[Any, Any], key_batch: KeyBatch, keyed: bool
+    ) -> Callable[[], Operator]:
+        return partial(
+            CepOperator,
+            self.pattern,
+            function,
+            key_batch,
+            self.comparator,
+            self.late_tag,
+            self.event_time,
+            keyed,
+        )
 
 
 class PatternStream(Generic[T]):
@@ -76,24 +117,24 @@ class PatternStream(Generic[T]):
 
     # -- how it is looked for ----------------------------------------------------------
 
-    def in_event_time(self) -> PatternStream[T]:
+    def in_event_time(self) -> Self:
         """Take events in the order of their times, once the watermark has passed them. This is the
         default."""
-        return PatternStream(self._stream, replace(self._search, event_time=True))
+        return self._with(replace(self._search, event_time=True))
 
-    def in_processing_time(self) -> PatternStream[T]:
+    def in_processing_time(self) -> Self:
         """Take events as they come, at the time of the clock."""
-        return PatternStream(self._stream, replace(self._search, event_time=False))
+        return self._with(replace(self._search, event_time=False))
 
-    def side_output_late_data(self, late_data_output_tag: OutputTag[T]) -> PatternStream[T]:
+    def side_output_late_data(self, late_data_output_tag: OutputTag[T]) -> Self:
         """Where events go that come after the watermark has passed them. Without, they are dropped
         and counted in the metric ``numLateRecordsDropped``.
 
         Raises:
             JobDefinitionError: it is no `OutputTag`.
         """
-        tag = _checked_tag("side_output_late_data", late_data_output_tag)
-        return PatternStream(self._stream, replace(self._search, late_tag=tag))
+        tag = checked_tag("side_output_late_data", late_data_output_tag)
+        return self._with(replace(self._search, late_tag=tag))
 
     # -- what is made of matches -------------------------------------------------------
 
@@ -160,23 +201,18 @@ class PatternStream(Generic[T]):
         function = FlatSelectWithTimeout(pattern_flat_select_function, timeout_function, tag)
         return self._found(function, output_type)
 
+    def _with(self, search: Search) -> Self:
+        return type(self)(self._stream, search)
+
     def _found(
         self, function: PatternProcessFunction[Any, Any], output_type: TypeInformation | None
     ) -> DataStream[Any]:
         stream, search = self._stream, self._search
         keyed = isinstance(stream, KeyedStream)
         keyed_stream = stream if isinstance(stream, KeyedStream) else stream.key_by(_one)
-        factory = partial(
-            CepOperator,
-            search.pattern,
-            function,
-            keyed_stream._key_batch,
-            search.comparator,
-            search.late_tag,
-            search.event_time,
-            keyed,
-        )
-        found = keyed_stream._then("Pattern", factory, function, output_type=output_type)
+        factory = search.operator(function, keyed_stream._key_batch, keyed)
+        inputs = search.inputs(keyed_stream)
+        found = keyed_stream._then(search.name(), factory, function, inputs, output_type)
         return found if keyed else found.force_non_parallel()
 
 
@@ -185,7 +221,7 @@ def _one(value: Any) -> int:
     return 0
 
 
-def _checked_tag(where: str, tag: Any) -> OutputTag[Any]:
+def checked_tag(where: str, tag: Any) -> OutputTag[Any]:
     if not isinstance(tag, OutputTag):
         raise JobDefinitionError(f"{where}() takes an OutputTag, got {tag!r}")
     return tag
@@ -203,4 +239,4 @@ def _checked_timeout(
             "makes the records of the side output that the tag names"
         )
     checked_function(function, wanted, where)
-    return _checked_tag(where, tag)
+    return checked_tag(where, tag)

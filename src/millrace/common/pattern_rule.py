@@ -23,7 +23,7 @@ class HasModel(Protocol):
         """The pattern as plain data."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Rule:
     """A pattern with a name, and for which keys it is.
 
@@ -75,6 +75,9 @@ class Rule:
     def is_for(self, key: Any) -> bool:
         """Whether matches are looked for among the events of a key."""
         return str(key).startswith(self.key_prefix)
+
+    def __repr__(self) -> str:
+        return f"<rule {self.id!r} version {self.version}>"
 
 
 def _check(id: Any, version: Any, key_prefix: Any) -> None:

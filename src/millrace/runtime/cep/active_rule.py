@@ -1,0 +1,104 @@
+"""A rule whose matches are looked for: its automaton, and which events it need not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.known_condition import without_context
+from millrace.common.pattern_conditions import Condition
+from millrace.common.pattern_rule import Rule
+from millrace.runtime.cep.automaton import Automaton, MatchState
+from millrace.runtime.cep.matcher import Matcher
+from millrace.runtime.cep.partial_match import Matches
+
+__all__ = ["ActiveRule", "any_call"]
+
+Call = Callable[[Any], Any]
+
+
+class ActiveRule:
+    """A compiled rule.
+
+    Raises:
+        MalformedPatternError: the pattern contradicts itself.
+
+    Example:
+        >>> from millrace.common.pattern_conditions import condition_of
+        >>> from millrace.common.pattern_model import Event, EventPattern
+        >>> big = condition_of(lambda value: value > 9, "where")
+        >>> rule = ActiveRule(Rule("r", 1, EventPattern((Event("a"), Event("b", big)))), 1)
+        >>> rule.wakes(5), rule.wakes(50)
+        (False, True)
+    """
+
+    __slots__ = ("automaton", "id", "matcher", "number", "prefix", "rule", "timed", "wakes")
+
+    def __init__(self, rule: Rule, number: int, clock: Callable[[], int] = lambda: 0) -> None:
+        self.rule = rule
+        self.id = rule.id
+        self.number = number
+        """Of its coming into force: of two rules, the later one's is higher."""
+        self.prefix = rule.key_prefix
+        self.automaton = Automaton(rule.pattern)
+        self.matcher = Matcher(self.automaton, clock)
+        self.timed = self.automaton.within is not None or self.automaton.has_gaps
+        self.wakes = _wakes(self.automaton)
+        """Whether an event may change anything for a partial match; None: it always may."""
+
+    def is_due(self, matches: Matches, time: int) -> bool:
+        """Whether time has ended something."""
+        if not self.timed or not matches.partial:
+            return False
+        deadline = self.matcher.next_deadline(matches)
+        return deadline is not None and deadline <= time
+
+    def start_conditions(self) -> list[Condition | None]:
+        """What events are like that a match can begin with: like one of these; None: any."""
+        return [
+            None if condition is None else without_context(condition)
+            for way in self.automaton.start.ways
+            if way.target is not None
+            for condition in [way.target.condition]
+        ]
+
+    def name(self, error: Exception) -> None:
+        """Say in an error of a condition which rule it belongs to."""
+        error.add_note(f"the rule is '{self.id}', version {self.rule.version}")
+
+    def __repr__(self) -> str:
+        return f"<rule {self.id} version {self.rule.version}>"
+
+
+def any_call(calls: list[Call]) -> Call:
+    """Whether any of the calls is true of an event."""
+    if len(calls) == 1:
+        return calls[0]
+    if len(calls) == 2:
+        first, second = calls
+        return lambda value: first(value) or second(value)
+    return lambda value: any(call(value) for call in calls)
+
+
+def _wakes(automaton: Automaton) -> Call | None:
+    calls: dict[int, Call] = {}
+    for position in automaton.positions:
+        state = automaton.after(position)
+        if state.ways and not _sleeps(automaton, state):
+            return None
+        for test in state.tests:
+            simple = without_context(test.condition)
+            if simple is None:
+                return None
+            calls[id(test.condition)] = simple.call
+    return any_call(list(calls.values())) if calls else _never
+
+
+def _sleeps(automaton: Automaton, state: MatchState) -> bool:
+    """Whether a partial match is the same after an event that satisfies nothing it asks."""
+    outcome = automaton.outcome(state, 0)
+    return outcome.stays is state and not outcome.takes and not outcome.finished
+
+
+def _never(value: object) -> bool:
+    return False

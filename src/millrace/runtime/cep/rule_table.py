@@ -1,0 +1,147 @@
+"""The rules of a subtask, in broadcast state: all subtasks are told the same in the same order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.pattern_rule import RejectedRule, Rule, RuleAction, RuleChange
+from millrace.runtime.cep.active_rule import ActiveRule
+from millrace.runtime.cep.rule_index import RuleIndex
+from millrace.runtime.operator import OperatorContext
+from millrace.state.flat_table import FlatTable
+from millrace.state.internal_tables import RULES
+
+__all__ = ["ReadRule", "RuleTable"]
+
+LOG = logging.getLogger(__name__)
+ReadRule = Callable[[Any], Rule | RuleChange]
+"""From what came in the stream of rules; raises if that is none."""
+SHOWN = 1_000
+"""So much is told of what was rejected, in characters."""
+Row = tuple[int, bool, int, Any]
+NUMBER, ENABLED, VERSION, GIVEN = range(4)
+"""What there is of each rule in the table, under its id; the last is a `Rule` or its JSON."""
+LAST_NUMBER = ""
+"""In the table under this, which is no rule's id, the number given last."""
+
+
+class RuleTable:
+    """The rules that there are, and those in force.
+
+    Each time that a rule comes into force it gets a new number; what partial matches there are is
+    kept under that number, so those of an earlier one cannot be taken for its own.
+    """
+
+    def __init__(
+        self, context: OperatorContext, read: ReadRule, opened: Callable[[ActiveRule], None]
+    ) -> None:
+        self._table: FlatTable = context.state.table(f"{context.uid}/{RULES}", "broadcast")
+        self._read = read
+        self._opened = opened
+        self._clock = context.clock
+        self._name = context.name
+        self.active: dict[str, ActiveRule] = {}
+        """By id, the rules in force."""
+        self.ignored = 0
+        """How many were not newer than the rule that is there."""
+        self._index: RuleIndex | None = None
+
+    def restore(self) -> list[ActiveRule]:
+        """Take over what the table has; returns the rules that were in force before."""
+        before = list(self.active.values())
+        self.active = {}
+        self._index = None
+        for id, row in self._table.data.items():
+            if id != LAST_NUMBER and row[ENABLED]:
+                self._activate(self._kept(row))
+        return before
+
+    @property
+    def index(self) -> RuleIndex:
+        """Of the rules in force."""
+        if self._index is None:
+            self._index = RuleIndex(self.active.values())
+        return self._index
+
+    def number_of(self, id: str) -> int:
+        """The number of a rule in force."""
+        return self.active[id].number
+
+    def take(self, given: Any) -> ActiveRule | RejectedRule | None:
+        """Take what came in the stream of rules; returns a rule that is no longer in force, or what
+        is to be told of it if it is rejected."""
+        try:
+            told = self._read(given)
+            if isinstance(told, Rule):
+                compiled = ActiveRule(told, self._last_number() + 1, self._clock)
+        except Exception as error:
+            return self._rejected(given, str(error) or type(error).__name__)
+        if isinstance(told, Rule):
+            return self._put(compiled)
+        known = self._table.data.get(told.rule) if told.rule != LAST_NUMBER else None
+        if told.action is RuleAction.REMOVE:
+            if known is not None:
+                self._table.remove(told.rule)
+            return self._deactivate(told.rule)
+        if known is None:
+            reason = f"there is no rule {told.rule!r} to {told.action.value}"
+            return self._rejected(given, reason)
+        return self._switch(known, told.action is RuleAction.ENABLE)
+
+    def _put(self, compiled: ActiveRule) -> ActiveRule | None:
+        rule = compiled.rule
+        known = self._table.data.get(rule.id)
+        if known is not None and known[VERSION] >= rule.version:
+            self.ignored += 1
+            return None
+        given = rule if rule.json is None else rule.json
+        return self._store(compiled, given, rule.enabled)
+
+    def _switch(self, known: Row, enabled: bool) -> ActiveRule | None:
+        if known[ENABLED] is enabled:
+            return None
+        compiled = self._kept(known, self._last_number() + 1)
+        return self._store(compiled, known[GIVEN], enabled)
+
+    def _store(self, compiled: ActiveRule, given: Any, enabled: bool) -> ActiveRule | None:
+        id, version = compiled.id, compiled.rule.version
+        self._table.put(LAST_NUMBER, compiled.number)
+        self._table.put(id, (compiled.number, enabled, version, given))
+        before = self._deactivate(id)
+        if enabled:
+            self._activate(compiled)
+        return before
+
+    def _last_number(self) -> int:
+        number: int = self._table.data.get(LAST_NUMBER, 0)
+        return number
+
+    def _kept(self, row: Row, number: int | None = None) -> ActiveRule:
+        """The rule of a row; with another number if one is given."""
+        rule = self._read(row[GIVEN])
+        assert isinstance(rule, Rule)
+        return ActiveRule(rule, row[NUMBER] if number is None else number, self._clock)
+
+    def _activate(self, compiled: ActiveRule) -> None:
+        self.active[compiled.id] = compiled
+        self._index = None
+        self._opened(compiled)
+
+    def _deactivate(self, id: str) -> ActiveRule | None:
+        self._index = None
+        return self.active.pop(id, None)
+
+    def _rejected(self, given: Any, reason: str) -> RejectedRule:
+        told = RejectedRule(_shown(given), reason)
+        LOG.warning("operator '%s' rejects a rule: %s (%s)", self._name, reason, told.given)
+        return told
+
+
+def _shown(given: Any) -> str:
+    try:
+        text = given if isinstance(given, str) else repr(given)
+    except Exception:
+        text = f"a {type(given).__name__}"
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."

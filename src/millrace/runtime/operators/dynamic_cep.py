@@ -1,0 +1,258 @@
+"""Finds the matches of many patterns, which come and go while it runs, in the events of each key.
+
+Input 0 are the events, input 1 the rules; those are broadcast. For a batch of events it is found
+out first which rules' matches may begin with which event. Only keys where one may, or has begun,
+are looked at, and of the rules of a key only those that the event may concern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.output_tag import OutputTag
+from millrace.common.pattern_functions import PatternProcessFunction
+from millrace.common.pattern_rule import RejectedRule, RuleMatch
+from millrace.runtime.cep.active_rule import ActiveRule
+from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches
+from millrace.runtime.cep.rule_table import ReadRule, RuleTable
+from millrace.runtime.cep.shared_buffer import SharedBuffer
+from millrace.runtime.cep.waiting_events import Batch
+from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.operators.pattern_operator import PatternOperator, Results, rich_conditions
+from millrace.runtime.runtime_context import StreamRuntimeContext
+
+Starting = list[list[ActiveRule] | None]
+
+
+class DynamicCepOperator(PatternOperator):
+    """Runs a `PatternProcessFunction` on the matches of rules; see `PatternOperator`.
+
+    Args:
+        read: makes a rule of what comes in the stream of rules.
+        rejected_tag: where `RejectedRule` objects go.
+    """
+
+    def __init__(
+        self,
+        read: ReadRule,
+        function: PatternProcessFunction[Any, Any],
+        key_batch: Callable[[list[Any]], list[Any]],
+        comparator: Callable[[Any, Any], int] | None = None,
+        late_tag: OutputTag[Any] | None = None,
+        event_time: bool = True,
+        keyed: bool = True,
+        rejected_tag: OutputTag[Any] | None = None,
+    ) -> None:
+        super().__init__(function, key_batch, comparator, late_tag, event_time, keyed)
+        self._read = read
+        self._rejected_tag = rejected_tag
+
+    def open(self) -> None:
+        self._rules = RuleTable(self.context, self._read, self._open_rule)
+        self._current: ActiveRule
+        super().open()
+        metrics = RegisteredGroup(self.context.metrics)
+        self._rejected = metrics.counter("numRejectedRules")
+        metrics.gauge("numIgnoredRules", lambda: self._rules.ignored if self._tells else 0)
+        metrics.gauge("numRules", lambda: len(self._rules.active) if self._tells else 0)
+        self._tells = self.context.subtask_index == 0
+        """All subtasks get the same rules; one of them speaks of them."""
+
+    def make_buffer(self) -> SharedBuffer:
+        return SharedBuffer(self.context, self._automaton_of, self._rules.number_of)
+
+    def _automaton_of(self, rule: str, number: int) -> Automaton | None:
+        active = self._rules.active.get(rule)
+        return active.automaton if active is not None and active.number == number else None
+
+    def restore(self) -> None:
+        for rule in self._rules.restore():
+            self._close_rule(rule)
+        self._buffer.forget()
+        self._waiting.forget()
+        times: dict[Any, int] = {}
+        for key, live in self._buffer.stored():
+            deadline = self._next_deadline(live)
+            if deadline is not None:
+                times[key] = deadline
+        self._deadlines.fill(times)
+
+    def close(self) -> None:
+        for rule in self._rules.active.values():
+            self._close_rule(rule)
+        super().close()
+
+    # -- rules -------------------------------------------------------------------------------------
+
+    def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
+        if number == 0:
+            self.process(values, timestamps)
+        else:
+            self._take_rules(values)
+
+    def _take_rules(self, given: list[Any]) -> None:
+        gone: set[str] = set()
+        rejected: list[RejectedRule] = []
+        for value in given:
+            told = self._rules.take(value)
+            if isinstance(told, ActiveRule):
+                self._close_rule(told)
+                gone.add(told.id)
+            elif told is not None:
+                rejected.append(told)
+        if gone:
+            self._buffer.drop_rules(gone)
+        if rejected and self._tells:
+            self._rejected.inc(len(rejected))
+            if self._rejected_tag is not None:
+                self.side_output(self._rejected_tag).emit(rejected, None)
+
+    def _open_rule(self, rule: ActiveRule) -> None:
+        for condition in rich_conditions(rule.automaton):
+            condition.open(StreamRuntimeContext(self.context, None))
+
+    def _close_rule(self, rule: ActiveRule) -> None:
+        for condition in rich_conditions(rule.automaton):
+            condition.close()
+
+    # -- matching ----------------------------------------------------------------------------------
+
+    def _matched(self, batch: Batch) -> Results:
+        results: Results = []
+        keys, values, times = batch
+        if not values or not self._rules.active:
+            return results
+        starting = self._rules.index.starting(keys, values)
+        different = set(keys)
+        self._buffer.prefetch(different)
+        hot = self._buffer.active(different)
+        hot.update(key for key, rules in zip(keys, starting, strict=True) if rules is not None)
+        events_of: dict[Any, list[int]] = {}
+        for index, key in enumerate(keys):
+            if key in hot:
+                known = events_of.get(key)
+                if known is None:
+                    events_of[key] = [index]
+                else:
+                    known.append(index)
+        for key, indices in events_of.items():
+            if self._by_rank is not None:
+                indices = self._ranked(indices, values, times)
+            else:
+                indices.sort(key=times.__getitem__)
+            self._match_key(key, indices, batch, starting, results)
+        return results
+
+    def _match_key(
+        self, key: Any, indices: list[int], batch: Batch, starting: Starting, results: Results
+    ) -> None:
+        live = self._buffer.of(key)
+        seen: dict[str, ActiveRule] = {}
+        for index in indices:
+            value, time = batch.values[index], batch.times[index]
+            begin = starting[index] or ()
+            concerned = self._woken(live, value)
+            concerned.update((rule.id, rule) for rule in begin)
+            if not concerned:
+                continue
+            seen.update(concerned)
+            self._buffer.hold((value,))
+            event = live.next_event(time, value)
+            for rule in sorted(concerned.values(), key=_number):
+                self._advance(key, live, rule, time, results)
+                try:
+                    found = rule.matcher.process(live.of(rule.id), event, rule in begin)
+                except Exception as error:
+                    rule.name(error)
+                    raise
+                if found:
+                    self._tell(key, rule, found, [], results)
+        self._leave(key, live, seen)
+
+    def _woken(self, live: KeyMatches, value: Any) -> dict[str, ActiveRule]:
+        """The rules that may do something with an event other than begin with it."""
+        active = self._rules.active
+        woken: dict[str, ActiveRule] = {}
+        for id, matches in live.matches.items():
+            if matches.partial:
+                rule = active[id]
+                if rule.wakes is None or _asked(rule, value):
+                    woken[id] = rule
+        return woken
+
+    def _leave(self, key: Any, live: KeyMatches, seen: dict[str, ActiveRule]) -> None:
+        """Done with a key for now; what other rules than those seen have is as it was."""
+        for id, rule in seen.items():
+            matches = live.matches.get(id)
+            if not matches:
+                live.drop(id)
+            elif rule.timed:
+                deadline = rule.matcher.next_deadline(matches)
+                if deadline is not None:
+                    self._deadlines.set(key, deadline)
+        self._buffer.drop_if_empty(key, live)
+
+    def _next_deadline(self, live: KeyMatches) -> int | None:
+        active = self._rules.active
+        deadlines = [
+            active[id].matcher.next_deadline(matches) for id, matches in live.matches.items()
+        ]
+        return min((time for time in deadlines if time is not None), default=None)
+
+    def _advanced(self, time: int) -> Results:
+        results: Results = []
+        due = self._deadlines.take_due(time)
+        self._buffer.prefetch(due)
+        for key in due:
+            live = self._buffer.of(key)
+            for id in sorted(live.matches, key=self._rules.number_of):
+                rule = self._rules.active[id]
+                self._advance(key, live, rule, time, results)
+                if not live.matches[id]:
+                    live.drop(id)
+            deadline = self._next_deadline(live)
+            if deadline is not None:
+                self._deadlines.set(key, deadline)
+            self._buffer.drop_if_empty(key, live)
+        return results
+
+    def _advance(
+        self, key: Any, live: KeyMatches, rule: ActiveRule, time: int, results: Results
+    ) -> None:
+        """Let time end what a rule has."""
+        matches = live.matches.get(rule.id)
+        if matches is not None and rule.is_due(matches, time):
+            matches = live.of(rule.id)
+            self._tell(key, rule, *rule.matcher.advance_time(matches, time), results)
+
+    # -- what comes out ----------------------------------------------------------------------------
+
+    def _tell(
+        self,
+        key: Any,
+        rule: ActiveRule,
+        found: list[FoundMatch],
+        timed_out: list[FoundMatch],
+        results: Results,
+    ) -> None:
+        self._current = rule
+        self._take(key, found, timed_out, results)
+
+    def _events_of(self, match: FoundMatch) -> RuleMatch:
+        rule = self._current.rule
+        return RuleMatch(match.events(), rule.id, rule.version, rule.metadata)
+
+
+def _asked(rule: ActiveRule, value: Any) -> Any:
+    """Whether an event may change anything for a partial match of a rule."""
+    try:
+        return rule.wakes(value)  # type: ignore[misc]
+    except Exception as error:
+        rule.name(error)
+        raise
+
+
+def _number(rule: ActiveRule) -> int:
+    return rule.number

@@ -1,0 +1,25 @@
+"""A stream that has no part in event time, though others that it meets have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.operator import Operator
+
+
+class TimelessOperator(Operator):
+    """Hands records on without event times, and is always idle: nobody waits for it.
+
+    Only its end counts (see Flink docs, "Generating Watermarks", Dealing With Idle Sources).
+    """
+
+    def idle_after(self, idle: bool) -> bool:
+        return True
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self.output.emit(values, None)
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK:
+            super().process_watermark(timestamp)
