@@ -338,6 +338,16 @@ def test_a_condition_that_raises_names_its_pattern_and_the_event() -> None:
             "process() takes a PatternPr",
         ),
         (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).select(lambda match, time: 1),
+            "with the match; it takes others",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).flat_select(
+                times, timed_out_tag=ENDED, timeout_function=times
+            ),
+            "with the partial match and the time when it was over; it takes others",
+        ),
+        (
             lambda s: CEP.pattern(s, Pattern.begin("a")).select(times, timed_out_tag=ENDED),
             "select() takes timed_out_tag and timeout_function together or neither",
         ),

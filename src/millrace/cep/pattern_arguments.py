@@ -35,7 +35,7 @@ def checked_condition(condition: ConditionLike, method: str) -> Condition:
             f"{method}() takes a condition that returns True or False, but {condition!r} is async "
             "or a generator, and what that returns always counts as true"
         )
-    if not _takes(checked.call, 2 if checked.iterative else 1):
+    if not takes(checked.call, 2 if checked.iterative else 1):
         raise MalformedPatternError(
             f"{method}() takes a callable of the event, or of the event and a context, but "
             f"{condition!r} cannot be called with one or two arguments"
@@ -43,7 +43,7 @@ def checked_condition(condition: ConditionLike, method: str) -> Condition:
     return checked
 
 
-def _takes(function: Callable[..., Any], count: int) -> bool:
+def takes(function: Callable[..., Any], count: int) -> bool:
     """Whether a callable can be called with so many arguments, as far as one can see."""
     try:
         known = signature(function)

@@ -21,6 +21,7 @@ from millrace.cep.match_functions import (
     SelectWithTimeout,
     TimeoutFunction,
 )
+from millrace.cep.pattern_arguments import takes
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import Function
 from millrace.common.output_tag import OutputTag
@@ -175,7 +176,7 @@ class PatternStream(Generic[T]):
             JobDefinitionError: one of the functions is of another kind, or only one of the last
                 two is given.
         """
-        checked_function(pattern_select_function, PatternSelectFunction, "select")
+        _check(pattern_select_function, PatternSelectFunction, "select", 1)
         tag = _checked_timeout("select", timed_out_tag, timeout_function, PatternTimeoutFunction)
         if tag is None:
             return self._found(Select(pattern_select_function), output_type)
@@ -192,7 +193,7 @@ class PatternStream(Generic[T]):
     ) -> DataStream[U]:
         """Any number of records of each match: all that the function returns or yields. See
         `select`; the timeout function, too, gives any number."""
-        checked_function(pattern_flat_select_function, PatternFlatSelectFunction, "flat_select")
+        _check(pattern_flat_select_function, PatternFlatSelectFunction, "flat_select", 1)
         tag = _checked_timeout(
             "flat_select", timed_out_tag, timeout_function, PatternFlatTimeoutFunction
         )
@@ -221,6 +222,15 @@ def _one(value: Any) -> int:
     return 0
 
 
+def _check(function: Any, wanted: type[Function], where: str, count: int) -> None:
+    """Raises JobDefinitionError unless a function is of the wanted kind, or can be called with so
+    many arguments."""
+    checked_function(function, wanted, where)
+    if not isinstance(function, Function) and not takes(function, count):
+        called = "the match" if count == 1 else "the partial match and the time when it was over"
+        raise JobDefinitionError(f"{where}() calls {function!r} with {called}; it takes others")
+
+
 def checked_tag(where: str, tag: Any) -> OutputTag[Any]:
     if not isinstance(tag, OutputTag):
         raise JobDefinitionError(f"{where}() takes an OutputTag, got {tag!r}")
@@ -238,5 +248,6 @@ def _checked_timeout(
             f"{where}() takes timed_out_tag and timeout_function together or neither: the function "
             "makes the records of the side output that the tag names"
         )
-    checked_function(function, wanted, where)
-    return checked_tag(where, tag)
+    checked = checked_tag(where, tag)
+    _check(function, wanted, where, 2)
+    return checked
