@@ -232,6 +232,7 @@ def _check(function: Any, wanted: type[Function], where: str, count: int) -> Non
 
 
 def checked_tag(where: str, tag: Any) -> OutputTag[Any]:
+    """The tag; raises JobDefinitionError if it is none."""
     if not isinstance(tag, OutputTag):
         raise JobDefinitionError(f"{where}() takes an OutputTag, got {tag!r}")
     return tag
