@@ -18,18 +18,24 @@ from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
+from millrace.cep.graph import graph_of
+from millrace.cep.rules import Rule, rule_from_json
+from millrace.cep.svg import svg_of
 from millrace.testing import run_local
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "cep"
-PICTURES = {
+PICTURES: dict[str, tuple[Any, ...]] = {
     "first_pattern": ("examples/first_pattern.py", "guessed"),
     "late_again": ("examples/flights/late_again.py", "late_again"),
     "not_back": ("examples/flights/not_back.py", "not_back"),
+    "card_fraud": ("examples/cards/fraud_rules.py", "probe", 1, 500),
 }
-"""By picture: the file, and the name of the pattern in it or of a function that makes it."""
+"""By picture: the file, and the name of the pattern in it or of a function (and its arguments) that
+makes a pattern or the JSON of a rule."""
 
 FILE = re.compile(r'```(?P<kind>\w+) title="(?P<path>examples/[\w./]+)"\n.*?```', re.DOTALL)
 PRINTS = re.compile(r'```text title="(?P<path>examples/[\w./]+) prints"\n.*?```', re.DOTALL)
@@ -71,10 +77,14 @@ def printed(path: str) -> str:
 @cache
 def picture(name: str) -> str:
     """The pattern of an example, drawn."""
-    path, pattern = PICTURES[name]
+    path, pattern, *arguments = PICTURES[name]
     with _importable(path), run_local(), redirect_stdout(StringIO()):
         found = runpy.run_path(str(ROOT / path))[pattern]
-    drawn = found() if callable(found) else found
+    drawn = found(*arguments) if callable(found) else found
+    if isinstance(drawn, str):
+        rule = rule_from_json(drawn)
+        assert isinstance(rule, Rule)
+        return str(svg_of(graph_of(rule.pattern)))
     return str(drawn.to_svg())
 
 

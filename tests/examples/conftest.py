@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-FLIGHTS = Path(__file__).parents[2] / "examples" / "flights"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
-if str(FLIGHTS) not in sys.path:
-    sys.path.insert(0, str(FLIGHTS))
+for directory in ("flights", "cards"):
+    if str(EXAMPLES / directory) not in sys.path:
+        sys.path.insert(0, str(EXAMPLES / directory))
