@@ -1,4 +1,4 @@
-"""The job that the fault tests run: exchanges, keyed state, timers, windows and three file sinks.
+"""The job that the fault tests run: exchanges, keyed state, timers, windows, patterns, file sinks.
 
 Its source reads differently whenever it is read again: other nonces, other batch sizes. Only the
 split positions are honest. So an epoch put together from two readings shows: an index is lost or
@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from millrace.cep import CEP, Pattern, PatternProcessFunction, TimedOutPartialMatchHandler
 from millrace.common.configuration import Configuration
 from millrace.common.source import (
     ReaderContext,
@@ -42,7 +43,9 @@ WINDOW = 50
 PAUSE = 0.2
 """How probable it is that a reader has nothing to give for the rest of an epoch."""
 END_OF_TIME = 1 << 50
-SINKS = ("raw", "tallied", "windowed")
+PATIENCE = 100
+"""So long a number waits for its follower."""
+SINKS = ("raw", "tallied", "windowed", "followed")
 
 Value = tuple[int, int, int]
 """(index, nonce, event time)."""
@@ -109,8 +112,31 @@ class Tally(KeyedProcessFunction):
         yield ["final", ctx.get_current_key(), self.total.value(), parities, sorted(self.indexes)]
 
 
+class Followed(PatternProcessFunction, TimedOutPartialMatchHandler):
+    """Tells which number followed, or that none did."""
+
+    def process_match(self, match: Any, ctx: Any) -> Any:
+        yield [*match["first"][0][:2], *match["second"][0][:2]]
+
+    def process_timed_out_match(self, match: Any, ctx: Any) -> Any:
+        yield list(match["first"][0][:2])
+
+
+FOLLOWED = (
+    Pattern.begin("first")
+    .where(lambda value: value[0] % 3 == 0)
+    .followed_by("second")
+    .where(lambda value: value[0] % 3 == 1)
+    .within(PATIENCE)
+)
+
+
 def key_of(value: Value) -> int:
     return value[0] % KEYS
+
+
+def by_index(a: Value, b: Value) -> int:
+    return a[0] - b[0]
 
 
 def unchanged(value: Value) -> Value:
@@ -137,6 +163,8 @@ def build(
         .reduce(lambda a, b: (a[0], a[1] + b[1], a[2] + b[2], a[3]))
     )
     windowed.map(list).sink_to(sink(out, "windowed", RollingPolicy.default_rolling_policy()))
+    pattern = CEP.pattern(numbers.key_by(key_of), FOLLOWED, by_index)
+    pattern.process(Followed()).sink_to(sink(out, "followed", at_checkpoints))
 
 
 def sink(out: str, name: str, policy: RollingPolicy) -> FileSink:
@@ -178,6 +206,11 @@ def check_output(out: str | Path, count: int, splits: int) -> None:
     ]
     assert len(tallied) == len(seen) + len(finals)
     assert Counter(map(tuple, visible(out, "windowed"))) == expected_windows(count, splits)
+    followed = visible(out, "followed")
+    for row in followed:
+        for index, nonce in zip(row[::2], row[1::2], strict=True):
+            assert nonces[index] == nonce
+    assert Counter(tuple(row[::2]) for row in followed) == expected_followers(count, splits)
 
 
 def check_once(rows: list[tuple[int, int]], count: int, name: str) -> dict[int, int]:
@@ -197,6 +230,24 @@ def expected_windows(count: int, splits: int) -> Counter[tuple[int, int, int, in
         for i in range(split.start, split.end):
             windows.setdefault((i % KEYS, (i - split.start) // WINDOW), []).append(i)
     return Counter((key, sum(of), len(of), window) for (key, window), of in windows.items())
+
+
+def expected_followers(count: int, splits: int) -> Counter[tuple[int, ...]]:
+    """Each first number with its follower, or alone."""
+    times = {
+        i: i - split.start
+        for split in index_range_splits(0, count, splits)
+        for i in range(split.start, split.end)
+    }
+    found: Counter[tuple[int, ...]] = Counter()
+    for key in range(KEYS):
+        order = sorted(range(key, count, KEYS), key=lambda i: (times[i], i))
+        for place, first in enumerate(order):
+            if first % 3 == 0:
+                seconds = (i for i in order[place:] if i % 3 == 1)
+                soon = [i for i in seconds if times[i] < times[first] + PATIENCE][:1]
+                found[first, *soon] += 1
+    return found
 
 
 def small_epochs(
