@@ -20,6 +20,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
+from millrace.cep import CEP, Pattern
 from millrace.common import Configuration, Duration, Row, Time, Types, WatermarkStrategy
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import (
@@ -364,6 +365,27 @@ def vectorised(env: Env) -> DataStream:
     return batches.map_batches(divisible_by_four).map(lambda row: row["value"])
 
 
+def even_then_odd(stream: DataStream) -> DataStream:
+    """An even serial and the next odd one, less than 10 later; an even one that has none."""
+    pattern = Pattern.begin("even").where(lambda value: value[2] % 2 == 0)
+    pattern = pattern.followed_by("odd").where(lambda value: value[2] % 2 == 1).within(10)
+    # which of two events of one time comes first would else depend on how they came here
+    found = CEP.pattern(stream, pattern, lambda one, other: one[2] - other[2]).select(
+        lambda match: (match["even"][0][2], match["odd"][0][2]),
+        timed_out_tag=LATE,
+        timeout_function=lambda match, time: (match["even"][0][2], time),
+    )
+    return found.union(found.get_side_output(LATE).map(lambda value: ("over", *value)))
+
+
+def patterns(env: Env) -> DataStream:
+    return even_then_odd(timed(env, 60).key_by(0))
+
+
+def patterns_without_keys(env: Env) -> DataStream:
+    return even_then_odd(timed(env, 60))
+
+
 def by_key() -> dict[str, list[tuple[str, int, int]]]:
     groups = defaultdict(list)
     for event in EVENTS:
@@ -402,6 +424,16 @@ def expected_tumbling() -> list[Any]:
 
 def expected_sliding() -> list[Any]:
     return [(key, sum(found)) for (key, _), found in expected_windows(20, 10).items()]
+
+
+def expected_matches(events: list[tuple[str, int, int]]) -> list[Any]:
+    results: list[Any] = []
+    ordered = sorted((time, serial) for _, time, serial in events)
+    for index, (time, serial) in enumerate(ordered):
+        if serial % 2 == 0:
+            odd = [s for t, s in ordered[index + 1 :] if s % 2 and t < time + 10]
+            results.append((serial, odd[0]) if odd else ("over", serial, time + 10))
+    return results
 
 
 def expected_pairs() -> list[Any]:
@@ -488,6 +520,10 @@ CASES: dict[str, Case] = {
             for name, factor in (("once", 1), ("twice", 2))
         ],
     ),
+    "patterns": Case(
+        patterns, lambda: [m for events in by_key().values() for m in expected_matches(events)]
+    ),
+    "patterns without keys": Case(patterns_without_keys, lambda: expected_matches(EVENTS)),
     "interval join": Case(interval_join, expected_pairs),
     "session windows": Case(sessions, expected_sessions),
     "lookups": Case(lookups, lambda: [(n, "found") for n in range(30) for _ in range(n % 3)]),
