@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from events import HOUR, MINUTE, Flight
@@ -13,6 +17,7 @@ from week import BEGIN, END, read_week
 
 from millrace.testing import match, trace
 
+ROOT = Path(__file__).parents[2]
 DAY = 24 * HOUR
 
 
@@ -100,3 +105,21 @@ def test_aircraft_of_the_recording_that_were_not_back(week: list[Flight]) -> Non
     result = match(not_back(), week, timestamps=departed, key=tail)
     assert len(expected) > 20
     assert sorted(out for found in result.matches for out in found["out"]) == sorted(expected)
+
+
+@pytest.mark.spark
+def test_the_job_on_spark_prints_what_the_page_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "cep" / "not-back.md").read_text("utf-8")
+    said = page.partition(' prints"\n')[2].partition("```")[0]
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "millrace.cli.main", "run", "--parallelism", "2",
+            "examples/flights/not_back.py",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "XDG_STATE_HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = [line.partition("> ")[2] for line in done.stdout.splitlines()]
+    assert sorted(printed) == sorted(said.splitlines())

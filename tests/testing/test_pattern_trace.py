@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import assume, given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from millrace.cep import AfterMatchSkipStrategy, MalformedPatternError, Pattern, WithinType
 from millrace.cep.rules import field_condition
-from millrace.common.pattern_conditions import Condition
+from millrace.common.pattern_conditions import Condition, all_of, any_of
 from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Quantifier
 from millrace.runtime.cep.automaton import Automaton
 from millrace.testing import Trace, match, trace
@@ -37,6 +38,14 @@ def test_which_part_of_a_condition_failed() -> None:
     assert attempt.verdict is Verdict.STRICT
     [check] = attempt.because
     assert (check.condition.source, check.result) == (large, False)
+
+
+def test_what_does_not_matter_is_not_asked() -> None:
+    long, second = lambda value: len(value) > 1, lambda value: value[1] == "1"
+    [attempt] = trace(Pattern.begin("a").where(long).where(second), ["a"]).attempts(0)
+    assert [(check.condition.source, check.result) for check in attempt.because] == [(long, False)]
+    [attempt] = trace(Pattern.begin("a").where(letter("a")).or_(second), ["a"]).attempts(0)
+    assert attempt.verdict is Verdict.TAKEN
 
 
 def test_an_or_failed_in_all_its_parts() -> None:
@@ -199,6 +208,8 @@ CONDITIONS = {
     text: Condition(lambda value, text=text: value in text, text=text)
     for text in ("a", "b", "c", "ab", "bc", "abc")
 }
+CONDITIONS["a or c"] = any_of(CONDITIONS["a"], CONDITIONS["c"])
+CONDITIONS["bc and ab"] = all_of(CONDITIONS["bc"], CONDITIONS["ab"])
 QUANTIFIERS = st.builds(
     Quantifier,
     least=st.integers(1, 2),
@@ -233,7 +244,8 @@ def patterns(draw: Any, skips: Any) -> EventPattern:
         if draw(st.integers(0, 3)):
             parts.append(event())
         else:
-            parts.append(Group((event(), event()), draw(st.sampled_from(Contiguity))))
+            quantifier = replace(draw(QUANTIFIERS), greedy=False)
+            parts.append(Group((event(), event()), draw(st.sampled_from(Contiguity)), quantifier))
     return EventPattern(tuple(parts), draw(st.sampled_from([None, 3, 5])), draw(skips))
 
 
