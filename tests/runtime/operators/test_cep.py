@@ -174,8 +174,8 @@ def test_events_are_kept_once_and_given_up() -> None:
         job.snapshot()
         sizes.append(job.entries())
     assert max(sizes) == max(sizes[:10])
-    # 5 matches in 10 ms; 10 events; an entry for each a, and for each b after each a
-    assert max(sizes) <= 5 * 2 + (5 + 5 * 6 // 2) + 2
+    # 5 matches begin in 10 ms; 10 events; an entry for each a, and for each b after each a
+    assert max(sizes) <= 5 + 5 * 2 + (5 + 5 * 6 // 2) + 2
 
 
 def test_a_key_that_cannot_start_costs_nothing() -> None:

@@ -10,7 +10,6 @@ from millrace.common.pattern_conditions import Condition
 from millrace.common.pattern_rule import Rule
 from millrace.runtime.cep.automaton import Automaton, MatchState
 from millrace.runtime.cep.matcher import Matcher
-from millrace.runtime.cep.partial_match import Matches
 
 __all__ = ["ActiveRule", "any_call"]
 
@@ -32,7 +31,17 @@ class ActiveRule:
         (False, True)
     """
 
-    __slots__ = ("automaton", "id", "matcher", "number", "prefix", "rule", "timed", "wakes")
+    __slots__ = (
+        "automaton",
+        "begins",
+        "id",
+        "matcher",
+        "number",
+        "prefix",
+        "rule",
+        "timed",
+        "wakes",
+    )
 
     def __init__(self, rule: Rule, number: int, clock: Callable[[], int] = lambda: 0) -> None:
         self.rule = rule
@@ -43,15 +52,10 @@ class ActiveRule:
         self.automaton = Automaton(rule.pattern)
         self.matcher = Matcher(self.automaton, clock)
         self.timed = self.automaton.within is not None or self.automaton.has_gaps
+        self.begins = _begins(self.automaton)
+        """The states of matches that begin with an event; None: more is to be asked about it."""
         self.wakes = _wakes(self.automaton)
         """Whether an event may change anything for a partial match; None: it always may."""
-
-    def is_due(self, matches: Matches, time: int) -> bool:
-        """Whether time has ended something."""
-        if not self.timed or not matches.partial:
-            return False
-        deadline = self.matcher.next_deadline(matches)
-        return deadline is not None and deadline <= time
 
     def start_conditions(self) -> list[Condition | None]:
         """What events are like that a match can begin with: like one of these; None: any."""
@@ -78,6 +82,13 @@ def any_call(calls: list[Call]) -> Call:
         first, second = calls
         return lambda value: first(value) or second(value)
     return lambda value: any(call(value) for call in calls)
+
+
+def _begins(automaton: Automaton) -> tuple[MatchState, ...] | None:
+    start = automaton.start
+    if len(start.tests) != 1 or start.iterative:
+        return None
+    return automaton.outcome(start, 1).takes
 
 
 def _wakes(automaton: Automaton) -> Call | None:

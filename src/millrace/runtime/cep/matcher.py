@@ -124,6 +124,21 @@ class Matcher:
             return found
         return release(self.automaton.skip, matches, found, time, self.on_pruned)
 
+    def begin(
+        self, matches: Matches, event: BufferedEvent, states: tuple[MatchState, ...]
+    ) -> list[FoundMatch]:
+        """Take one event that changes nothing but that matches begin with it.
+
+        Args:
+            states: what they have come to by it.
+        """
+        found: list[FoundMatch] = []
+        for after in states:
+            self._take(after, None, event, event, matches.partial, found)
+        if not (found or matches.held_back):
+            return found
+        return release(self.automaton.skip, matches, found, event.order[0], self.on_pruned)
+
     def _take(
         self,
         after: MatchState,

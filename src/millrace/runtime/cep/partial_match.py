@@ -114,17 +114,24 @@ class Matches:
     held_back: list[FoundMatch] = field(default_factory=list)
     """Found, but a partial match that began earlier may still win; in the order of their first
     events."""
+    deadline: int | None = None
+    """When time next ends something, for those who take note of it."""
 
     def __bool__(self) -> bool:
         return bool(self.partial or self.held_back)
 
 
 @dataclass(slots=True)
-class Stored:
-    """What keyed state has of one pattern and one key."""
+class Chains:
+    """What keyed state has of the chains of one pattern and one key."""
 
     entries: set[int] = field(default_factory=set)
     events: set[Order] = field(default_factory=set)
+
+
+Begun = tuple[int, tuple[tuple[str, str | int], ...]]
+"""The partial matches of a rule that began with one event: the rule's version, and of each its
+state and the last entry: its number, or its name if it is the first too."""
 
 
 @dataclass(slots=True)
@@ -139,10 +146,14 @@ class KeyMatches:
     """How many entries were numbered."""
     changed: set[str] = field(default_factory=set)
     """The rules whose matches may be others than those in keyed state."""
-    stored: dict[str, Stored] = field(default_factory=dict)
-    """By the name of the rule, what keyed state has."""
+    begun: dict[Order, dict[str, Begun]] = field(default_factory=dict)
+    """By first event and rule, the partial matches in keyed state."""
+    starts: dict[str, set[Order]] = field(default_factory=dict)
+    """By rule, the first events in keyed state."""
+    chains: dict[str, Chains] = field(default_factory=dict)
+    """By rule, what else is in keyed state."""
     uses: dict[Order, int] = field(default_factory=dict)
-    """How many rules use an event in keyed state."""
+    """How many rules have an event in their chains in keyed state."""
 
     def __bool__(self) -> bool:
         return any(self.matches.values())

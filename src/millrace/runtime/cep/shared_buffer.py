@@ -8,21 +8,24 @@ changed.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from millrace.common.errors import CheckpointError
+from millrace.common.payload import MARSHAL_VERSION
 from millrace.common.typeinfo import Types
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.partial_match import (
+    Begun,
     BufferedEvent,
+    Chains,
     Entry,
     FoundMatch,
     KeyMatches,
     Matches,
     Order,
     PartialMatch,
-    Stored,
 )
 from millrace.runtime.operator import OperatorContext
 from millrace.state.frozen import is_immutable
@@ -33,15 +36,15 @@ __all__ = ["SharedBuffer"]
 
 COUNTS = 0
 """Inner key of how many events and entries of a key were numbered. Entries are under their numbers,
-what a rule has under the rule's name."""
+partial matches under the place of the event they began with, those of all rules together; matches
+that are held back under the name of their rule."""
 KEPT = 10_000
 """So many keys' matches stay objects from epoch to epoch."""
 
 AutomatonOf = Callable[[str, int], Automaton | None]
 """From a rule's name and version to its automaton; None: there is no such rule any more."""
-StoredMatches = tuple[int, tuple[tuple[str, int, Order], ...], tuple[tuple[int, Order], ...]]
-"""A rule's version; its partial matches (state, last entry, first event); those held back (last
-entry, first event)."""
+HeldBack = tuple[int, tuple[tuple[int, Order], ...]]
+"""The rule's version; of each match the last entry and the first event."""
 
 
 class SharedBuffer:
@@ -50,6 +53,7 @@ class SharedBuffer:
     Args:
         automaton_of: the pattern of a rule.
         version_of: the version that a rule's matches are of.
+        on_read: told of what is read of a key.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class SharedBuffer:
         context: OperatorContext,
         automaton_of: AutomatonOf,
         version_of: Callable[[str], int] = lambda rule: 0,
+        on_read: Callable[[KeyMatches], None] = lambda matches: None,
     ) -> None:
         state, uid = context.state, context.uid
         record = state.record_type(uid)
@@ -66,6 +71,7 @@ class SharedBuffer:
         self._events: NestedTable = state.table(f"{uid}/{MATCHED_EVENTS}", "map", declared)
         self._automaton_of = automaton_of
         self._version_of = version_of
+        self._on_read = on_read
         self.forget()
 
     def forget(self) -> None:
@@ -106,14 +112,16 @@ class SharedBuffer:
 
     def drop_if_empty(self, key: Any, matches: KeyMatches) -> None:
         """Forget a key that has nothing and never had."""
-        if not matches.stored and not matches:
+        if not (matches.starts or matches.chains or matches):
             self._touched.discard(key)
             del self._live[key]
 
     def drop_rules(self, rules: set[str]) -> None:
         """Patterns are gone: so is what they have of any key."""
-        for key in [key for key, rows in self._matches.data.items() if not rules.isdisjoint(rows)]:
-            self.of(key)
+        names = [marshal.dumps(rule, MARSHAL_VERSION)[2:] for rule in rules]
+        for key, rows in list(self._matches.data.items()):
+            if key not in self._live and _may_name(rows, rules, names):
+                self.of(key)
         for key, live in self._live.items():
             for rule in rules.intersection(live.matches):
                 live.drop(rule)
@@ -137,12 +145,8 @@ class SharedBuffer:
         events = dict(self._events.data.get(key, {}))
         self.hold(events.values())
         reading = _Reading(self._name, dict(rows), events)
-        for rule, stored in reading.rules():
-            automaton = self._automaton_of(rule, stored[0])
-            if automaton is None:
-                reading.result.changed.add(rule)
-            else:
-                reading.result.matches[rule] = reading.matches(stored, automaton)
+        reading.read(self._automaton_of)
+        self._on_read(reading.result)
         return reading.result
 
     # -- writing -----------------------------------------------------------------------------------
@@ -153,47 +157,99 @@ class SharedBuffer:
             self._events.drop(key)
             del self._live[key]
             return
+        dirty: set[Order] = set()
         for rule in live.changed:
             matches = live.matches.get(rule)
-            if matches:
-                self._store_rule(key, live, rule, matches)
-            else:
+            if not matches:
                 live.matches.pop(rule, None)
-                self._matches.remove(key, rule)
-                self._replace(key, live, rule, Stored())
+                matches = NOTHING
+            writing = _Writing(live)
+            self._store_begun(
+                key, live, rule, writing.begun(matches, self._version_of, rule), dirty
+            )
+            self._store_held_back(key, rule, writing.held_back(matches))
+            if writing.entries or rule in live.chains:
+                self._store_chains(key, live, rule, writing)
+        for start in dirty:
+            self._store_start(key, live, start)
         live.changed.clear()
         self._matches.put(key, COUNTS, (live.events, live.entries))
 
-    def _store_rule(self, key: Any, live: KeyMatches, rule: str, matches: Matches) -> None:
-        before = live.stored.get(rule)
-        writing = _Writing(live)
-        row = writing.stored(matches)
-        self._matches.put(key, rule, (self._version_of(rule), *row))
+    def _store_begun(
+        self,
+        key: Any,
+        live: KeyMatches,
+        rule: str,
+        begun: dict[BufferedEvent, Begun],
+        dirty: set[Order],
+    ) -> None:
+        """Take note of a rule's partial matches; ``dirty`` are the first events to be written."""
+        starts = {event.order for event in begun}
+        for event, partial in begun.items():
+            start = event.order
+            rules = live.begun.get(start)
+            if rules is None:
+                rules = live.begun[start] = {}
+                if start not in live.uses:
+                    self._events.put(key, start, event.value)
+            if rules.get(rule) != partial:
+                rules[rule] = partial
+                dirty.add(start)
+        for start in live.starts.pop(rule, starts) - starts:
+            del live.begun[start][rule]
+            dirty.add(start)
+        if starts:
+            live.starts[rule] = starts
+
+    def _store_start(self, key: Any, live: KeyMatches, start: Order) -> None:
+        rules = live.begun[start]
+        if rules:
+            self._matches.put(key, start, marshal.dumps(rules, MARSHAL_VERSION))
+            return
+        del live.begun[start]
+        self._matches.remove(key, start)
+        if start not in live.uses:
+            self._events.remove(key, start)
+
+    def _store_held_back(self, key: Any, rule: str, held_back: Any) -> None:
+        if held_back:
+            self._matches.put(key, rule, (self._version_of(rule), held_back))
+        else:
+            self._matches.remove(key, rule)
+
+    def _store_chains(self, key: Any, live: KeyMatches, rule: str, writing: _Writing) -> None:
+        before = live.chains.pop(rule, None) or Chains()
         for entry in writing.fresh:
             last = 0 if entry.before is None else entry.before.number
             self._matches.put(key, entry.number, (last, entry.name, entry.event.order))
         for order, value in writing.events.items():
-            if before is None or order not in before.events:
+            if order not in before.events:
                 uses = live.uses.get(order, 0)
-                if not uses:
+                if not uses and order not in live.begun:
                     self._events.put(key, order, value)
                 live.uses[order] = uses + 1
-        self._replace(key, live, rule, Stored(writing.entries, set(writing.events)))
-
-    def _replace(self, key: Any, live: KeyMatches, rule: str, stored: Stored) -> None:
-        """What a rule has in keyed state is no longer what it was; remove what it has no more."""
-        before = live.stored.pop(rule, None)
-        if stored.entries:
-            live.stored[rule] = stored
-        if before is None:
-            return
-        for number in before.entries - stored.entries:
+        if writing.entries:
+            live.chains[rule] = Chains(writing.entries, set(writing.events))
+        for number in before.entries - writing.entries:
             self._matches.remove(key, number)
-        for order in before.events - stored.events:
+        for order in before.events - writing.events.keys():
             live.uses[order] -= 1
             if not live.uses[order]:
                 del live.uses[order]
-                self._events.remove(key, order)
+                if order not in live.begun:
+                    self._events.remove(key, order)
+
+
+NOTHING = Matches()
+
+
+def _may_name(rows: Any, rules: set[str], names: list[bytes]) -> bool:
+    """Whether the rows of a key may be about one of the rules, without reading them."""
+    return any(
+        inner in rules if type(inner) is str else any(name in row for name in names)
+        for inner, row in rows.items()
+        if type(inner) is not int
+    )
 
 
 class _Reading:
@@ -201,46 +257,65 @@ class _Reading:
 
     def __init__(self, operator: str, rows: dict[Any, Any], events: dict[Order, Any]) -> None:
         self._operator = operator
-        self.rows = rows
+        self._rows = rows
         self._events = {order: BufferedEvent(order, value) for order, value in events.items()}
         self._entries: dict[int, Entry] = {}
         self.result = KeyMatches()
 
-    def rules(self) -> list[tuple[str, StoredMatches]]:
-        """What there is of each rule; takes note of what that uses."""
-        result, rows = self.result, self.rows
+    def read(self, automaton_of: AutomatonOf) -> None:
+        """All there is; what is of rules that are gone is to be removed."""
+        result, rows = self.result, self._rows
         result.events, result.entries = rows[COUNTS]
-        rules = [(inner, row) for inner, row in rows.items() if type(inner) is str]
-        for rule, (_, partial, held_back) in rules:
-            lasts = {match[1] for match in partial} | {match[0] for match in held_back}
-            stored = result.stored[rule] = self._used(lasts)
-            for order in stored.events:
-                result.uses[order] = result.uses.get(order, 0) + 1
-        return rules
+        for start in sorted(inner for inner in rows if type(inner) is tuple):
+            begun = result.begun[start] = marshal.loads(rows[start])
+            for rule, (version, partial) in begun.items():
+                result.starts.setdefault(rule, set()).add(start)
+                self._use(rule, {last for _, last in partial if type(last) is int})
+                automaton = automaton_of(rule, version)
+                if automaton is None:
+                    result.changed.add(rule)
+                else:
+                    self._read_begun(automaton, result, rule, start, partial)
+        for rule in [inner for inner in rows if type(inner) is str]:
+            version, held_back = rows[rule]
+            self._use(rule, {last for last, _ in held_back})
+            if automaton_of(rule, version) is None:
+                result.changed.add(rule)
+            else:
+                self._matches(rule).held_back = [
+                    FoundMatch(self._entry(last), self._events[start], start[0])
+                    for last, start in held_back
+                ]
 
-    def _used(self, lasts: set[int]) -> Stored:
-        """The entries that lead to these, and their events."""
-        stored = Stored()
+    def _matches(self, rule: str) -> Matches:
+        return self.result.matches.setdefault(rule, Matches())
+
+    def _read_begun(
+        self, automaton: Automaton, result: KeyMatches, rule: str, start: Order, partial: Any
+    ) -> None:
+        event = self._events[start]
+        self._matches(rule).partial += [
+            PartialMatch(
+                self._state(automaton, label),
+                Entry(None, last, event) if type(last) is str else self._entry(last),
+                event,
+            )
+            for label, last in partial
+        ]
+
+    def _use(self, rule: str, lasts: set[int]) -> None:
+        """Take note of the entries that lead to these, and of their events."""
+        if not lasts:
+            return
+        result = self.result
+        chains = result.chains.setdefault(rule, Chains())
         for number in lasts:
-            while number and number not in stored.entries:
-                stored.entries.add(number)
-                number, _, order = self.rows[number]
-                stored.events.add(order)
-        return stored
-
-    def matches(self, stored: StoredMatches, automaton: Automaton) -> Matches:
-        """The matches of one rule."""
-        _, partial, held_back = stored
-        return Matches(
-            [
-                PartialMatch(self._state(automaton, label), self._entry(last), self._events[start])
-                for label, last, start in partial
-            ],
-            [
-                FoundMatch(self._entry(last), self._events[start], start[0])
-                for last, start in held_back
-            ],
-        )
+            while number and number not in chains.entries:
+                chains.entries.add(number)
+                number, _, order = self._rows[number]
+                if order not in chains.events:
+                    chains.events.add(order)
+                    result.uses[order] = result.uses.get(order, 0) + 1
 
     def _state(self, automaton: Automaton, label: str) -> Any:
         state = automaton.named(label)
@@ -253,10 +328,10 @@ class _Reading:
         missing = []
         while number and number not in self._entries:
             missing.append(number)
-            number = self.rows[number][0]
+            number = self._rows[number][0]
         before = self._entries[number] if number else None
         for number in reversed(missing):
-            _, name, order = self.rows[number]
+            _, name, order = self._rows[number]
             before = self._entries[number] = Entry(before, name, self._events[order], number)
         assert before is not None
         return before
@@ -271,16 +346,23 @@ class _Writing:
         self.events: dict[Order, Any] = {}
         self.fresh: list[Entry] = []
 
-    def stored(self, matches: Matches) -> tuple[Any, Any]:
-        """What one rule has, as it is kept."""
-        partial = tuple(
-            (match.state.label, self._number(match.last), match.start.order)
-            for match in matches.partial
-        )
-        held_back = tuple(
-            (self._number(match.last), match.start.order) for match in matches.held_back
-        )
-        return partial, held_back
+    def begun(
+        self, matches: Matches, version_of: Callable[[str], int], rule: str
+    ) -> dict[BufferedEvent, Begun]:
+        """The partial matches of a rule by the events they began with."""
+        if not matches.partial:
+            return {}
+        partial: dict[BufferedEvent, list[tuple[str, str | int]]] = {}
+        for match in matches.partial:
+            last = match.last
+            named = last.name if last.before is None else self._number(last)
+            partial.setdefault(match.start, []).append((match.state.label, named))
+        version = version_of(rule)
+        return {event: (version, tuple(begun)) for event, begun in partial.items()}
+
+    def held_back(self, matches: Matches) -> tuple[tuple[int, Order], ...]:
+        """The matches of a rule that are held back."""
+        return tuple((self._number(match.last), match.start.order) for match in matches.held_back)
 
     def _number(self, last: Entry) -> int:
         """The number of an entry; it and all before it are needed."""

@@ -7,7 +7,7 @@ are looked at, and of the rules of a key only those that the event may concern.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.common.output_tag import OutputTag
@@ -15,7 +15,7 @@ from millrace.common.pattern_functions import PatternProcessFunction
 from millrace.common.pattern_rule import RejectedRule, RuleMatch
 from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.automaton import Automaton
-from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches
+from millrace.runtime.cep.partial_match import BufferedEvent, FoundMatch, KeyMatches, Matches
 from millrace.runtime.cep.rule_table import ReadRule, RuleTable
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch
@@ -23,6 +23,7 @@ from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operators.pattern_operator import PatternOperator, Results, rich_conditions
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
+NEVER = float("inf")
 Starting = list[list[ActiveRule] | None]
 
 
@@ -61,7 +62,12 @@ class DynamicCepOperator(PatternOperator):
         """All subtasks get the same rules; one of them speaks of them."""
 
     def make_buffer(self) -> SharedBuffer:
-        return SharedBuffer(self.context, self._automaton_of, self._rules.number_of)
+        rules = self._rules
+        return SharedBuffer(self.context, self._automaton_of, rules.number_of, self._note_deadlines)
+
+    def _note_deadlines(self, live: KeyMatches) -> None:
+        for id, matches in live.matches.items():
+            matches.deadline = self._rules.active[id].matcher.next_deadline(matches)
 
     def _automaton_of(self, rule: str, number: int) -> Automaton | None:
         active = self._rules.active.get(rule)
@@ -74,9 +80,9 @@ class DynamicCepOperator(PatternOperator):
         self._waiting.forget()
         times: dict[Any, int] = {}
         for key, live in self._buffer.stored():
-            deadline = self._next_deadline(live)
-            if deadline is not None:
-                times[key] = deadline
+            deadline = min(map(_deadline, live.matches.values()), default=NEVER)
+            if deadline < NEVER:
+                times[key] = int(deadline)
         self._deadlines.fill(times)
 
     def close(self) -> None:
@@ -149,57 +155,87 @@ class DynamicCepOperator(PatternOperator):
         self, key: Any, indices: list[int], batch: Batch, starting: Starting, results: Results
     ) -> None:
         live = self._buffer.of(key)
-        seen: dict[str, ActiveRule] = {}
+        seen: list[Matches] = []
         for index in indices:
-            value, time = batch.values[index], batch.times[index]
-            begin = starting[index] or ()
-            concerned = self._woken(live, value)
-            concerned.update((rule.id, rule) for rule in begin)
-            if not concerned:
+            value, time, begin = batch.values[index], batch.times[index], starting[index]
+            woken = self._woken(live, value) if live.matches else ()
+            if not woken and begin is None:
                 continue
-            seen.update(concerned)
             self._buffer.hold((value,))
             event = live.next_event(time, value)
-            for rule in sorted(concerned.values(), key=_number):
-                self._advance(key, live, rule, time, results)
-                try:
-                    found = rule.matcher.process(live.of(rule.id), event, rule in begin)
-                except Exception as error:
-                    rule.name(error)
-                    raise
-                if found:
-                    self._tell(key, rule, found, [], results)
+            for rule in woken:
+                starts = begin is not None and rule in begin
+                seen.append(self._process(key, live, rule, event, starts, results))
+            for rule in begin or ():
+                if rule not in woken:
+                    seen.append(self._begin(key, live, rule, event, results))
         self._leave(key, live, seen)
 
-    def _woken(self, live: KeyMatches, value: Any) -> dict[str, ActiveRule]:
+    def _woken(self, live: KeyMatches, value: Any) -> list[ActiveRule]:
         """The rules that may do something with an event other than begin with it."""
         active = self._rules.active
-        woken: dict[str, ActiveRule] = {}
+        woken: list[ActiveRule] = []
         for id, matches in live.matches.items():
             if matches.partial:
                 rule = active[id]
-                if rule.wakes is None or _asked(rule, value):
-                    woken[id] = rule
+                try:
+                    if rule.wakes is None or rule.wakes(value):
+                        woken.append(rule)
+                except Exception as error:
+                    rule.name(error)
+                    raise
+        if len(woken) > 1:
+            woken.sort(key=_number)
         return woken
 
-    def _leave(self, key: Any, live: KeyMatches, seen: dict[str, ActiveRule]) -> None:
-        """Done with a key for now; what other rules than those seen have is as it was."""
-        for id, rule in seen.items():
-            matches = live.matches.get(id)
-            if not matches:
-                live.drop(id)
-            elif rule.timed:
-                deadline = rule.matcher.next_deadline(matches)
-                if deadline is not None:
-                    self._deadlines.set(key, deadline)
-        self._buffer.drop_if_empty(key, live)
+    def _process(
+        self,
+        key: Any,
+        live: KeyMatches,
+        rule: ActiveRule,
+        event: BufferedEvent,
+        starts: bool,
+        results: Results,
+    ) -> Matches:
+        """Let a rule take an event."""
+        matches = live.of(rule.id)
+        self._advance(key, rule, matches, event.order[0], results)
+        try:
+            found = rule.matcher.process(matches, event, starts)
+        except Exception as error:
+            rule.name(error)
+            raise
+        if found:
+            self._tell(key, rule, found, [], results)
+        matches.deadline = rule.matcher.next_deadline(matches) if rule.timed else None
+        if not matches:
+            live.drop(rule.id)
+        return matches
 
-    def _next_deadline(self, live: KeyMatches) -> int | None:
-        active = self._rules.active
-        deadlines = [
-            active[id].matcher.next_deadline(matches) for id, matches in live.matches.items()
-        ]
-        return min((time for time in deadlines if time is not None), default=None)
+    def _begin(
+        self, key: Any, live: KeyMatches, rule: ActiveRule, event: BufferedEvent, results: Results
+    ) -> Matches:
+        """Let a rule take an event that concerns none of its partial matches."""
+        if rule.begins is None:
+            return self._process(key, live, rule, event, True, results)
+        matches = live.of(rule.id)
+        if matches.partial:
+            self._advance(key, rule, matches, event.order[0], results)
+        found = rule.matcher.begin(matches, event, rule.begins)
+        if found:
+            self._tell(key, rule, found, [], results)
+        if not matches:
+            live.drop(rule.id)
+        elif rule.timed and matches.deadline is None:
+            matches.deadline = rule.matcher.next_deadline(matches)
+        return matches
+
+    def _leave(self, key: Any, live: KeyMatches, seen: Iterable[Matches]) -> None:
+        """Done with a key for now; of matches not seen it is known when to look at them."""
+        deadline = min(map(_deadline, seen), default=NEVER)
+        if deadline < NEVER:
+            self._deadlines.set(key, int(deadline))
+        self._buffer.drop_if_empty(key, live)
 
     def _advanced(self, time: int) -> Results:
         results: Results = []
@@ -207,25 +243,22 @@ class DynamicCepOperator(PatternOperator):
         self._buffer.prefetch(due)
         for key in due:
             live = self._buffer.of(key)
-            for id in sorted(live.matches, key=self._rules.number_of):
-                rule = self._rules.active[id]
-                self._advance(key, live, rule, time, results)
-                if not live.matches[id]:
+            ended = [id for id, matches in live.matches.items() if _deadline(matches) <= time]
+            for id in sorted(ended, key=self._rules.number_of):
+                matches = live.of(id)
+                self._advance(key, self._rules.active[id], matches, time, results)
+                if not matches:
                     live.drop(id)
-            deadline = self._next_deadline(live)
-            if deadline is not None:
-                self._deadlines.set(key, deadline)
-            self._buffer.drop_if_empty(key, live)
+            self._leave(key, live, live.matches.values())
         return results
 
     def _advance(
-        self, key: Any, live: KeyMatches, rule: ActiveRule, time: int, results: Results
+        self, key: Any, rule: ActiveRule, matches: Matches, time: int, results: Results
     ) -> None:
         """Let time end what a rule has."""
-        matches = live.matches.get(rule.id)
-        if matches is not None and rule.is_due(matches, time):
-            matches = live.of(rule.id)
+        if matches.deadline is not None and matches.deadline <= time:
             self._tell(key, rule, *rule.matcher.advance_time(matches, time), results)
+            matches.deadline = rule.matcher.next_deadline(matches)
 
     # -- what comes out ----------------------------------------------------------------------------
 
@@ -245,13 +278,9 @@ class DynamicCepOperator(PatternOperator):
         return RuleMatch(match.events(), rule.id, rule.version, rule.metadata)
 
 
-def _asked(rule: ActiveRule, value: Any) -> Any:
-    """Whether an event may change anything for a partial match of a rule."""
-    try:
-        return rule.wakes(value)  # type: ignore[misc]
-    except Exception as error:
-        rule.name(error)
-        raise
+def _deadline(matches: Matches) -> float:
+    """When time next ends something."""
+    return NEVER if matches.deadline is None else matches.deadline
 
 
 def _number(rule: ActiveRule) -> int:
