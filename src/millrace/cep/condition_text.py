@@ -68,8 +68,9 @@ def _source_text(source: Any) -> str:
 def _lambda_text(function: Any) -> str:
     code: CodeType = function.__code__
     lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
-    place = _first_span(code)
-    around = [node for node in _lambdas("".join(lines)) if place and _covers(node.body, place)]
+    spans = _spans(code)
+    lambdas = _lambdas("".join(lines))
+    around = [node for node in lambdas if any(_covers(node.body, span) for span in spans)]
     if not around:
         return f"lambda ({PurePath(code.co_filename).name}:{code.co_firstlineno})"
     innermost = max(around, key=lambda node: (node.lineno, node.col_offset))
@@ -98,12 +99,13 @@ def _constants(function: Any) -> dict[str, Any]:
     return {name: value for name, value in known.items() if type(value) in PLAIN}
 
 
-def _first_span(code: CodeType) -> Span | None:
-    """Where the first instruction of the code was written that says so."""
-    for first_line, last_line, first, last in code.co_positions():
-        if None not in (first_line, last_line, first, last) and last:
-            return (first_line or 0, first or 0, last_line or 0, last)
-    return None
+def _spans(code: CodeType) -> set[Span]:
+    """Where the instructions of the code were written, as far as they say so."""
+    return {
+        (first_line, first, last_line, last)
+        for first_line, last_line, first, last in code.co_positions()
+        if first_line is not None and last_line is not None and first is not None and last
+    }
 
 
 def _covers(body: ast.expr, place: Span) -> bool:
