@@ -132,10 +132,25 @@ def steps(
         yield from steps(later, (*nots, todo.part), rivals)
         return
     if todo.allows_more():
-        yield from (inside := list(into(todo, later, nots, rivals)))
+        more_nots = (*nots, *forbidden_between(todo, later))
+        yield from (inside := list(into(todo, later, more_nots, rivals)))
     if todo.allows_leaving():
         more = tuple(inside) if todo.part.quantifier.greedy and todo.allows_more() else ()
         yield from steps(later, nots, rivals + more)
+
+
+def forbidden_between(todo: Todo, later: Rest) -> list[Event]:
+    """What is forbidden between occurrences of a loop: what is on every way out of it. (What is
+    forbidden only for the next event counts where the loop may be left.)"""
+    if not todo.done:
+        return []
+    ways_out = list(steps(later))
+    return [
+        n
+        for n in ways_out[0].nots
+        if all(n in way.nots for way in ways_out)
+        and (n.contiguity is Contiguity.RELAXED or todo.allows_leaving())
+    ]
 
 
 def into(

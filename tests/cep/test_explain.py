@@ -32,7 +32,8 @@ def test_a_loop_that_ends_and_what_must_not_come_behind_it() -> None:
     pattern = pattern.not_followed_by("d").followed_by("e")
     assert explained(pattern)[2:7] == [
         "a: any event, not if value == 0",
-        "  -> a  followed_by: the next such event, until value == 0",
+        "  -> a  followed_by: the next such event, unless n (value < 0) comes at once, until "
+        "value == 0",
         "  -> c  followed_by: the next such event, unless n (value < 0) comes at once, only what a "
         "does not take",
         "c: any event",

@@ -124,3 +124,11 @@ def test_conditions_see_what_was_taken() -> None:
     assert Run(up, end).feed("u1 u3 u2 e") == ["u2 e"]
     up = Event("up", up.condition, quantifier=Quantifier(1, None, inner=Contiguity.ANY))
     assert Run(up, end).feed("u1 u3 u2 e") == ["u1 u2 e", "u2 e"]
+
+
+def test_what_must_not_occur_ends_a_match_between_occurrences_too() -> None:
+    never = Event("n", letter("n").condition, negated=True)
+    twice = letter("a", quantifier=Quantifier(2, 2))
+    assert Run(twice, never, letter("c")).feed("a1 n a2 c") == []
+    not_next = Event("n", letter("n").condition, Contiguity.STRICT, negated=True)
+    assert Run(twice, not_next, letter("c")).feed("a1 n a2 c") == ["a1 a2 c"]

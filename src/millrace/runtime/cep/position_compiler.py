@@ -57,7 +57,8 @@ class _Compiler:
         for number in reversed(range(len(parts))):
             part = parts[number]
             if isinstance(part, Event) and part.negated:
-                ways = [_guarded(way, part) for way in ways]
+                guard = Guard(part.name, part.condition or Condition(_anything, text="any event"))
+                ways = [_guarded(way, part, guard) for way in ways]
                 continue
             ways = self._part(part, (*path, number), ways)
             if number > 0:
@@ -81,7 +82,8 @@ class _Compiler:
             again = own[number] if number < count else position
             looping = number < count or quantifier.most is None
             leaving = exits if number >= quantifier.least else []
-            ways = [Way(again, quantifier.inner, until=until, gap=event.gap)] if looping else []
+            way = Way(again, quantifier.inner, until=until, gap=event.gap)
+            ways = [_guarded_as(way, exits, bool(leaving))] if looping else []
             if looping and quantifier.greedy:
                 leaving = [way.yielding(again) for way in leaving]
             position.ways = (*ways, *leaving)
@@ -102,7 +104,8 @@ class _Compiler:
             if number == count - 1 and quantifier.most is None:
                 entries = self._looping(group, inner, leaving)
             else:
-                again = [way.entered(quantifier.inner) for way in entries]
+                ways = [way.entered(quantifier.inner) for way in entries]
+                again = [_guarded_as(way, exits, bool(leaving)) for way in ways]
                 entries = self.sequence(group.parts, inner, again + leaving)
         own = self.positions[before:]
         if quantifier.until is not None:
@@ -115,7 +118,8 @@ class _Compiler:
         """The last occurrence of a group that can begin again without end."""
         begin_again = Position(path, "", None)
         before = len(self.positions)
-        entries = self.sequence(group.parts, path, [Way(begin_again, Contiguity.RELAXED), *leaving])
+        round_again = _guarded_as(Way(begin_again, Contiguity.RELAXED), leaving, True)
+        entries = self.sequence(group.parts, path, [round_again, *leaving])
         entries = [way for way in entries if way.target is not begin_again]
         own = self.positions[before:]
         inner = group.quantifier.inner
@@ -129,13 +133,20 @@ class _Compiler:
         return entries
 
 
-def _guarded(way: Way, negated: Event) -> Way:
+def _guarded(way: Way, negated: Event, guard: Guard) -> Way:
     """A way that leads past an event that must not occur."""
-    guard = Guard(negated.name, negated.condition or Condition(_anything, text="any event"))
     way = way.guarded(guard, at_once=negated.contiguity is Contiguity.STRICT)
     if way.target is None and negated.gap is not None:
         return replace(way, gap=negated.gap)
     return way
+
+
+def _guarded_as(again: Way, exits: list[Way], may_leave: bool) -> Way:
+    """A way to the next occurrence, closed by what closes every way out: an event that must not
+    occur ends the partial match, and does not only keep it from leaving the loop."""
+    unless = [g for g in exits[0].unless if all(g in way.unless for way in exits)]
+    not_next = [g for g in exits[0].not_next if may_leave and all(g in w.not_next for w in exits)]
+    return replace(again, unless=(*again.unless, *unless), not_next=(*again.not_next, *not_next))
 
 
 def _anything(value: object) -> bool:
