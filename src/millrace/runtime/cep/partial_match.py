@@ -150,6 +150,8 @@ class KeyMatches:
     """By first event and rule, the partial matches in keyed state."""
     starts: dict[str, set[Order]] = field(default_factory=dict)
     """By rule, the first events in keyed state."""
+    held_back: set[str] = field(default_factory=set)
+    """The rules that have matches held back in keyed state."""
     chains: dict[str, Chains] = field(default_factory=dict)
     """By rule, what else is in keyed state."""
     uses: dict[Order, int] = field(default_factory=dict)

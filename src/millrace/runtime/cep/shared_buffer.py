@@ -167,7 +167,8 @@ class SharedBuffer:
             self._store_begun(
                 key, live, rule, writing.begun(matches, self._version_of, rule), dirty
             )
-            self._store_held_back(key, rule, writing.held_back(matches))
+            if matches.held_back or rule in live.held_back:
+                self._store_held_back(key, live, rule, writing.held_back(matches))
             if writing.entries or rule in live.chains:
                 self._store_chains(key, live, rule, writing)
         for start in dirty:
@@ -211,10 +212,12 @@ class SharedBuffer:
         if start not in live.uses:
             self._events.remove(key, start)
 
-    def _store_held_back(self, key: Any, rule: str, held_back: Any) -> None:
+    def _store_held_back(self, key: Any, live: KeyMatches, rule: str, held_back: Any) -> None:
         if held_back:
+            live.held_back.add(rule)
             self._matches.put(key, rule, (self._version_of(rule), held_back))
         else:
+            live.held_back.discard(rule)
             self._matches.remove(key, rule)
 
     def _store_chains(self, key: Any, live: KeyMatches, rule: str, writing: _Writing) -> None:
@@ -278,6 +281,7 @@ class _Reading:
                     self._read_begun(automaton, result, rule, start, partial)
         for rule in [inner for inner in rows if type(inner) is str]:
             version, held_back = rows[rule]
+            result.held_back.add(rule)
             self._use(rule, {last for last, _ in held_back})
             if automaton_of(rule, version) is None:
                 result.changed.add(rule)
@@ -352,6 +356,9 @@ class _Writing:
         """The partial matches of a rule by the events they began with."""
         if not matches.partial:
             return {}
+        if len(matches.partial) == 1 and matches.partial[0].last.before is None:
+            only = matches.partial[0]  # by far the most there are, where there are many rules
+            return {only.start: (version_of(rule), ((only.state.label, only.last.name),))}
         partial: dict[BufferedEvent, list[tuple[str, str | int]]] = {}
         for match in matches.partial:
             last = match.last
