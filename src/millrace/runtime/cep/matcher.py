@@ -259,16 +259,17 @@ class Matcher:
 
     def next_deadline(self, matches: Matches) -> int | None:
         """When time next ends something, ms since the epoch; None: never."""
-        deadlines = []
-        within = self.automaton.within
-        if within is not None and matches.partial:
-            deadlines.append(matches.partial[0].start.order[0] + within)
-        if self.automaton.has_gaps:
-            deadlines += [
-                match.last.event.order[0] + match.state.closing
-                for match in matches.partial
-                if match.state.closing is not None
-            ]
+        partial, within = matches.partial, self.automaton.within
+        over = partial[0].start.order[0] + within if partial and within is not None else None
+        if not self.automaton.has_gaps:
+            return over
+        deadlines = [
+            match.last.event.order[0] + match.state.closing
+            for match in partial
+            if match.state.closing is not None
+        ]
+        if over is not None:
+            deadlines.append(over)
         return min(deadlines, default=None)
 
 
