@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import affinity
 import async_lookups
+import dynamic_rules
 import epoch_overhead
 import latency
 import loop_pattern
@@ -53,6 +54,7 @@ BARS: dict[str, Bar] = {
             vectorised,
             async_lookups,
             loop_pattern,
+            dynamic_rules,
             queryable_state,
             rescale,
             savepoint,
