@@ -34,9 +34,9 @@ def section(data: Data) -> Section:
         return Section([Row(bar, required, "too noisy for a rate", None)])
     rate = median(rates)
     text = (
-        "JSON rules from a stream, `followed_by` within 5 s, an event of each key in a second: about "
-        "50 partial matches of a key are alive, half a million in all. Parallelism 2, a durable "
-        "checkpoint in every epoch; the rate is from two sizes."
+        "JSON rules from a stream, `followed_by` within 5 s, an event of each key in a second: "
+        "about 50 partial matches of a key are alive, half a million in all. Parallelism 2, a "
+        "durable checkpoint in every epoch; the rate is from two sizes."
     )
     lines = [
         [
