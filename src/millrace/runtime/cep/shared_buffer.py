@@ -158,12 +158,14 @@ class SharedBuffer:
             del self._live[key]
             return
         dirty: set[Order] = set()
+        writing = _Writing(live)
         for rule in live.changed:
             matches = live.matches.get(rule)
             if not matches:
                 live.matches.pop(rule, None)
                 matches = NOTHING
-            writing = _Writing(live)
+            if writing.entries:
+                writing = _Writing(live)
             self._store_begun(
                 key, live, rule, writing.begun(matches, self._version_of, rule), dirty
             )

@@ -8,6 +8,7 @@ are looked at, and of the rules of a key only those that the event may concern.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any
 
 from millrace.common.output_tag import OutputTag
@@ -23,7 +24,6 @@ from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operators.pattern_operator import PatternOperator, Results, rich_conditions
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
-NEVER = float("inf")
 Starting = list[list[ActiveRule] | None]
 
 
@@ -80,9 +80,9 @@ class DynamicCepOperator(PatternOperator):
         self._waiting.forget()
         times: dict[Any, int] = {}
         for key, live in self._buffer.stored():
-            deadline = min(map(_deadline, live.matches.values()), default=NEVER)
-            if deadline < NEVER:
-                times[key] = int(deadline)
+            deadline = _earliest(live.matches.values())
+            if deadline is not None:
+                times[key] = deadline
         self._deadlines.fill(times)
 
     def close(self) -> None:
@@ -232,9 +232,9 @@ class DynamicCepOperator(PatternOperator):
 
     def _leave(self, key: Any, live: KeyMatches, seen: Iterable[Matches]) -> None:
         """Done with a key for now; of matches not seen it is known when to look at them."""
-        deadline = min(map(_deadline, seen), default=NEVER)
-        if deadline < NEVER:
-            self._deadlines.set(key, int(deadline))
+        deadline = _earliest(seen)
+        if deadline is not None:
+            self._deadlines.set(key, deadline)
         self._buffer.drop_if_empty(key, live)
 
     def _advanced(self, time: int) -> Results:
@@ -243,22 +243,34 @@ class DynamicCepOperator(PatternOperator):
         self._buffer.prefetch(due)
         for key in due:
             live = self._buffer.of(key)
-            ended = [id for id, matches in live.matches.items() if _deadline(matches) <= time]
-            for id in sorted(ended, key=self._rules.number_of):
-                matches = live.of(id)
-                self._advance(key, self._rules.active[id], matches, time, results)
+            for rule in self._due(live, time):
+                matches = live.of(rule.id)
+                self._advance(key, rule, matches, time, results)
                 if not matches:
-                    live.drop(id)
+                    live.drop(rule.id)
             self._leave(key, live, live.matches.values())
         return results
+
+    def _due(self, live: KeyMatches, time: int) -> list[ActiveRule]:
+        """The rules of which time has ended something, in the order of their numbers."""
+        active = self._rules.active
+        due = [
+            active[id]
+            for id, matches in live.matches.items()
+            if matches.deadline is not None and matches.deadline <= time
+        ]
+        due.sort(key=_number)
+        return due
 
     def _advance(
         self, key: Any, rule: ActiveRule, matches: Matches, time: int, results: Results
     ) -> None:
         """Let time end what a rule has."""
         if matches.deadline is not None and matches.deadline <= time:
-            self._tell(key, rule, *rule.matcher.advance_time(matches, time), results)
-            matches.deadline = rule.matcher.next_deadline(matches)
+            found, timed_out = rule.matcher.advance_time(matches, time)
+            if found or self._process_timed_out is not None:
+                self._tell(key, rule, found, timed_out, results)
+            matches.deadline = rule.matcher.next_deadline(matches) if matches.partial else None
 
     # -- what comes out ----------------------------------------------------------------------------
 
@@ -278,10 +290,10 @@ class DynamicCepOperator(PatternOperator):
         return RuleMatch(match.events(), rule.id, rule.version, rule.metadata)
 
 
-def _deadline(matches: Matches) -> float:
+def _earliest(all_matches: Iterable[Matches]) -> int | None:
     """When time next ends something."""
-    return NEVER if matches.deadline is None else matches.deadline
+    deadlines = [matches.deadline for matches in all_matches if matches.deadline is not None]
+    return min(deadlines, default=None)
 
 
-def _number(rule: ActiveRule) -> int:
-    return rule.number
+_number = attrgetter("number")
