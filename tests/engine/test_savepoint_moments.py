@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from millrace.cep import CEP, Pattern, PatternProcessFunction, TimedOutPartialMatchHandler
+from millrace.cep import CEP, Pattern, PatternProcessFunction, Rule, TimedOutPartialMatchHandler
 from millrace.common import options
 from millrace.common.configuration import Configuration
 from millrace.common.typeinfo import Types
@@ -158,6 +158,9 @@ def pipeline(env: StreamExecutionEnvironment) -> Any:
     numbers = env.from_source(NumberSequenceSource(0, NUMBERS - 1), strategy, "numbers")
     keyed = numbers.uid("numbers").key_by(lambda n: n % 7)
     rules = env.from_collection(range(12)).uid("rules").broadcast(RULES)
+    notes = numbers.map(lambda n: Note(n, place_of(n)), Types.of(Note)).uid("notes")
+    by_place = notes.key_by(lambda note: Place(note.count % 4), Types.of(Place))
+    climb = env.from_collection([Rule("climb", 1, CLIMB)]).uid("climb")
     parts = [
         keyed.window(TumblingEventTimeWindows.of(2_000)).reduce(max).uid("tumbling"),
         keyed.window(SlidingEventTimeWindows.of(3_000, 1_000)).reduce(max).uid("sliding"),
@@ -165,15 +168,9 @@ def pipeline(env: StreamExecutionEnvironment) -> Any:
         keyed.process(Remember()).uid("remember"),
         keyed.connect(rules).process(Judge()).uid("judge"),
         numbers.key_by(place_of, Types.of(Place)).process(Annotate()).uid("annotate"),
-        CEP.pattern(
-            numbers.map(lambda n: Note(n, place_of(n)), Types.of(Note))
-            .uid("notes")
-            .key_by(lambda note: Place(note.count % 4), Types.of(Place)),
-            CLIMB,
-        )
-        .process(Climbs())
-        .uid("climbs"),
+        CEP.pattern(by_place, CLIMB).process(Climbs()).uid("climbs"),
         AsyncDataStream.unordered_wait(numbers, Twice(), 10_000).uid("twice"),
+        CEP.dynamic_pattern(by_place, climb).process(Climbs()).uid("ruled"),
     ]
     tagged = [part.map(lambda v, i=i: (i, v)).uid(f"tag-{i}") for i, part in enumerate(parts)]
     return tagged[0].union(*tagged[1:])
@@ -212,6 +209,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Counter[Any]:
     got, _, epochs = run(tmp_path_factory.mktemp("whole"), 2, 0)
     assert epochs > 20
     assert {value[0] for part, value in got if part == 6} == {"climb", "over"}
+    of_rule, of_pattern = (Counter(v for part, v in got if part == n) for n in (8, 6))
+    assert of_rule == of_pattern
     return Counter(got)
 
 
