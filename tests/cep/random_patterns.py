@@ -86,8 +86,8 @@ def sequences(draw: st.DrawFn, depth: int, most: int) -> tuple[Part, ...]:
     """Parts in a row, of which at least one must occur."""
     parts: list[Part] = []
     for number in range(draw(st.integers(1, most))):
-        kind = draw(st.integers(0, 6))
-        if kind == 0 and number:
+        kind = draw(st.integers(0, 7))
+        if kind in (0, 7) and number:
             parts.append(draw(nots()))
         elif kind == 1 and depth:
             parts.append(draw(groups(depth - 1)))
@@ -131,8 +131,10 @@ def patterns(draw: st.DrawFn, with_skip: bool = True) -> EventPattern:
     pattern = EventPattern(parts, within)
     if not with_skip:
         return pattern
-    taken = [event.name for event in pattern.events() if not event.negated]
-    name = draw(st.sampled_from(taken))
+    taken = [event for event in pattern.events() if not event.negated]
+    # first and last differ where there are several
+    repeated = [event for event in taken if event.quantifier.most != 1]
+    name = draw(st.sampled_from(repeated or taken)).name
     skips = [
         AfterMatchSkipStrategy.no_skip(),
         AfterMatchSkipStrategy.skip_to_next(),
