@@ -37,6 +37,7 @@ class Workload:
     engines: tuple[Engine, ...]
     bars: dict[str, float] = field(default_factory=dict)
     rounds: int = ROUNDS
+    note: str = ""
 
     @property
     def title(self) -> str:
@@ -138,6 +139,13 @@ WORKLOADS = [
             Engine(FLINK_SQL, (4_010_000, 20_010_000), (210_000, 2_010_000)),
         ),
         {FLINK_SQL: 0.5},
+        note=(
+            "Where our time goes (samples of CPU time, all stages in one process): reading, event "
+            "times and the map 27 %, the exchange's writing and reading 34 %, the pattern operator "
+            "34 %, the rest 5 %. Events of keys where nothing has begun cost the operator one call "
+            "of the first condition, so what is left to win is the way there: events that stay in "
+            "columns from the source through the exchange."
+        ),
     ),
 ]
 
@@ -169,7 +177,8 @@ class ThroughputBar:
             families.setdefault(each["family"], []).append(each)
         [own] = families.pop(OURS)
         rows = [self._row(family, own, peers) for family, peers in families.items()]
-        return Section(rows, [_details(data["series"])])
+        details = [_details(data["series"]), self._workload.note]
+        return Section(rows, [text for text in details if text])
 
     def _row(self, family: str, own: Data, peers: list[Data]) -> Row:
         judged = max(peers, key=lambda peer: peer["rate"] or 0)
