@@ -10,6 +10,7 @@ from millrace.common.pattern_conditions import Condition
 from millrace.common.pattern_rule import Rule
 from millrace.runtime.cep.automaton import Automaton, MatchState
 from millrace.runtime.cep.matcher import Matcher
+from millrace.runtime.cep.partial_match import BufferedEvent, Entry, Matches, PartialMatch
 
 __all__ = ["ActiveRule", "any_call"]
 
@@ -37,6 +38,7 @@ class ActiveRule:
         "id",
         "matcher",
         "number",
+        "opens",
         "prefix",
         "rule",
         "timed",
@@ -54,6 +56,8 @@ class ActiveRule:
         self.timed = self.automaton.within is not None or self.automaton.has_gaps
         self.begins = _begins(self.automaton)
         """The states of matches that begin with an event; None: more is to be asked about it."""
+        self.opens = _opens(self.begins)
+        """The one state of matches that begin, if that is all that comes of it."""
         self.wakes = _wakes(self.automaton)
         """Whether an event may change anything for a partial match; None: it always may."""
 
@@ -65,6 +69,16 @@ class ActiveRule:
             if way.target is not None
             for condition in [way.target.condition]
         ]
+
+    def open(self, matches: Matches, event: BufferedEvent) -> None:
+        """Let a match begin with an event; to be called if `opens` says how."""
+        state = self.opens
+        assert state is not None
+        assert state.position is not None
+        entry = Entry(None, state.position.name, event)
+        matches.partial.append(PartialMatch(state, entry, event))
+        if matches.deadline is None and self.timed:
+            matches.deadline = self.matcher.next_deadline(matches)
 
     def name(self, error: Exception) -> None:
         """Say in an error of a condition which rule it belongs to."""
@@ -89,6 +103,12 @@ def _begins(automaton: Automaton) -> tuple[MatchState, ...] | None:
     if len(start.tests) != 1 or start.iterative:
         return None
     return automaton.outcome(start, 1).takes
+
+
+def _opens(begins: tuple[MatchState, ...] | None) -> MatchState | None:
+    if begins is None or len(begins) != 1 or begins[0].accepting:
+        return None
+    return begins[0]
 
 
 def _wakes(automaton: Automaton) -> Call | None:

@@ -187,9 +187,10 @@ class SharedBuffer:
         dirty: set[Order],
     ) -> None:
         """Take note of a rule's partial matches; ``dirty`` are the first events to be written."""
-        starts = {event.order for event in begun}
+        starts: set[Order] = set()
         for event, partial in begun.items():
             start = event.order
+            starts.add(start)
             rules = live.begun.get(start)
             if rules is None:
                 rules = live.begun[start] = {}
@@ -198,11 +199,15 @@ class SharedBuffer:
             if rules.get(rule) != partial:
                 rules[rule] = partial
                 dirty.add(start)
-        for start in live.starts.pop(rule, starts) - starts:
-            del live.begun[start][rule]
-            dirty.add(start)
+        before = live.starts.get(rule)
+        if before is not None and before != starts:
+            for start in before - starts:
+                del live.begun[start][rule]
+                dirty.add(start)
         if starts:
             live.starts[rule] = starts
+        elif before is not None:
+            del live.starts[rule]
 
     def _store_start(self, key: Any, live: KeyMatches, start: Order) -> None:
         rules = live.begun[start]

@@ -221,6 +221,9 @@ class DynamicCepOperator(PatternOperator):
         matches = live.of(rule.id)
         if matches.partial:
             self._advance(key, rule, matches, event.order[0], results)
+        if rule.opens is not None and not matches.held_back:
+            rule.open(matches, event)
+            return matches
         found = rule.matcher.begin(matches, event, rule.begins)
         if found:
             self._tell(key, rule, found, [], results)
