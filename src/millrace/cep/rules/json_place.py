@@ -80,6 +80,10 @@ class JsonPlace:
             self.expected("text")
         if not self.value:
             self.fail("is empty")
+        try:
+            self.value.encode()
+        except UnicodeEncodeError:
+            self.fail("has half a character (a lone surrogate), which cannot be written anywhere")
         return self.value
 
     def whole(self, least: int) -> int:

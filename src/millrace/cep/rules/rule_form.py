@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from millrace.cep.rules.json_place import JsonPlace
 from millrace.cep.rules.pattern_form import read_pattern, written_pattern
 from millrace.cep.rules.rule_error import RuleError
+from millrace.common.errors import MalformedPatternError
 from millrace.common.pattern_rule import Rule, RuleAction, RuleChange
 from millrace.runtime.cep.automaton import Automaton
 
@@ -48,10 +49,10 @@ def rule_from_json(form: Any) -> Rule | RuleChange:
         >>> rule_from_json({"format": 1, "rule": "small", "action": "remove"})
         RuleChange(action=<RuleAction.REMOVE: 'remove'>, rule='small')
     """
-    if isinstance(form, (str, bytes, bytearray)):
-        text = form if isinstance(form, str) else _decoded(form)
-        return _rule(JsonPlace(_parsed(text)), text)
-    return _rule(JsonPlace(form), _as_text(form))
+    rule = _read(form)
+    if isinstance(rule, Rule):
+        _check_automaton(rule)
+    return rule
 
 
 def rule_to_json(rule: Rule) -> dict[str, Any]:
@@ -72,18 +73,30 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
 def read_rule(given: Any) -> Rule | RuleChange:
     """What came in a stream of rules: rules, changes, and the JSON of both.
 
+    That the pattern can be compiled is found out by whoever does it.
+
     Raises:
         RuleError: it is none of these.
-        MalformedPatternError: a pattern contradicts itself.
     """
-    if isinstance(given, Rule):
-        Automaton(given.pattern)
-        return given
-    if isinstance(given, RuleChange):
+    if isinstance(given, (Rule, RuleChange)):
         return given
     if isinstance(given, (dict, str, bytes, bytearray)):
-        return rule_from_json(given)
+        return _read(given)
     raise RuleError(f"a rule is a Rule, a RuleChange or JSON, got a {type(given).__name__}")
+
+
+def _read(form: Any) -> Rule | RuleChange:
+    if isinstance(form, (str, bytes, bytearray)):
+        text = form if isinstance(form, str) else _decoded(form)
+        return _rule(JsonPlace(_parsed(text)), text)
+    return _rule(JsonPlace(form), _as_text(form))
+
+
+def _check_automaton(rule: Rule) -> None:
+    try:
+        Automaton(rule.pattern)
+    except MalformedPatternError as error:
+        raise RuleError(f"pattern: {error}") from None
 
 
 def _rule(place: JsonPlace, text: str) -> Rule | RuleChange:

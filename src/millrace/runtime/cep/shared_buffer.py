@@ -1,6 +1,8 @@
 """Partial matches and their events in keyed state.
 
-Per key one table holds the entries and what leads to them, another the events, each once. While a
+Per key one table holds the entries and what leads to them, another the events, each once. Partial
+matches are kept by the event they began with: where there are many rules, an event begins matches
+of many, and they are one row. The first entry of a chain is not kept for its own sake. While a
 key is worked on its matches are objects that share what they have in common; at the end of an epoch
 what is new is written and what nothing leads to any more is removed, so a checkpoint follows what
 changed.
