@@ -7,7 +7,7 @@ asked, one after the other, about whole batches.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.common.event_field import FieldPath, field_reader
@@ -82,8 +82,10 @@ class RuleIndex:
         found: list[list[ActiveRule] | None],
     ) -> None:
         for index, value in enumerate(values):
-            field = reader(value)
-            candidates = table.get(field) if isinstance(field, Hashable) else None
+            try:
+                candidates = table.get(reader(value))
+            except Exception:  # what cannot be hashed is none of the values
+                continue
             if candidates is None:
                 continue
             rules = [rule for rule, call in candidates if call(value)]

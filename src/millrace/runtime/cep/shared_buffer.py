@@ -121,9 +121,9 @@ class SharedBuffer:
     def drop_rules(self, rules: set[str]) -> None:
         """Patterns are gone: so is what they have of any key."""
         names = [marshal.dumps(rule, MARSHAL_VERSION)[2:] for rule in rules]
-        for key, rows in list(self._matches.data.items()):
-            if key not in self._live and _may_name(rows, rules, names):
-                self.of(key)
+        stored = self._matches.data.items()
+        for key in [key for key, rows in stored if _may_name(rows, rules, names)]:
+            self.of(key)
         for key, live in self._live.items():
             for rule in rules.intersection(live.matches):
                 live.drop(rule)
