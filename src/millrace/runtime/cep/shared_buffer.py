@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from millrace.common.errors import CheckpointError
@@ -350,6 +351,12 @@ class _Reading:
         return before
 
 
+@lru_cache(100_000)
+def _one(version: int, label: str, last: str) -> Begun:
+    """One partial match; of all keys that have such a one it is the same object."""
+    return version, ((label, last),)
+
+
 class _Writing:
     """Gathers what partial matches lead to."""
 
@@ -367,7 +374,7 @@ class _Writing:
             return {}
         if len(matches.partial) == 1 and matches.partial[0].last.before is None:
             only = matches.partial[0]  # by far the most there are, where there are many rules
-            return {only.start: (version_of(rule), ((only.state.label, only.last.name),))}
+            return {only.start: _one(version_of(rule), only.state.label, only.last.name)}
         partial: dict[BufferedEvent, list[tuple[str, str | int]]] = {}
         for match in matches.partial:
             last = match.last
