@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +19,13 @@ from millrace.cep import (
     WithinType,
 )
 from millrace.common.errors import JobDefinitionError
+from millrace.runtime.cep.partial_match import Matches
 from millrace.testing import OperatorHarness, match, trace
+
+
+class Charge(NamedTuple):
+    kind: str
+    card: str
 
 
 def letter(wanted: str) -> Any:
@@ -124,6 +130,75 @@ def test_what_is_wrong_is_said() -> None:
         match(a_then_b(), ["a1", "b2"], timestamps=[1])
     with pytest.raises(MalformedPatternError, match="within"):
         match(Pattern.begin("a").not_followed_by("b"), [])
+
+
+@pytest.mark.parametrize("ask", [match, trace])
+@pytest.mark.parametrize("key", [1, "card", lambda value: value.card, ("card",)])
+def test_keys_are_told_as_for_key_by(ask: Any, key: Any) -> None:
+    events = [Charge("a", "1"), Charge("a", "2"), Charge("b", "2"), Charge("b", "1")]
+    pattern = Pattern.begin("a").where(lambda value: value.kind == "a")
+    pattern = pattern.next("b").where(lambda value: value.kind == "b")
+    assert len(ask(pattern, events, key=key).matches) == 2
+
+
+def test_a_comparator_may_be_an_object() -> None:
+    class Backwards:
+        def compare(self, one: str, other: str) -> int:
+            return (one < other) - (one > other)
+
+    result = match(a_then_b(), ["a1", "b2"], timestamps=[5, 5], comparator=Backwards())
+    assert result.matches == []
+
+
+def test_the_clock_stays_where_the_last_event_has_put_it() -> None:
+    """Unlike event time, which comes to its end with the input."""
+    pattern, times = a_then_b().within(10), [0, 5, 11]
+    events = ["a1", "a2", "x3"]
+    told = match(pattern, events, timestamps=times, event_time=False)
+    assert told.timed_out == [{"a": ["a1"]}]
+    told = match(pattern, events, timestamps=times, event_time=False, watermark=15)
+    assert told.timed_out == [{"a": ["a1"]}, {"a": ["a2"]}]
+    assert match(pattern, [], event_time=False).matches == []
+
+
+def test_times_may_come_from_an_iterator() -> None:
+    result = match(a_then_b(), ["a1", "b2"], timestamps=iter([7, 9]))
+    assert [found.timestamp for found in result.found] == [9]
+
+
+@pytest.mark.parametrize("ask", [match, trace])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"pattern": "x"}, "a Pattern such as .* got 'x'"),
+        ({"pattern": Pattern}, "a Pattern such as"),
+        ({"events": 5}, "events are given as a list or the like, got 5"),
+        ({"timestamps": [1, None]}, "timestamp of the event 'b2' is None, but"),
+        ({"timestamps": lambda value: value}, "timestamp of the event 'a1' is 'a1'"),
+        ({"timestamps": [1.0, 2.0]}, "timestamp of the event 'a1' is 1.0"),
+        ({"timestamps": 7}, "timestamps are given as a list or the like, got 7"),
+        ({"key": lambda value: [value]}, r"the key \['a1'\] is of a type that cannot be a key"),
+        ({"key": 1.5}, "key_by takes a callable"),
+        ({"comparator": "x"}, "a comparator is a callable"),
+        ({"watermark": "x"}, "the watermark is 'x'"),
+    ],
+)
+def test_wrong_arguments_are_named(ask: Any, arguments: Any, said: str) -> None:
+    with pytest.raises(JobDefinitionError, match=said):
+        ask(**{"pattern": a_then_b(), "events": ["a1", "b2"], **arguments})
+
+
+def test_partial_matches_are_copied_for_observers_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Matches] = []
+
+    class Counted(Matches):
+        def __init__(self, *lists: Any) -> None:
+            super().__init__(*lists)
+            made.append(self)
+
+    monkeypatch.setattr("millrace.testing.pattern_run.Matches", Counted)
+    match(a_then_b(), ["a1", "b2", "b3"])
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("ask", [match, trace])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -302,3 +303,8 @@ def test_its_verdicts_make_the_matches(pattern: EventPattern, events: list[str])
             left = {attempt.taken for attempt in told.attempts(number + 1)} - {()}
             assert stays - {()} <= left <= stays | takes
             assert takes <= left | set(step.found)
+
+
+@pytest.mark.parametrize("time", [10**15, -(10**15), 2**62])
+def test_times_without_a_date_are_numbers(time: int) -> None:
+    assert f"#0 at {time} ms: 'a1'" in str(trace(begin(), ["a1"], timestamps=[time]))

@@ -65,7 +65,7 @@ class CEP:
             )
         model = pattern.model()
         Automaton(model)
-        search = PatternSearch(pattern=model, comparator=_checked_comparator(comparator))
+        search = PatternSearch(pattern=model, comparator=checked_comparator(comparator))
         return PatternStream(input, search)
 
     @staticmethod
@@ -109,11 +109,11 @@ class CEP:
                 "one with env.from_collection([...])"
             )
         checked_same_environment("CEP.dynamic_pattern", input, rules)
-        search = RuleSearch(rules=rules, comparator=_checked_comparator(comparator))
+        search = RuleSearch(rules=rules, comparator=checked_comparator(comparator))
         return DynamicPatternStream(input, search)
 
 
-def _checked_comparator(comparator: Any) -> Comparator | None:
+def checked_comparator(comparator: Any) -> Comparator | None:
     compare: Comparator | None = getattr(comparator, "compare", comparator)
     if comparator is None or (callable(compare) and not isinstance(comparator, type)):
         return compare

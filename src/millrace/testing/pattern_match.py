@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.common.pattern_model import EventPattern
-from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.testing.pattern_run import (
+    Comparator,
     HasModel,
+    Key,
     MatchResult,
     PatternRun,
     Timestamps,
+    last_time,
     timed_events,
 )
 
@@ -23,9 +25,9 @@ def match(
     events: Iterable[Any],
     *,
     timestamps: Timestamps = None,
-    key: Callable[[Any], Any] | None = None,
-    comparator: Any = None,
-    watermark: int = MAX_WATERMARK,
+    key: Key = None,
+    comparator: Comparator = None,
+    watermark: int | None = None,
     event_time: bool = True,
     clock: Callable[[], int] = lambda: 0,
 ) -> MatchResult:
@@ -35,18 +37,20 @@ def match(
         pattern: a `millrace.cep.Pattern`.
         timestamps: the events' times in ms since the epoch: one for each, or how to get it from
             an event. None: 0, 1, 2, and so on.
-        key: how to get an event's key, as for `DataStream.key_by`; None: there are no keys.
+        key: how to get an event's key, as for `DataStream.key_by`: a callable, or the name or
+            position of a field; None: there are no keys.
         comparator: orders events of the same time, as for `CEP.pattern`.
         watermark: where time stands after the events, ms since the epoch: later events still wait,
-            and what would be over later is not. By default time comes to its end.
+            and what would be over later is not. By default time comes to its end, as it does in a
+            job whose input ends; without event time it stays where the last event has put it.
         event_time: whether events are ordered by their times; otherwise they are taken as they
             come, and their times are when they came.
         clock: processing time for conditions that ask for it, ms since the epoch.
 
     Raises:
         MalformedPatternError: the pattern contradicts itself.
-        JobDefinitionError: there are not as many timestamps as events or, in processing time,
-            they go back.
+        JobDefinitionError: it is no pattern, events have no such times or keys or, in processing
+            time, times go back.
 
     Example:
         >>> from millrace.cep import Pattern
@@ -58,5 +62,6 @@ def match(
         >>> result.timed_out
         [{'small': [7]}]
     """
+    run = PatternRun(pattern, clock)
     ordered = timed_events(events, timestamps, key, comparator, event_time)
-    return PatternRun(pattern, clock).over(ordered, watermark)
+    return run.over(ordered, last_time(watermark, ordered, event_time))

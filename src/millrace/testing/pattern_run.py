@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cmp_to_key
+from operator import index
 from typing import Any, Protocol
 
+from millrace.cep.cep import EventComparator, checked_comparator
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import Function
+from millrace.common.functions import KeySelector
+from millrace.common.key_selector import resolve_key_selector
 from millrace.common.pattern_functions import Match
 from millrace.common.pattern_model import EventPattern
+from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.matcher import Matcher
 from millrace.runtime.cep.partial_match import (
@@ -20,21 +24,27 @@ from millrace.runtime.cep.partial_match import (
     Matches,
 )
 from millrace.runtime.operator import OperatorContext
+from millrace.runtime.operators.pattern_operator import rich_conditions
 from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.state.store import SubtaskState
 
 __all__ = [
+    "Comparator",
     "HasModel",
+    "Key",
     "MatchResult",
     "PatternMatch",
     "PatternObserver",
     "PatternRun",
     "TimedEvent",
+    "last_time",
     "timed_events",
 ]
 
 Found = list[FoundMatch]
-Timestamps = Sequence[int] | Callable[[Any], int] | None
+Timestamps = Iterable[int] | Callable[[Any], int] | None
+Key = Callable[[Any], Any] | KeySelector[Any, Any] | str | int | Sequence[str | int] | None
+Comparator = EventComparator | Callable[[Any, Any], int] | None
 
 
 class HasModel(Protocol):
@@ -104,12 +114,12 @@ class PatternRun:
         clock: processing time, ms since the epoch.
 
     Raises:
+        JobDefinitionError: it is no pattern.
         MalformedPatternError: the pattern contradicts itself.
     """
 
     def __init__(self, pattern: HasModel | EventPattern, clock: Callable[[], int]) -> None:
-        model = pattern if isinstance(pattern, EventPattern) else pattern.model()
-        self.automaton = Automaton(model)
+        self.automaton = Automaton(_model(pattern))
         self.clock = clock
         self.matcher = Matcher(self.automaton, clock)
 
@@ -134,14 +144,11 @@ class PatternRun:
 
     @contextmanager
     def _opened_conditions(self) -> Iterator[None]:
-        leaves = self.automaton.pattern.conditions()
-        functions = {id(leaf.source): leaf.source for leaf in leaves}
         context = OperatorContext("pattern", "pattern", 0, 1, 128, SubtaskState(), self.clock)
         with ExitStack() as stack:
-            for function in functions.values():
-                if isinstance(function, Function):
-                    function.open(StreamRuntimeContext(context, None))
-                    stack.callback(function.close)
+            for condition in rich_conditions(self.automaton):
+                condition.open(StreamRuntimeContext(context, None))
+                stack.callback(condition.close)
             yield
 
 
@@ -175,6 +182,8 @@ class _KeyRun:
         self._result.over.extend(map(self._match, timed_out))
 
     def _as_it_is(self) -> Matches:
+        if self._observer is None:
+            return self._matches
         return Matches(list(self._matches.partial), list(self._matches.held_back))
 
     def _match(self, found: FoundMatch) -> PatternMatch:
@@ -184,40 +193,96 @@ class _KeyRun:
 def timed_events(
     values: Iterable[Any],
     timestamps: Timestamps,
-    key: Callable[[Any], Any] | None,
-    comparator: Any,
+    key: Key,
+    comparator: Comparator,
     event_time: bool,
 ) -> list[TimedEvent]:
-    """Events in the order in which they are taken."""
-    given = list(values)
+    """Events in the order in which they are taken.
+
+    Raises:
+        JobDefinitionError: they have no such times or keys.
+    """
+    given = _listed("events", values)
     times = _times(given, timestamps)
     if not event_time and times != sorted(times):
         raise JobDefinitionError("in processing time no event comes before the one before it")
+    compare = checked_comparator(comparator)
     order = list(range(len(given)))
     if event_time:
-        compare = getattr(comparator, "compare", comparator)
-        rank = cmp_to_key(compare) if compare is not None else _alike
-        order.sort(key=lambda index: (times[index], rank(given[index])))
+        rank: Callable[[Any], Any] = _alike if compare is None else cmp_to_key(compare)
+        order.sort(key=lambda place: (times[place], rank(given[place])))
+    get_key = _alike if key is None else resolve_key_selector(key)
     return [
-        TimedEvent(given[index], times[index], number, None if key is None else key(given[index]))
-        for number, index in enumerate(order)
+        TimedEvent(given[place], times[place], number, _checked_key(get_key(given[place])))
+        for number, place in enumerate(order)
     ]
 
 
-def _alike(value: Any) -> int:
-    return 0
+def last_time(watermark: int | None, events: list[TimedEvent], event_time: bool) -> int:
+    """Where time comes to; if it is not said, as in a job: that of events ends with them, that of
+    the clock does not."""
+    if watermark is not None:
+        return _checked_time("watermark", watermark)
+    if event_time or not events:
+        return MAX_WATERMARK
+    return events[-1].timestamp
+
+
+def _model(pattern: Any) -> EventPattern:
+    build = getattr(pattern, "model", None)
+    model = build() if callable(build) and not isinstance(pattern, type) else pattern
+    if not isinstance(model, EventPattern):
+        raise JobDefinitionError(
+            f"events are matched with a Pattern such as Pattern.begin('a'), got {pattern!r}"
+        )
+    return model
+
+
+def _alike(value: Any) -> None:
+    return None
+
+
+def _checked_key(key: Any) -> Any:
+    try:
+        hash(key)
+    except TypeError:
+        raise JobDefinitionError(
+            f"the key {key!r} is of a type that cannot be a key ({type(key).__name__}); a tuple of "
+            "plain values can"
+        ) from None
+    return key
 
 
 def _times(values: list[Any], timestamps: Timestamps) -> list[int]:
     if timestamps is None:
         return list(range(len(values)))
     if callable(timestamps):
-        return [timestamps(value) for value in values]
-    if len(timestamps) != len(values):
+        return [_checked_time("timestamp", timestamps(value), value) for value in values]
+    times = _listed("timestamps", timestamps)
+    if len(times) != len(values):
         raise JobDefinitionError(
-            f"there are {len(values)} events and {len(timestamps)} timestamps; give each event one"
+            f"there are {len(values)} events and {len(times)} timestamps; give each event one"
         )
-    return list(timestamps)
+    return [_checked_time("timestamp", *pair) for pair in zip(times, values, strict=True)]
+
+
+def _listed(what: str, values: Any) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise JobDefinitionError(
+            f"{what} are given as a list or the like, got {values!r}"
+        ) from None
+
+
+def _checked_time(what: str, time: Any, *of_event: Any) -> int:
+    try:
+        return index(time)
+    except TypeError:
+        whose = f" of the event {of_event[0]!r}" if of_event else ""
+        raise JobDefinitionError(
+            f"the {what}{whose} is {time!r}, but times are whole numbers: ms since the epoch"
+        ) from None
 
 
 def _timestamp(timed: Any) -> int:

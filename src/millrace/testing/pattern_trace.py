@@ -6,20 +6,23 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from millrace.common.pattern_conditions import Condition, IterativeCondition
+from millrace.common.pattern_conditions import Condition
 from millrace.common.pattern_functions import Match
 from millrace.common.pattern_model import EventPattern
-from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import MatchState
+from millrace.runtime.cep.matcher import ConditionContext
 from millrace.runtime.cep.partial_match import Entry, FoundMatch, Matches, PartialMatch
 from millrace.runtime.cep.position import Way
 from millrace.testing.pattern_run import (
+    Comparator,
     Found,
     HasModel,
+    Key,
     MatchResult,
     PatternRun,
     TimedEvent,
     Timestamps,
+    last_time,
     timed_events,
 )
 from millrace.testing.way_verdict import Check, Judge, Verdict, closing_guard
@@ -117,9 +120,9 @@ def trace(
     events: Iterable[Any],
     *,
     timestamps: Timestamps = None,
-    key: Callable[[Any], Any] | None = None,
-    comparator: Any = None,
-    watermark: int = MAX_WATERMARK,
+    key: Key = None,
+    comparator: Comparator = None,
+    watermark: int | None = None,
     event_time: bool = True,
     clock: Callable[[], int] = lambda: 0,
 ) -> Trace:
@@ -129,8 +132,8 @@ def trace(
 
     Raises:
         MalformedPatternError: the pattern contradicts itself.
-        JobDefinitionError: there are not as many timestamps as events or, in processing time,
-            they go back.
+        JobDefinitionError: it is no pattern, events have no such times or keys or, in processing
+            time, times go back.
 
     Example:
         >>> from millrace.cep import Pattern
@@ -147,31 +150,13 @@ def trace(
             start -> small: not taken; value < 10 is false
         no match
     """
-    ordered = timed_events(events, timestamps, key, comparator, event_time)
     run = PatternRun(pattern, clock)
+    ordered = timed_events(events, timestamps, key, comparator, event_time)
     recorder = _Recorder(run)
     run.matcher.on_pruned = recorder.prune
-    result = run.over(ordered, watermark, recorder)
+    result = run.over(ordered, last_time(watermark, ordered, event_time), recorder)
     steps = sorted(recorder.steps, key=_place)
     return Trace(ordered, steps, result)
-
-
-class _Context(IterativeCondition.Context):
-    """What a condition was told when the matcher asked it."""
-
-    def __init__(self, last: Entry | None, time: int, clock: Callable[[], int]) -> None:
-        self._events = {} if last is None else FoundMatch(last, last.event, time).events()
-        self._time = time
-        self._clock = clock
-
-    def get_events_for_pattern(self, name: str) -> list[Any]:
-        return self._events.get(name, [])
-
-    def timestamp(self) -> int:
-        return self._time
-
-    def current_processing_time(self) -> int:
-        return self._clock()
 
 
 class _Recorder:
@@ -223,7 +208,7 @@ class _Recorder:
     def _attempts(
         self, state: MatchState, last: Entry | None, event: TimedEvent
     ) -> Iterator[Attempt]:
-        context = _Context(last, event.timestamp, self._clock)
+        context = ConditionContext(self._clock, last, event.timestamp)
         checks = self._judge.checks(state, event.value, context)
         taken = _taken(last)
         for way in state.ways:

@@ -105,4 +105,7 @@ def _taken(taken: Taken) -> str:
 def _time(timestamp: int) -> str:
     if abs(timestamp) < SMALL_TIMES:
         return f"{timestamp} ms"
-    return datetime.fromtimestamp(timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    try:
+        return datetime.fromtimestamp(timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):  # there are no such dates
+        return f"{timestamp} ms"

@@ -20,16 +20,16 @@ from millrace.runtime.cep.partial_match import (
 )
 from millrace.runtime.cep.skipping import OnPruned, release
 
-__all__ = ["Matcher"]
+__all__ = ["ConditionContext", "Matcher"]
 
 
-class _Context(IterativeCondition.Context):
+class ConditionContext(IterativeCondition.Context):
     """What the condition that is asked may know."""
 
-    def __init__(self, clock: Callable[[], int]) -> None:
+    def __init__(self, clock: Callable[[], int], last: Entry | None = None, time: int = 0) -> None:
         self._clock = clock
-        self.last: Entry | None = None
-        self.time = 0
+        self.last = last
+        self.time = time
 
     def get_events_for_pattern(self, name: str) -> list[Any]:
         events = []
@@ -68,7 +68,7 @@ class Matcher:
 
     def __init__(self, automaton: Automaton, clock: Callable[[], int] = lambda: 0) -> None:
         self.automaton = automaton
-        self._context = _Context(clock)
+        self._context = ConditionContext(clock)
         self._can_start = _start_test(automaton)
         self.on_pruned: OnPruned | None = None
         """Called with every partial or found match that the skip strategy takes away."""
