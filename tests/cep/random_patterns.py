@@ -78,7 +78,7 @@ def events(draw: st.DrawFn) -> Event:
 def nots(draw: st.DrawFn) -> Event:
     """An event that must not occur."""
     how = draw(st.sampled_from([Contiguity.STRICT, Contiguity.RELAXED]))
-    return Event("", draw(CONDITIONS), how, negated=True)
+    return Event("", draw(CONDITIONS), how, negated=True, gap=draw(GAPS))
 
 
 @st.composite
@@ -103,7 +103,7 @@ def sequences(draw: st.DrawFn, depth: int, most: int) -> tuple[Part, ...]:
 def groups(draw: st.DrawFn, depth: int) -> Group:
     """A group."""
     quantifier = draw(quantifiers(greedy=False))
-    return Group(draw(sequences(depth, 2)), draw(CONTIGUITIES), quantifier)
+    return Group(draw(sequences(depth, 2)), draw(CONTIGUITIES), quantifier, draw(GAPS))
 
 
 def is_needed(part: Part) -> bool:

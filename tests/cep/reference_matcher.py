@@ -92,10 +92,11 @@ class Todo:
     def entered(self) -> Entry:
         own = self.part.gap
         if self.done:
-            return Entry(self.part.quantifier.inner, None if self.part_is_group() else own)
+            return Entry(self.part.quantifier.inner, own)
         if self.entry is None:
             return Entry(self.part.contiguity, own)
-        return Entry(self.entry.contiguity, own if self.entry.gap is None else self.entry.gap)
+        gaps = [gap for gap in (own, self.entry.gap) if gap is not None]
+        return Entry(self.entry.contiguity, min(gaps, default=None))
 
     def part_is_group(self) -> bool:
         return isinstance(self.part, Group)

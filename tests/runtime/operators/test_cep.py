@@ -255,5 +255,19 @@ def test_a_pattern_without_a_place_for_a_partial_match_is_refused() -> None:
     job.process_element(("k", "a"), 1)
     job.process_watermark(1)
     renamed = EventPattern((Event("begin", letter("a")), Event("b", letter("b"))))
-    with pytest.raises(CheckpointError, match=r"has come to 'a', which .* \(it has 'begin', 'b'\)"):
+    with pytest.raises(CheckpointError, match=r"has taken 'a'; .* \(it has 'begin', 'b'\)"):
         changed(job, renamed)
+
+
+def test_names_of_what_was_taken_must_still_be_there() -> None:
+    """Not only where a partial match has come to: it would be found with names that are gone."""
+    abc = (*AB.parts, Event("c", letter("c")))
+    job = harness(EventPattern(abc))
+    job.process_elements([("k", "a"), ("k", "b")], [1, 2])
+    job.process_watermark(2)
+    renamed = EventPattern((Event("x", letter("a")), *abc[1:]))
+    with pytest.raises(CheckpointError, match="has taken 'a', 'b'; "):
+        changed(job, renamed)
+    swapped = EventPattern((abc[1], abc[0], abc[2]))
+    with pytest.raises(CheckpointError, match="has taken 'a', 'b'; "):
+        changed(job, swapped)

@@ -15,7 +15,7 @@ from millrace.common.pattern_model import Contiguity, EventPattern
 from millrace.runtime.cep.position import Guard, Position, Way
 from millrace.runtime.cep.position_compiler import compile_pattern
 
-__all__ = ["Automaton", "MatchState", "Outcome", "Test"]
+__all__ = ["BEGINNING", "Automaton", "MatchState", "Outcome", "Places", "Test"]
 
 _SEPARATOR = "\n"
 """Between the labels of a position and of where its open ways lead."""
@@ -42,6 +42,11 @@ class Outcome:
     """The state after passing it over; None: that cannot be."""
     finished: bool
     """Whether the match is found, without the event."""
+
+
+Places = frozenset[Position | None]
+"""Where a partial match may be; None: it has taken nothing."""
+BEGINNING: Places = frozenset((None,))
 
 
 class MatchState:
@@ -106,6 +111,7 @@ class Automaton:
         self._tests: dict[int, Test] = {}
         self._states: dict[tuple[Position | None, tuple[Way, ...]], MatchState] = {}
         self._labels: dict[str, MatchState | None] = {}
+        self._spelled: dict[tuple[Places, str], Places] = {}
         self.start = self.state(None, compiled.start)
         """The state of a match that has taken nothing."""
         self.has_gaps = any(way.gap is not None for p in self.positions for way in p.ways)
@@ -137,15 +143,26 @@ class Automaton:
             self._labels[label] = self._restored(label)
         return self._labels[label]
 
+    def spelled(self, places: Places, name: str) -> Places:
+        """Where an event taken for ``name`` may lead from any of these places."""
+        found = self._spelled.get((places, name))
+        if found is None:
+            ways = (way for p in places for way in (self.start if p is None else p).ways)
+            found = frozenset(
+                way.target for way in ways if way.target is not None and way.target.name == name
+            )
+            self._spelled[places, name] = found
+        return found
+
     def _restored(self, label: str) -> MatchState | None:
         place, *wanted = label.split(_SEPARATOR)
         for position in self.positions:
-            if position.label == place:
+            if position.mark == place:
                 state = self.after(position)
                 if not wanted:
                     return state
-                ways = tuple(way.after_waiting() for way in state.ways if way.label in wanted)
-                there = {way.label for way in ways}
+                ways = tuple(way.after_waiting() for way in state.ways if way.mark in wanted)
+                there = {way.mark for way in ways}
                 return self.state(position, ways) if there.issuperset(wanted) else None
         return None
 
@@ -219,5 +236,5 @@ def _label(position: Position | None, ways: tuple[Way, ...]) -> str:
         return ""
     at_first = tuple(way for way in position.ways if not way.at_once)
     if ways == at_first:
-        return position.label
-    return _SEPARATOR.join([position.label, *(way.label for way in ways)])
+        return position.mark
+    return _SEPARATOR.join([position.mark, *(way.mark for way in ways)])

@@ -16,6 +16,9 @@ __all__ = ["FINISH", "Guard", "Position", "Way"]
 
 FINISH = "$end"
 """The label of the end of a pattern, where a way may lead instead of to a position."""
+NUMBERED = "\t"
+"""Sets apart, in the names that states have in checkpoints, what is no part of a pattern's name:
+those have no such character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,18 @@ class Position:
     @property
     def label(self) -> str:
         """Its name; with a number for all but the first occurrence: ``b``, ``b[2]``."""
+        number = self._occurrence()
+        return f"{self.name}[{number}]" if number else self.name
+
+    @property
+    def mark(self) -> str:
+        """What it is called in checkpoints; no other position is."""
+        number = self._occurrence()
+        return f"{self.name}{NUMBERED}{number}" if number else self.name
+
+    def _occurrence(self) -> str:
         occurrences = self.path[1::2]
-        if not any(occurrences):
-            return self.name
-        return f"{self.name}[{'.'.join(str(number + 1) for number in occurrences)}]"
+        return ".".join(str(number + 1) for number in occurrences) if any(occurrences) else ""
 
     @property
     def accepting(self) -> bool:
@@ -82,11 +93,19 @@ class Way:
     """When it closes by itself, ms after the event before."""
     waited: Way | None = field(default=None, compare=False)
     """The same way once an event has been passed over; None: it is no other."""
+    ordinal: int = 0
+    """Of several ways to one target, which it is."""
 
     @property
     def label(self) -> str:
         """The label of where it leads."""
         return FINISH if self.target is None else self.target.label
+
+    @property
+    def mark(self) -> str:
+        """What it is called in checkpoints; no other way from its position is."""
+        target = NUMBERED if self.target is None else self.target.mark
+        return f"{target}{NUMBERED}{NUMBERED}{self.ordinal}" if self.ordinal else target
 
     @property
     def at_once(self) -> bool:

@@ -6,6 +6,7 @@ the ways that lead into it (those past it too, if it may be left out).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -106,20 +107,25 @@ class _Compiler:
             else:
                 ways = [way.entered(quantifier.inner) for way in entries]
                 again = [_guarded_as(way, exits, bool(leaving)) for way in ways]
-                entries = self.sequence(group.parts, inner, again + leaving)
+                entries = self._round(group, inner, again + leaving)
         own = self.positions[before:]
         if quantifier.until is not None:
             _end_by(own, quantifier.until)
-        if group.gap is not None:
-            entries = [replace(w, gap=group.gap) if w.contiguity is None else w for w in entries]
         return entries + (exits if quantifier.optional else [])
+
+    def _round(self, group: Group, path: Path, exits: list[Way]) -> list[Way]:
+        """One occurrence of a group."""
+        entries = self.sequence(group.parts, path, exits)
+        if group.gap is None:
+            return entries
+        return [_within_gap(w, group.gap) if w.contiguity is None else w for w in entries]
 
     def _looping(self, group: Group, path: Path, leaving: list[Way]) -> list[Way]:
         """The last occurrence of a group that can begin again without end."""
         begin_again = Position(path, "", None)
         before = len(self.positions)
         round_again = _guarded_as(Way(begin_again, Contiguity.RELAXED), leaving, True)
-        entries = self.sequence(group.parts, path, [round_again, *leaving])
+        entries = self._round(group, path, [round_again, *leaving])
         entries = [way for way in entries if way.target is not begin_again]
         own = self.positions[before:]
         inner = group.quantifier.inner
@@ -137,7 +143,7 @@ def _guarded(way: Way, negated: Event, guard: Guard) -> Way:
     """A way that leads past an event that must not occur."""
     way = way.guarded(guard, at_once=negated.contiguity is Contiguity.STRICT)
     if way.target is None and negated.gap is not None:
-        return replace(way, gap=negated.gap)
+        return _within_gap(way, negated.gap)
     return way
 
 
@@ -147,6 +153,11 @@ def _guarded_as(again: Way, exits: list[Way], may_leave: bool) -> Way:
     unless = [g for g in exits[0].unless if all(g in way.unless for way in exits)]
     not_next = [g for g in exits[0].not_next if may_leave and all(g in w.not_next for w in exits)]
     return replace(again, unless=(*again.unless, *unless), not_next=(*again.not_next, *not_next))
+
+
+def _within_gap(way: Way, gap: int) -> Way:
+    """A way that closes by itself, if it does not do so earlier anyway."""
+    return replace(way, gap=gap if way.gap is None else min(gap, way.gap))
 
 
 def _anything(value: object) -> bool:
@@ -168,10 +179,13 @@ def _finished(ways: Iterable[Way]) -> tuple[Way, ...]:
     different: dict[object, Way] = {}
     for way in ways:
         different.setdefault(_facts(way), way)
-    ordered = sorted(different.values(), key=_number)
-    return tuple(
-        replace(way, waited=replace(way, not_next=())) if way.not_next else way for way in ordered
-    )
+    ordinals: Counter[Position | None] = Counter()
+    finished = []
+    for way in sorted(different.values(), key=_number):
+        way = replace(way, ordinal=ordinals[way.target])
+        ordinals[way.target] += 1
+        finished.append(replace(way, waited=replace(way, not_next=())) if way.not_next else way)
+    return tuple(finished)
 
 
 def _facts(way: Way) -> object:
@@ -186,8 +200,10 @@ def _number(way: Way) -> float:
 
 def _check(compiled: CompiledPattern, pattern: EventPattern) -> None:
     for event in pattern.events():
-        if "\n" in event.name:
-            raise MalformedPatternError(f"a pattern's name is one line, got {event.name!r}")
+        if not event.name.isprintable():
+            raise MalformedPatternError(
+                f"a pattern's name is one line that can be printed, got {event.name!r}"
+            )
     if not compiled.start:
         raise MalformedPatternError("a pattern needs at least one event that is to occur")
     for position in compiled.positions:

@@ -17,8 +17,9 @@ from typing import Any
 
 from millrace.common.errors import CheckpointError
 from millrace.common.payload import MARSHAL_VERSION
+from millrace.common.plain_reader import read_plain
 from millrace.common.typeinfo import Types
-from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.automaton import BEGINNING, Automaton, Places
 from millrace.runtime.cep.partial_match import (
     Begun,
     BufferedEvent,
@@ -29,7 +30,9 @@ from millrace.runtime.cep.partial_match import (
     Matches,
     Order,
     PartialMatch,
+    events_by_name,
 )
+from millrace.runtime.cep.position import NUMBERED
 from millrace.runtime.operator import OperatorContext
 from millrace.state.frozen import is_immutable
 from millrace.state.internal_tables import MATCHED_EVENTS, PARTIAL_MATCHES
@@ -70,6 +73,7 @@ class SharedBuffer:
         record = state.record_type(uid)
         declared = None if record is None else Types.MAP(Types.PICKLED_BYTE_ARRAY(), record)
         self._name = context.name
+        self._loads = marshal.loads if state.codec.pickle_allowed else read_plain
         self._matches: NestedTable = state.table(f"{uid}/{PARTIAL_MATCHES}", "map")
         self._events: NestedTable = state.table(f"{uid}/{MATCHED_EVENTS}", "map", declared)
         self._automaton_of = automaton_of
@@ -147,7 +151,7 @@ class SharedBuffer:
         self._events.prefetch((key,))
         events = dict(self._events.data.get(key, {}))
         self.hold(events.values())
-        reading = _Reading(self._name, dict(rows), events)
+        reading = _Reading(self._name, dict(rows), events, self._loads)
         reading.read(self._automaton_of)
         self._on_read(reading.result)
         return reading.result
@@ -268,11 +272,19 @@ def _may_name(rows: Any, rules: set[str], names: list[bytes]) -> bool:
 class _Reading:
     """Makes objects of what keyed state has of a key."""
 
-    def __init__(self, operator: str, rows: dict[Any, Any], events: dict[Order, Any]) -> None:
+    def __init__(
+        self,
+        operator: str,
+        rows: dict[Any, Any],
+        events: dict[Order, Any],
+        loads: Callable[[bytes], Any],
+    ) -> None:
         self._operator = operator
+        self._loads = loads
         self._rows = rows
         self._events = {order: BufferedEvent(order, value) for order, value in events.items()}
         self._entries: dict[int, Entry] = {}
+        self._read_places: dict[tuple[str, Entry], Places] = {}
         self.result = KeyMatches()
 
     def read(self, automaton_of: AutomatonOf) -> None:
@@ -280,7 +292,7 @@ class _Reading:
         result, rows = self.result, self._rows
         result.events, result.entries = rows[COUNTS]
         for start in sorted(inner for inner in rows if type(inner) is tuple):
-            begun = result.begun[start] = marshal.loads(rows[start])
+            begun = result.begun[start] = self._loads(rows[start])
             for rule, (version, partial) in begun.items():
                 result.starts.setdefault(rule, set()).add(start)
                 self._use(rule, {last for _, last in partial if type(last) is int})
@@ -308,14 +320,12 @@ class _Reading:
         self, automaton: Automaton, result: KeyMatches, rule: str, start: Order, partial: Any
     ) -> None:
         event = self._events[start]
-        self._matches(rule).partial += [
-            PartialMatch(
-                self._state(automaton, label),
-                Entry(None, last, event) if type(last) is str else self._entry(last),
-                event,
-            )
-            for label, last in partial
-        ]
+        for label, last in partial:
+            entry = Entry(None, last, event) if type(last) is str else self._entry(last)
+            state = automaton.named(label)
+            if state is None or state.position not in self._places(automaton, rule, entry):
+                raise unknown_state(self._operator, label, entry, automaton)
+            self._matches(rule).partial.append(PartialMatch(state, entry, event))
 
     def _use(self, rule: str, lasts: set[int]) -> None:
         """Take note of the entries that lead to these, and of their events."""
@@ -331,11 +341,19 @@ class _Reading:
                     chains.events.add(order)
                     result.uses[order] = result.uses.get(order, 0) + 1
 
-    def _state(self, automaton: Automaton, label: str) -> Any:
-        state = automaton.named(label)
-        if state is None:
-            raise unknown_state(self._operator, label, automaton)
-        return state
+    def _places(self, automaton: Automaton, rule: str, last: Entry) -> Places:
+        """Where in the pattern a chain may have come to; nowhere if the pattern cannot be read
+        that way any more."""
+        unread = []
+        entry: Entry | None = last
+        while entry is not None and (rule, entry) not in self._read_places:
+            unread.append(entry)
+            entry = entry.before
+        places = BEGINNING if entry is None else self._read_places[rule, entry]
+        for entry in reversed(unread):
+            places = automaton.spelled(places, entry.name)
+            self._read_places[rule, entry] = places
+        return places
 
     def _entry(self, number: int) -> Entry:
         """An entry, with all before it."""
@@ -401,14 +419,15 @@ class _Writing:
         return last.number
 
 
-def unknown_state(operator: str, label: str, automaton: Automaton) -> CheckpointError:
-    """What to say of partial matches that the pattern has no place for."""
-    place, *targets = label.split("\n")
+def unknown_state(operator: str, label: str, taken: Entry, automaton: Automaton) -> CheckpointError:
+    """What to say of a partial match that the pattern has no place for."""
+    _, *targets = (mark.partition(NUMBERED)[0] or "the end" for mark in label.split("\n"))
     waits = f" and waits for {' or '.join(map(repr, targets))}" if targets else ""
+    names = ", ".join(map(repr, events_by_name(taken)))
     known = ", ".join(repr(position.label) for position in automaton.positions)
     return CheckpointError(
-        f"operator '{operator}': the checkpoint has a partial match that has come to '{place}'"
-        f"{waits}, which the pattern of the program no longer has (it has {known}); keep the names "
-        "and the order of what partial matches may have reached, or give the operator a new uid "
-        "and start without them (--allow-non-restored-state)"
+        f"operator '{operator}': the checkpoint has a partial match that has taken {names}{waits}; "
+        f"the pattern of the program has no place for it (it has {known}). Keep the names and the "
+        "order of what partial matches may have reached, or give the operator a new uid and start "
+        "without them (--allow-non-restored-state)"
     )
