@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from millrace.cep.cep import CEP, EventComparator
 from millrace.cep.dynamic_pattern_stream import DynamicPatternStream
-from millrace.cep.group_pattern import GroupPattern
-from millrace.cep.pattern import Pattern
+from millrace.cep.pattern import GroupPattern, Pattern
 from millrace.cep.pattern_stream import PatternStream
 from millrace.cep.rules import Rule, RuleChange, RuleMatch
 from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
-from millrace.cep import quantifiers
 from millrace.cep.pattern_arguments import (
     ConditionLike,
     checked_condition,
@@ -20,14 +19,15 @@ from millrace.cep.pattern_arguments import (
 )
 from millrace.cep.pattern_checks import check_neighbours, checked
 from millrace.cep.pictures import Pictured
+from millrace.cep.quantified import Quantified
 from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import MalformedPatternError
 from millrace.common.pattern_conditions import Condition, all_of, any_of
 from millrace.common.pattern_model import (
-    ONCE,
     Contiguity,
     Event,
     EventPattern,
+    Group,
     Part,
     Quantifier,
     WithinType,
@@ -35,7 +35,7 @@ from millrace.common.pattern_model import (
 from millrace.common.time import Duration, Time
 
 
-class Pattern(Pictured):
+class Pattern(Quantified, Pictured):
     """A pattern: this part of it, and the parts before.
 
     Flink: class ``Pattern``. `where`, `times` and the like change this part and return it; `next`,
@@ -62,14 +62,12 @@ class Pattern(Pictured):
         negated: bool = False,
         skip: AfterMatchSkipStrategy | None = None,
     ) -> None:
+        super().__init__(negated)
         self._name = name
         self._previous = previous
         self._contiguity = contiguity
-        self._negated = negated
         self._skip = skip or AfterMatchSkipStrategy.no_skip()
         self._condition: Condition | None = None
-        self._quantifier = ONCE
-        self._counted = False
         self._within: int | None = None
         self._gap: int | None = None
 
@@ -140,18 +138,6 @@ class Pattern(Pictured):
             raise MalformedPatternError(f"subtype() takes a class, got {subtype_class!r}")
         return self._and(is_instance(subtype_class))
 
-    def until(self, condition: ConditionLike) -> Pattern:
-        """An event for which this is true ends the loop, and is not part of it.
-
-        Example:
-            >>> stop = lambda value: value == "stop"
-            >>> Pattern.begin("a").one_or_more().until(stop).get_until_condition().call("stop")
-            True
-        """
-        until = checked_condition(condition, "until")
-        self._quantifier = quantifiers.with_until(self._called(), self._quantifier, until)
-        return self
-
     # -- what follows ------------------------------------------------------------------
 
     def next(self, name_or_group: str | Pattern) -> Pattern:
@@ -200,85 +186,6 @@ class Pattern(Pictured):
         """
         return self._without("not_followed_by", name, Contiguity.RELAXED)
 
-    # -- how often ---------------------------------------------------------------------
-
-    def times(self, times: int, to_times: int | None = None) -> Pattern:
-        """So many times, or from so many to so many; from 0 means that it is optional.
-
-        Example:
-            >>> Pattern.begin("a").times(2, 4).get_quantifier().most
-            4
-        """
-        if to_times is None:
-            least = most = quantifiers.checked_count("times", times)
-        else:
-            least, most = quantifiers.checked_range(times, to_times)
-        self._repeat("times", max(least, 1), most)
-        return self if least else self.optional()
-
-    def times_or_more(self, times: int) -> Pattern:
-        """At least so many times.
-
-        Example:
-            >>> Pattern.begin("a").times_or_more(2).get_quantifier().most is None
-            True
-        """
-        least = quantifiers.checked_count("times_or_more", times)
-        return self._repeat("times_or_more", least, None)
-
-    def one_or_more(self) -> Pattern:
-        """At least once. Bound it by `until` or `within`, or its events are kept for good.
-
-        Example:
-            >>> Pattern.begin("a").one_or_more().get_quantifier().least
-            1
-        """
-        return self._repeat("one_or_more", 1, None)
-
-    def optional(self) -> Pattern:
-        """It may be left out.
-
-        Example:
-            >>> Pattern.begin("a").followed_by("b").optional().get_quantifier().optional
-            True
-        """
-        self._refuse_if_negated("optional")
-        quantifier = quantifiers.optional(self._called(), self._quantifier)
-        if self._previous is not None:
-            optional_part = replace(self._as_part(), quantifier=quantifier)
-            check_neighbours(self._previous._as_part(), optional_part)
-        self._quantifier = quantifier
-        return self
-
-    def greedy(self) -> Pattern:
-        """It takes every event it can: an event that could also be of the next part is of this.
-
-        Example:
-            >>> Pattern.begin("a").one_or_more().greedy().get_quantifier().greedy
-            True
-        """
-        self._refuse_if_negated("greedy")
-        self._quantifier = quantifiers.greedy(self._called(), self._quantifier, self._counted)
-        return self
-
-    def consecutive(self) -> Pattern:
-        """Nothing may lie between its occurrences (else: what is not of this part may).
-
-        Example:
-            >>> Pattern.begin("a").times(3).consecutive().get_quantifier().inner
-            <Contiguity.STRICT: 'next'>
-        """
-        return self._between("consecutive", Contiguity.STRICT)
-
-    def allow_combinations(self) -> Pattern:
-        """Anything may lie between its occurrences, also events that could have been one.
-
-        Example:
-            >>> Pattern.begin("a").times(3).allow_combinations().get_quantifier().inner
-            <Contiguity.ANY: 'followed_by_any'>
-        """
-        return self._between("allow_combinations", Contiguity.ANY)
-
     # -- how long ----------------------------------------------------------------------
 
     def within(
@@ -322,14 +229,6 @@ class Pattern(Pictured):
         """What `where` and the like have said; None: any event."""
         return self._condition
 
-    def get_until_condition(self) -> Condition | None:
-        """What ends the loop."""
-        return self._quantifier.until
-
-    def get_quantifier(self) -> Quantifier:
-        """How often this part occurs."""
-        return self._quantifier
-
     def get_window_time(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> int | None:
         """What `within` has set for this part, ms."""
         return self._within if within_type is WithinType.FIRST_AND_LAST else self._gap
@@ -363,31 +262,13 @@ class Pattern(Pictured):
         check_neighbours(self._as_part(), part._as_part())
         return part
 
-    def _repeat(self, method: str, least: int, most: int | None) -> Pattern:
-        self._refuse_if_negated(method)
-        self._quantifier = quantifiers.repeated(
-            self._called(), self._quantifier, least, most, self._counted
-        )
-        self._counted = True
-        return self
-
-    def _between(self, method: str, inner: Contiguity) -> Pattern:
-        self._refuse_if_negated(method)
-        self._quantifier = quantifiers.with_inner(
-            self._called(), self._quantifier, inner, self._counted
-        )
-        return self
-
-    def _refuse_if_negated(self, method: str) -> None:
-        if self._negated:
-            raise MalformedPatternError(
-                f"{self._called()} must not occur, so {method}() says nothing about it; leave it "
-                "away"
-            )
-
     def _called(self) -> str:
-        """What errors call this part."""
         return f"pattern {self._name!r}"
+
+    def _check_optional(self, quantifier: Quantifier) -> None:
+        if self._previous is not None:
+            optional_part = replace(self._as_part(), quantifier=quantifier)
+            check_neighbours(self._previous._as_part(), optional_part)
 
     # -- seen from other parts ---------------------------------------------------------
 
@@ -443,6 +324,79 @@ class Pattern(Pictured):
         return repr(self._name)
 
 
+class GroupPattern(Pattern):
+    """A part that is itself a pattern. Flink: class ``GroupPattern``.
+
+    Made by giving a pattern to `Pattern.begin`, `next`, `followed_by` or `followed_by_any`; it may
+    be repeated, optional and limited in time, but not greedy, and has no condition of its own.
+
+    Example:
+        >>> pair = Pattern.begin("a").next("b")
+        >>> pattern = Pattern.begin("start").followed_by(pair).times(2)
+        >>> [event.name for event in pattern.model().events()]
+        ['start', 'a', 'b']
+    """
+
+    def __init__(
+        self,
+        group: Pattern,
+        previous: Pattern | None,
+        contiguity: Contiguity,
+        skip: AfterMatchSkipStrategy | None,
+    ) -> None:
+        super().__init__("", previous, contiguity, False, skip)
+        self._group = group
+        if group.get_after_match_skip_strategy() != AfterMatchSkipStrategy.no_skip():
+            raise MalformedPatternError(
+                f"{self._called()} has a skip strategy, but it is matches of the whole pattern "
+                "that are skipped; give it to the outermost begin()"
+            )
+
+    def get_raw_pattern(self) -> Pattern:
+        """The pattern that the group is made of."""
+        return self._group
+
+    def where(self, condition: ConditionLike) -> NoReturn:
+        """Not for groups."""
+        self._refuse_condition("where")
+
+    def or_(self, condition: ConditionLike) -> NoReturn:
+        """Not for groups."""
+        self._refuse_condition("or_")
+
+    def subtype(self, subtype_class: type) -> NoReturn:
+        """Not for groups."""
+        self._refuse_condition("subtype")
+
+    def greedy(self) -> NoReturn:
+        """Not for groups."""
+        raise MalformedPatternError(
+            f"{self._called()} cannot be greedy; only single patterns can, say it of one of its "
+            "parts"
+        )
+
+    def _refuse_condition(self, method: str) -> NoReturn:
+        raise MalformedPatternError(
+            f"{self._called()} has no condition of its own; call {method}() on the parts in it"
+        )
+
+    def _called(self) -> str:
+        return f"the group of {', '.join(map(repr, self._group._names()))}"
+
+    def _as_part(self) -> Part:
+        return Group(self._group._parts(), self._contiguity, self._quantifier, self._gap)
+
+    def _own_names(self) -> Iterator[str]:
+        return self._group._names()
+
+    def _own_windows(self) -> Iterator[int]:
+        yield from super()._own_windows()
+        yield from self._group._windows()
+
+    def _argument(self) -> str:
+        return repr(self._group)
+
+
 def _part(
     method: str,
     name_or_group: str | Pattern,
@@ -454,8 +408,6 @@ def _part(
     if previous is not None:
         skip = previous._skip
     if isinstance(name_or_group, Pattern):
-        from millrace.cep.group_pattern import GroupPattern
-
         _check_names(name_or_group._names(), previous)
         return GroupPattern(name_or_group, previous, contiguity, skip)
     name = _new_name(method, name_or_group, previous)
