@@ -169,3 +169,29 @@ def test_a_pattern_reads_like_its_program() -> None:
         "Pattern.begin('a').followed_by_any("
         "Pattern.begin('b').not_followed_by('c').next('d')).not_next('e')"
     )
+
+
+def test_whole_numbers_of_every_kind() -> None:
+    """NumPy's are no ``int``, but `operator.index` makes one of them."""
+
+    class Whole:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __index__(self) -> int:
+            return self.number
+
+    pattern: Any = Pattern.begin("a")
+    pattern = pattern.times(Whole(0), Whole(2)).within(Whole(10))
+    quantifier = pattern.get_quantifier()
+    assert (quantifier.optional, quantifier.most, pattern.get_window_time()) == (True, 2, 10)
+    assert {type(quantifier.most), type(pattern.get_window_time())} == {int}
+
+
+def test_a_group_that_can_be_empty_may_follow_and_be_followed_by_what_must_occur() -> None:
+    """What is refused behind it is only what must not occur."""
+    empty = Pattern.begin("b").optional()
+    pattern = Pattern.begin("a").next(empty).next("c").not_next("d").next("e")
+    assert [event.name for event in pattern.model().events()] == ["a", "b", "c", "d", "e"]
+    not_empty = Pattern.begin(Pattern.begin("g").optional().next("h")).not_next("b")
+    assert not_empty.model().parts[1].negated

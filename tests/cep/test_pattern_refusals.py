@@ -9,12 +9,15 @@ import pytest
 
 from millrace.cep import (
     AfterMatchSkipStrategy,
+    GroupPattern,
+    IterativeCondition,
     MalformedPatternError,
     Pattern,
     SimpleCondition,
     WithinType,
 )
 from millrace.common.errors import JobDefinitionError
+from millrace.common.pattern_model import Contiguity
 
 
 async def later(value: Any) -> bool:
@@ -27,6 +30,25 @@ def several(value: Any) -> Any:
 
 class Later(SimpleCondition[Any]):
     async def filter(self, value: Any, ctx: Any = None) -> bool:  # type: ignore[override]
+        return True
+
+
+async def several_later(value: Any) -> Any:
+    yield True
+
+
+class Called:
+    async def __call__(self, value: Any) -> bool:
+        return True
+
+
+class NeedsContext(SimpleCondition[Any]):
+    def filter(self, value: Any, ctx: Any) -> bool:  # type: ignore[override]
+        return True
+
+
+class NoContext(IterativeCondition[Any]):
+    def filter(self, value: Any) -> bool:  # type: ignore[override]
         return True
 
 
@@ -45,6 +67,15 @@ def group() -> Pattern:
     return Pattern.begin(Pattern.begin("g").next("h"))
 
 
+def may_be_empty() -> Pattern:
+    """A group whose parts are all optional, one of them in a group again."""
+    return Pattern.begin(Pattern.begin(Pattern.begin("g").optional()))
+
+
+def greedy_group() -> Pattern:
+    return Pattern.begin(Pattern.begin(Pattern.begin("g").one_or_more().greedy()))
+
+
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     # names
     (lambda: Pattern.begin(""), "begin() takes a name, but it is empty"),
@@ -55,7 +86,20 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().next(Pattern.begin("b").next("a")), "there are two patterns named 'a'"),
     (lambda: group().next("h"), "there are two patterns named 'h'"),
     (lambda: Pattern.begin(a()).next(group()).next(group()), "there are two patterns named 'g'"),
+    (lambda: Pattern.begin("a\nb"), r"begin() takes a name of one line that can be read"),
+    (lambda: a().not_next("\ud800"), "not_next() takes a name of one line that can be read"),
+    (lambda: a().next("b\x1b"), r"lone surrogates; got 'b\x1b'"),
+    (lambda: Pattern(3), "Pattern() takes the name of a part, or another pattern"),
+    (lambda: Pattern("b", "a"), "a part comes after another Pattern, got 'a'"),
+    (lambda: GroupPattern("a", None, Contiguity.RELAXED, None), "a group is made of another Patte"),
     # conditions
+    (lambda: a().where(NeedsContext()), "define it as `def filter(self, value, ctx=None)`"),
+    (lambda: a().where(NoContext()), "define it as `def filter(self, value, ctx)`"),
+    (lambda: a().where(SimpleCondition.of(lambda: True)), "cannot be called with one or two argu"),
+    (lambda: SimpleCondition.of("x"), "SimpleCondition.of() takes a callable of the event, got"),
+    (lambda: SimpleCondition.of(bool), "SimpleCondition.of() takes a callable of the event, got"),
+    (lambda: a().where(several_later), "is async or a generator"),
+    (lambda: a().where(Called()), "is async or a generator"),
     (lambda: a().where(5), "where() takes a condition"),
     (lambda: a().where(bool), "where() takes a condition"),
     (lambda: a().where(None), "where() takes a condition"),
@@ -89,6 +133,8 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().times(0, 3).times(1), "occurs (1 to 3 times, or not at all)"),
     (lambda: a().optional().optional(), "pattern 'a' is optional already"),
     (lambda: a().times(0, 3).optional(), "pattern 'a' is optional already"),
+    (lambda: a().times(0.0, 2), "times() takes a whole number, got 0.0"),
+    (lambda: a().times(2).greedy().greedy(), "pattern 'a' is greedy already"),
     (lambda: a().greedy(), "pattern 'a' occurs once, so it cannot be greedy"),
     (lambda: a().optional().greedy(), "pattern 'a' occurs once, so it cannot be greedy"),
     (lambda: a().times(2).allow_combinations().greedy(), "both greedy() and allow_combinations()"),
@@ -108,6 +154,9 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().optional().not_next("b"), "pattern 'a' before it is optional"),
     (lambda: a().times(0, 2).not_followed_by("b"), "pattern 'a' before it is optional"),
     (lambda: group().optional().not_next("b"), "the group of 'g', 'h' before it is optional"),
+    (lambda: may_be_empty().not_next("b"), "the group of 'g' before it has only optional parts"),
+    (lambda: may_be_empty().not_followed_by("b"), "so it is open after what"),
+    (lambda: greedy_group().next("b").optional(), "group of 'g' before it ends with a greedy part"),
     (lambda: a().one_or_more().greedy().next("b").optional(), "pattern 'b' is optional, but"),
     (lambda: a().one_or_more().greedy().next("b").times(0, 2), "pattern 'a' before it is greedy"),
     # groups
@@ -125,6 +174,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().within("10 s"), "within() takes an amount of time"),
     (lambda: a().within(None), "within() takes an amount of time"),
     (lambda: a().within(5, "gap"), "within() takes a WithinType such as"),
+    (lambda: a().get_window_time("x"), "get_window_time() takes a WithinType such as"),
     # skipping
     (lambda: Pattern.begin("a", "no_skip"), "begin() takes an AfterMatchSkipStrategy such as"),
 ]
@@ -132,6 +182,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 REFUSED_AS_A_WHOLE: list[tuple[Pattern, str]] = [
     (a().not_followed_by("b"), "the pattern ends with not_followed_by('b') but never ends"),
     (Pattern.begin(a().not_followed_by("b")), "the pattern ends with not_followed_by('b')"),
+    (
+        a().one_or_more().greedy().next(Pattern.begin("b").optional()),
+        "the group of 'b' has only optional parts, but pattern 'a' before it is greedy",
+    ),
     (Pattern.begin("a", skip_to_x), "names no part of the pattern; there are 'a'"),
     (Pattern.begin("a", skip_to_x).not_next("x").next("b"), "names a part that must not occur"),
     (

@@ -63,7 +63,9 @@ class Pattern(Quantified, Pictured):
         skip: AfterMatchSkipStrategy | None = None,
     ) -> None:
         super().__init__(negated)
-        self._name = name
+        if previous is not None and not isinstance(previous, Pattern):
+            raise MalformedPatternError(f"a part comes after another Pattern, got {previous!r}")
+        self._name = checked_name("Pattern", name)
         self._previous = previous
         self._contiguity = contiguity
         self._skip = skip or AfterMatchSkipStrategy.no_skip()
@@ -203,11 +205,7 @@ class Pattern(Quantified, Pictured):
             >>> pattern.get_window_time()
             60000
         """
-        if not isinstance(within_type, WithinType):
-            raise MalformedPatternError(
-                f"within() takes a WithinType such as WithinType.FIRST_AND_LAST, got "
-                f"{within_type!r}"
-            )
+        _check_within_type("within", within_type)
         duration = checked_duration(window_time)
         if within_type is WithinType.FIRST_AND_LAST:
             self._within = duration
@@ -231,6 +229,7 @@ class Pattern(Quantified, Pictured):
 
     def get_window_time(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> int | None:
         """What `within` has set for this part, ms."""
+        _check_within_type("get_window_time", within_type)
         return self._within if within_type is WithinType.FIRST_AND_LAST else self._gap
 
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
@@ -344,7 +343,10 @@ class GroupPattern(Pattern):
         contiguity: Contiguity,
         skip: AfterMatchSkipStrategy | None,
     ) -> None:
-        super().__init__("", previous, contiguity, False, skip)
+        if not isinstance(group, Pattern):
+            raise MalformedPatternError(f"a group is made of another Pattern, got {group!r}")
+        super().__init__(group.get_name() or "group", previous, contiguity, False, skip)
+        self._name = ""  # a group has none of its own
         self._group = group
         if group.get_after_match_skip_strategy() != AfterMatchSkipStrategy.no_skip():
             raise MalformedPatternError(
@@ -412,6 +414,13 @@ def _part(
         return GroupPattern(name_or_group, previous, contiguity, skip)
     name = _new_name(method, name_or_group, previous)
     return Pattern(name, previous, contiguity, False, skip)
+
+
+def _check_within_type(method: str, within_type: Any) -> None:
+    if not isinstance(within_type, WithinType):
+        raise MalformedPatternError(
+            f"{method}() takes a WithinType such as WithinType.FIRST_AND_LAST, got {within_type!r}"
+        )
 
 
 def _new_name(method: str, name: Any, previous: Pattern | None) -> str:

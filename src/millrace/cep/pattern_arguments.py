@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import iscoroutinefunction, isgeneratorfunction, signature
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
+from operator import index
 from typing import Any
+from unicodedata import category
 
 from millrace.common.errors import JobDefinitionError, MalformedPatternError
-from millrace.common.pattern_conditions import Condition, IterativeCondition, condition_of
+from millrace.common.pattern_conditions import (
+    Condition,
+    IterativeCondition,
+    SimpleCondition,
+    condition_of,
+)
 from millrace.common.time import millis
 
 ConditionLike = IterativeCondition[Any] | Condition | Callable[..., Any]
 """A callable of the event, or of the event and the context; or one of the condition classes."""
+UNREADABLE = {"Cc", "Cs", "Zl", "Zp"}
+"""Kinds of characters (Unicode's categories) that no name may have."""
 
 
 def checked_name(method: str, name: Any) -> str:
@@ -21,6 +30,11 @@ def checked_name(method: str, name: Any) -> str:
         raise MalformedPatternError(f"{method}() takes the name of a part{or_group}; got {name!r}")
     if not name:
         raise MalformedPatternError(f"{method}() takes a name, but it is empty")
+    if any(category(character) in UNREADABLE for character in name):
+        raise MalformedPatternError(
+            f"{method}() takes a name of one line that can be read, without control characters and "
+            f"lone surrogates; got {name!r}"
+        )
     return name
 
 
@@ -30,17 +44,30 @@ def checked_condition(condition: ConditionLike, method: str) -> Condition:
         checked = condition_of(condition, method)
     except JobDefinitionError as error:
         raise MalformedPatternError(str(error)) from None
-    if iscoroutinefunction(checked.call) or isgeneratorfunction(checked.call):
+    if gives_no_value(checked.call):
         raise MalformedPatternError(
             f"{method}() takes a condition that returns True or False, but {condition!r} is async "
             "or a generator, and what that returns always counts as true"
         )
     if not takes(checked.call, 2 if checked.iterative else 1):
+        if isinstance(checked.source, IterativeCondition):
+            wanted = "value, ctx=None" if isinstance(condition, SimpleCondition) else "value, ctx"
+            raise MalformedPatternError(
+                f"{method}() got a {type(condition).__name__} whose filter() takes other "
+                f"arguments; define it as `def filter(self, {wanted})`"
+            )
         raise MalformedPatternError(
             f"{method}() takes a callable of the event, or of the event and a context, but "
             f"{condition!r} cannot be called with one or two arguments"
         )
     return checked
+
+
+def gives_no_value(function: Callable[..., Any]) -> bool:
+    """Whether calling it only makes a coroutine or a generator."""
+    called = (function, type(function).__call__)
+    kinds = (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)
+    return any(is_kind(call) for call in called for is_kind in kinds)
 
 
 def takes(function: Callable[..., Any], count: int) -> bool:
@@ -65,10 +92,20 @@ def is_instance(subtype_class: type) -> Condition:
     )
 
 
+def as_int(number: Any) -> Any:
+    """Any kind of whole number, such as NumPy's, as ``int``; everything else as it is."""
+    if isinstance(number, bool):
+        return number
+    try:
+        return index(number)
+    except TypeError:
+        return number
+
+
 def checked_duration(time: Any) -> int:
     """Milliseconds; raises MalformedPatternError unless they are some."""
     try:
-        duration = millis(time)
+        duration = millis(as_int(time))
     except TypeError as error:
         raise MalformedPatternError(f"within() takes an amount of time: {error}") from None
     if duration <= 0:

@@ -22,16 +22,32 @@ def checked(pattern: EventPattern) -> EventPattern:
 
 def check_neighbours(before: Part, part: Part) -> None:
     """Raises MalformedPatternError if one part may not come after the other."""
-    if isinstance(part, Event) and part.negated and before.quantifier.optional:
+    if isinstance(part, Event) and part.negated and _can_be_empty(before):
         raise MalformedPatternError(
-            f"{called(part)} must not occur, but {called(before)} before it is optional, so it is "
-            "open after what; write two patterns, one with the optional part and one without"
+            f"{called(part)} must not occur, but {called(before)} before it {_empty(before)}, so "
+            "it is open after what; write two patterns, one with the optional part and one without"
         )
-    if part.quantifier.optional and before.quantifier.greedy:
+    if _can_be_empty(part) and _ends_greedy(before):
+        ends = "ends with a greedy part" if isinstance(before, Group) else "is greedy"
         raise MalformedPatternError(
-            f"{called(part)} is optional, but {called(before)} before it is greedy, so it is open "
+            f"{called(part)} {_empty(part)}, but {called(before)} before it {ends}, so it is open "
             "how far; leave one of optional() and greedy() away"
         )
+
+
+def _can_be_empty(part: Part) -> bool:
+    """Whether the part may take no event, and so be as if it were not there."""
+    if part.quantifier.optional:
+        return True
+    return isinstance(part, Group) and all(_can_be_empty(p) for p in part.parts)
+
+
+def _empty(part: Part) -> str:
+    return "is optional" if part.quantifier.optional else "has only optional parts"
+
+
+def _ends_greedy(part: Part) -> bool:
+    return _ends_greedy(part.parts[-1]) if isinstance(part, Group) else part.quantifier.greedy
 
 
 def called(part: Part) -> str:

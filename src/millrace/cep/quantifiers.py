@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from millrace.cep.pattern_arguments import as_int
 from millrace.common.errors import MalformedPatternError
 from millrace.common.pattern_conditions import Condition
 from millrace.common.pattern_model import Contiguity, Quantifier
@@ -54,6 +55,8 @@ def greedy(part: str, quantifier: Quantifier, said: bool) -> Quantifier:
             f"{part} occurs once, so it cannot be greedy; say how often before: "
             "one_or_more().greedy()"
         )
+    if quantifier.greedy:
+        raise MalformedPatternError(f"{part} is greedy already; call greedy() once")
     if quantifier.inner is Contiguity.ANY:
         raise _not_greedy_and_combined(part)
     return replace(quantifier, greedy=True)
@@ -94,19 +97,20 @@ def with_until(part: str, quantifier: Quantifier, until: Condition) -> Quantifie
 
 def checked_count(method: str, count: Any) -> int:
     """The number of times; raises MalformedPatternError unless it is a whole one, from 1 on."""
-    if isinstance(count, bool) or not isinstance(count, int):
+    number = as_int(count)
+    if isinstance(number, bool) or not isinstance(number, int):
         raise MalformedPatternError(f"{method}() takes a whole number, got {count!r}")
-    if count < 1:
+    if number < 1:
         raise MalformedPatternError(
-            f"{method}() takes a number of 1 or more, got {count}; what may be left out is "
+            f"{method}() takes a number of 1 or more, got {number}; what may be left out is "
             "optional()"
         )
-    return count
+    return number
 
 
 def checked_range(least: Any, most: Any) -> tuple[int, int]:
     """The bounds of ``times(least, most)``; the lower one may be 0."""
-    if least == 0 and not isinstance(least, bool):
+    if as_int(least) == 0 and not isinstance(least, (bool, float)):
         return 0, checked_count("times", most)
     lower, upper = checked_count("times", least), checked_count("times", most)
     if upper < lower:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any, Generic, TypeVar
 
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import JobDefinitionError, MalformedPatternError
 from millrace.common.functions import Function
 
 __all__ = [
@@ -88,7 +88,15 @@ class SimpleCondition(IterativeCondition[T_contra]):
 
     @staticmethod
     def of(predicate: Callable[[T], bool]) -> SimpleCondition[T]:
-        """A plain callable as a condition."""
+        """A plain callable as a condition.
+
+        Raises:
+            MalformedPatternError: it is none.
+        """
+        if isinstance(predicate, type) or not callable(predicate):
+            raise MalformedPatternError(
+                f"SimpleCondition.of() takes a callable of the event, got {predicate!r}"
+            )
         return _Predicate(predicate)
 
 

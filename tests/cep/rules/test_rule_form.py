@@ -147,7 +147,7 @@ def a(**more: Any) -> dict[str, Any]:
         (rule_of({"group": [{"name": "b"}], "greedy": True}), "parts[0].greedy: the group of 'b'"),
         (rule_of({"name": "a"}, {"name": "n", "contiguity": "not_followed_by"}),
          "pattern: the pattern ends with not_followed_by('n') but never ends"),
-        (rule_of({"name": "a"}, {"name": "b\nc"}), "pattern: a pattern's name is one line"),
+        (rule_of({"name": "a"}, {"name": "b\nc"}), "pattern.parts[1]: followed_by() takes a name of one line"),
         (a(times=0), "pattern.parts[0].times: expected a whole number of 1 or more, got 0"),
         (a(times={"from": 3, "to": 2}), "pattern.parts[0].times: times(3, 2) goes down"),
         (a(times=10**9), "pattern.parts: the parts occur more than 1000 times in all"),
