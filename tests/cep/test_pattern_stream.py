@@ -328,6 +328,7 @@ def test_a_condition_that_raises_names_its_pattern_and_the_event() -> None:
         (lambda s: CEP.pattern([1, 2], Pattern.begin("a")), "CEP.pattern() takes a stream, got [1"),
         (lambda s: CEP.pattern(s, "a"), "CEP.pattern() takes a Pattern such as"),
         (lambda s: CEP.pattern(s, Pattern.begin("a"), 5), "a comparator is a callable of two ev"),
+        (lambda s: CEP.pattern(s, Pattern.begin("a"), lambda one: 0), "a comparator is a callable"),
         (lambda s: CEP.pattern(s, Pattern.begin("a"), int), "a comparator is a callable of two ev"),
         (lambda s: CEP.pattern(s, Pattern.begin("a")).select(5), "select() takes a PatternSelectF"),
         (lambda s: CEP.pattern(s, Pattern.begin("a")).select(Each()), "got Each, which is neither"),

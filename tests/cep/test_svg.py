@@ -13,7 +13,7 @@ from millrace.cep import AfterMatchSkipStrategy, Pattern, WithinType
 from millrace.cep.graph import Edge, Graph, Node, graph_of
 from millrace.cep.svg import svg_of
 from millrace.cep.svg_layout import layout_of
-from millrace.common.pattern_model import Contiguity, Event, EventPattern
+from millrace.common.pattern_model import Contiguity
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -130,8 +130,8 @@ def test_signs_of_markup_are_only_text() -> None:
 
 
 def test_characters_that_xml_cannot_hold_are_replaced() -> None:
-    unchecked = EventPattern((Event("a\x00\ud800b\U0001f600"),))
-    root = ElementTree.fromstring(svg_of(graph_of(unchecked)))
+    nodes = (Node(0, "begin"), Node(1, "a\x00\ud800b\U0001f600"))
+    root = ElementTree.fromstring(svg_of(Graph(nodes, (Edge(0, 1, None),), ())))
     assert "a\ufffd\ufffdb\U0001f600" in texts(root)
 
 

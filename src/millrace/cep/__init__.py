@@ -5,7 +5,8 @@ Semantics: Flink docs, "FlinkCEP". Names are Flink's, in snake case.
 
 from __future__ import annotations
 
-from millrace.cep.cep import CEP, EventComparator
+from millrace.cep.cep import CEP
+from millrace.cep.comparator import EventComparator
 from millrace.cep.dynamic_pattern_stream import DynamicPatternStream
 from millrace.cep.pattern import GroupPattern, Pattern
 from millrace.cep.pattern_stream import PatternStream

@@ -6,24 +6,18 @@ Semantics: Flink docs, "FlinkCEP", section Detecting Patterns.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from millrace.cep.comparator import EventComparator, checked_comparator
 from millrace.cep.dynamic_pattern_stream import DynamicPatternStream, RuleSearch
 from millrace.cep.pattern import Pattern
-from millrace.cep.pattern_stream import Comparator, PatternSearch, PatternStream
+from millrace.cep.pattern_stream import PatternSearch, PatternStream
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream.connected_streams import checked_same_environment
 from millrace.datastream.data_stream import DataStream
 from millrace.runtime.cep.automaton import Automaton
 
 T = TypeVar("T")
-
-
-class EventComparator(Protocol):
-    """Orders events of the same time. Flink: interface ``EventComparator``."""
-
-    def compare(self, one: Any, other: Any, /) -> int:
-        """Negative, zero or positive, as ``one`` comes before, with or after ``other``."""
 
 
 class CEP:
@@ -111,13 +105,3 @@ class CEP:
         checked_same_environment("CEP.dynamic_pattern", input, rules)
         search = RuleSearch(rules=rules, comparator=checked_comparator(comparator))
         return DynamicPatternStream(input, search)
-
-
-def checked_comparator(comparator: Any) -> Comparator | None:
-    compare: Comparator | None = getattr(comparator, "compare", comparator)
-    if comparator is None or (callable(compare) and not isinstance(comparator, type)):
-        return compare
-    raise JobDefinitionError(
-        "a comparator is a callable of two events that returns a negative number, zero or a "
-        f"positive one, or an object with such a method compare(); got {comparator!r}"
-    )

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
 from operator import index
 from typing import Any
-from unicodedata import category
 
 from millrace.common.errors import JobDefinitionError, MalformedPatternError
 from millrace.common.pattern_conditions import (
@@ -19,8 +18,6 @@ from millrace.common.time import millis
 
 ConditionLike = IterativeCondition[Any] | Condition | Callable[..., Any]
 """A callable of the event, or of the event and the context; or one of the condition classes."""
-UNREADABLE = {"Cc", "Cs", "Zl", "Zp"}
-"""Kinds of characters (Unicode's categories) that no name may have."""
 
 
 def checked_name(method: str, name: Any) -> str:
@@ -30,10 +27,9 @@ def checked_name(method: str, name: Any) -> str:
         raise MalformedPatternError(f"{method}() takes the name of a part{or_group}; got {name!r}")
     if not name:
         raise MalformedPatternError(f"{method}() takes a name, but it is empty")
-    if any(category(character) in UNREADABLE for character in name):
+    if not name.isprintable():
         raise MalformedPatternError(
-            f"{method}() takes a name of one line that can be read, without control characters and "
-            f"lone surrogates; got {name!r}"
+            f"{method}() takes a name of one line that can be printed, got {name!r}"
         )
     return name
 

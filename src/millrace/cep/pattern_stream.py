@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
+from millrace.cep.comparator import Comparator
 from millrace.cep.match_functions import (
     FlatSelect,
     FlatSelectFunction,
@@ -44,7 +45,6 @@ from millrace.runtime.operators.cep import CepOperator
 T = TypeVar("T")
 U = TypeVar("U")
 V = TypeVar("V")
-Comparator = Callable[[Any, Any], int]
 KeyBatch = Callable[[list[Any]], list[Any]]
 
 

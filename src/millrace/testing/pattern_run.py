@@ -9,7 +9,7 @@ from functools import cmp_to_key
 from operator import index
 from typing import Any, Protocol
 
-from millrace.cep.cep import EventComparator, checked_comparator
+from millrace.cep.comparator import EventComparator, checked_comparator
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions import KeySelector
 from millrace.common.key_selector import resolve_key_selector
