@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import CheckpointError, JobExecutionError
 from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_conditions import condition_of
+from millrace.common.pattern_conditions import RichIterativeCondition, condition_of
 from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
 from millrace.common.pattern_model import Contiguity, Event, EventPattern, Quantifier
 from millrace.runtime.operators.cep import CepOperator
@@ -204,6 +205,63 @@ def test_mutable_events_are_copied_for_the_user() -> None:
     assert job.output() == [["k", "a"], ["k", "a"]]
 
 
+def test_events_before_those_taken_are_late() -> None:
+    """After a restart the watermark may begin anew, if the inputs are others."""
+    job = harness(AB_SOON, late_tag=LATE)
+    job.process_element(("k", "a1"), 100)
+    job.process_watermark(100)
+    job = job.restored(job.snapshot())
+    job.process_elements([("k", "a2"), ("k", "b1"), ("k", "b2"), ("l", "a3")], [5, 50, 101, 7])
+    job.process_watermark(101)
+    assert job.output() == ["k: a1 b2 @101"]
+    assert job.side_output(LATE) == [("k", "a2"), ("k", "b1")]
+
+
+def test_a_clock_that_is_set_back_stands_still() -> None:
+    job = harness(AB_SOON, event_time=False)
+    job.set_processing_time(100)
+    job.process_element(("k", "a1"))
+    job.set_processing_time(50)
+    job.process_element(("k", "a2"))
+    job.set_processing_time(109)
+    job.process_element(("k", "b1"))
+    assert job.output() == ["k: a1 b1 @109", "k: a2 b1 @109"]
+
+
+def test_what_was_held_back_is_found_when_nothing_is_skipped_any_more() -> None:
+    def answers(value: Any, ctx: Any) -> bool:
+        return value[1] == "b" + ctx.get_events_for_pattern("a")[0][1][1]
+
+    parts = (AB.parts[0], Event("b", condition_of(answers, "where")))
+    job = harness(EventPattern(parts, 10, AfterMatchSkipStrategy.skip_to_next()))
+    job.process_elements([("k", "a1"), ("k", "a2"), ("k", "b2")], [1, 2, 3])
+    job.process_watermark(3)
+    assert job.output() == []
+    job = changed(job, EventPattern(parts, 10))
+    job.process_watermark(20)
+    assert job.output() == ["k: a2 b2 @20"]
+    job.snapshot()
+    assert job.entries() == 0
+
+
+def test_no_condition_keeps_others_from_being_closed() -> None:
+    closed = []
+
+    class Stubborn(RichIterativeCondition[Any]):
+        def filter(self, value: Any, ctx: Any) -> bool:
+            return True
+
+        def close(self) -> None:
+            closed.append(self)
+            raise OSError
+
+    names = "ab"
+    events = tuple(Event(name, condition_of(Stubborn(), "where")) for name in names)
+    job = harness(EventPattern(events))
+    job.close()
+    assert len(closed) == 2
+
+
 # -- what is wrong ---------------------------------------------------------------------------------
 
 
@@ -222,6 +280,19 @@ def test_a_first_condition_that_raises_does_so_too() -> None:
     job = harness(EventPattern((Event("first", condition_of(lambda value: value[2], "where")),)))
     job.process_element(("k", "a"), 1)
     with pytest.raises(IndexError) as caught:
+        job.process_watermark(2)
+    assert caught.value.__notes__ == ["raised by the condition of 'first' for the event ('k', 'a')"]
+
+
+def test_what_is_neither_true_nor_false_is_named() -> None:
+    class Neither:
+        def __bool__(self) -> bool:
+            raise ValueError("ambiguous")
+
+    neither = condition_of(lambda value: Neither(), "where")
+    job = harness(EventPattern((Event("first", neither),)))
+    job.process_element(("k", "a"), 1)
+    with pytest.raises(ValueError, match="ambiguous") as caught:
         job.process_watermark(2)
     assert caught.value.__notes__ == ["raised by the condition of 'first' for the event ('k', 'a')"]
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from millrace.common.after_match_skip_strategy import Skip
 from millrace.common.pattern_conditions import IterativeCondition
-from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome, Test
+from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
 from millrace.runtime.cep.partial_match import (
     BufferedEvent,
     Entry,
@@ -73,18 +74,25 @@ class Matcher:
         self.on_pruned: OnPruned | None = None
         """Called with every partial or found match that the skip strategy takes away."""
 
-    def starts(self, values: list[Any]) -> list[Any] | None:
+    def starts(self, values: list[Any]) -> list[bool] | None:
         """For each of the values, whether a match could begin with it; None: it cannot be told
         from the values alone."""
         test = self._can_start
         if test is None:
             return None
+        starts: list[bool] = []
         try:
-            return list(map(test, values))
-        except Exception:
-            for value in values:
-                self._satisfied_by_value(self.automaton.start, value)
+            starts.extend(map(bool, map(test, values)))
+        except Exception as error:
+            # those before the one that failed are in the list
+            self._name_start(error, values[len(starts)])
             raise
+        return starts
+
+    def _name_start(self, error: Exception, value: object) -> None:
+        tests = self.automaton.start.tests
+        names = " or ".join(test.asked_for for test in tests)
+        _name(error, names, value)
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -171,7 +179,7 @@ class Matcher:
                 if test.call(value):
                     satisfied |= bit
             except Exception as error:
-                _name(error, test, value)
+                _name(error, test.asked_for, value)
                 raise
             bit += bit
         return satisfied
@@ -185,7 +193,7 @@ class Matcher:
                 if test.call(value, context) if test.iterative else test.call(value):
                     satisfied |= bit
             except Exception as error:
-                _name(error, test, value)
+                _name(error, test.asked_for, value)
                 raise
             bit += bit
         return satisfied
@@ -202,6 +210,11 @@ class Matcher:
         """
         released: list[FoundMatch] = []
         timed_out: list[FoundMatch] = []
+        if self.automaton.skip.kind is Skip.NO_SKIP:
+            released = release(
+                self.automaton.skip, matches, self._end(matches, time, timed_out), time
+            )
+            return sorted(released, key=_moment), sorted(timed_out, key=_moment)
         # one by one: what is found at one moment may take away what would be found at the next
         while (deadline := self.next_deadline(matches)) is not None and deadline <= time:
             found = self._end(matches, deadline, timed_out)
@@ -209,7 +222,7 @@ class Matcher:
         return released, timed_out
 
     def _end(self, matches: Matches, time: int, timed_out: list[FoundMatch]) -> list[FoundMatch]:
-        """End what ends at ``time`` and not before; returns the matches found."""
+        """End what ends up to ``time``; returns the matches found."""
         found: list[FoundMatch] = []
         if self.automaton.has_gaps:
             self._close_ways(matches, time, found, timed_out)
@@ -285,6 +298,10 @@ def _start_test(automaton: Automaton) -> Callable[[Any], Any] | None:
     return lambda value: any(call(value) for call in calls)
 
 
-def _name(error: Exception, test: Test, value: object) -> None:
+def _moment(match: FoundMatch) -> int:
+    return match.time
+
+
+def _name(error: Exception, asked_for: str, value: object) -> None:
     """Say in an error of a condition which pattern it belongs to, and at which event."""
-    error.add_note(f"raised by the condition of {test.asked_for} for the event {value!r}")
+    error.add_note(f"raised by the condition of {asked_for} for the event {value!r}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.cep.automaton import MatchState
 
 __all__ = ["BufferedEvent", "Entry", "FoundMatch", "KeyMatches", "Matches", "PartialMatch"]
@@ -144,6 +145,8 @@ class KeyMatches:
     """How many events were numbered."""
     entries: int = 0
     """How many entries were numbered."""
+    time: int = MIN_WATERMARK
+    """That of the last event, ms since the epoch."""
     changed: set[str] = field(default_factory=set)
     """The rules whose matches may be others than those in keyed state."""
     begun: dict[Order, dict[str, Begun]] = field(default_factory=dict)
@@ -176,4 +179,5 @@ class KeyMatches:
     def next_event(self, time: int, value: Any) -> BufferedEvent:
         """An event that comes after all before."""
         self.events += 1
+        self.time = time
         return BufferedEvent((time, self.events), value)

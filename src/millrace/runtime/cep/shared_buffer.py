@@ -41,9 +41,9 @@ from millrace.state.nested_table import NestedTable
 __all__ = ["SharedBuffer"]
 
 COUNTS = 0
-"""Inner key of how many events and entries of a key were numbered. Entries are under their numbers,
-partial matches under the place of the event they began with, those of all rules together; matches
-that are held back under the name of their rule."""
+"""Inner key of how many events and entries of a key were numbered, and of its last time. Entries
+are under their numbers, partial matches under the place of the event they began with, those of all
+rules together; matches that are held back under the name of their rule."""
 KEPT = 10_000
 """So many keys' matches stay objects from epoch to epoch."""
 
@@ -183,7 +183,7 @@ class SharedBuffer:
         for start in dirty:
             self._store_start(key, live, start)
         live.changed.clear()
-        self._matches.put(key, COUNTS, (live.events, live.entries))
+        self._matches.put(key, COUNTS, (live.events, live.entries, live.time))
 
     def _store_begun(
         self,
@@ -290,7 +290,7 @@ class _Reading:
     def read(self, automaton_of: AutomatonOf) -> None:
         """All there is; what is of rules that are gone is to be removed."""
         result, rows = self.result, self._rows
-        result.events, result.entries = rows[COUNTS]
+        result.events, result.entries, result.time = rows[COUNTS]
         for start in sorted(inner for inner in rows if type(inner) is tuple):
             begun = result.begun[start] = self._loads(rows[start])
             for rule, (version, partial) in begun.items():

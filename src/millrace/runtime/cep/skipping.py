@@ -3,7 +3,7 @@ Skip Strategy)."""
 
 from __future__ import annotations
 
-from bisect import insort_right
+from bisect import bisect_left, insort_right
 from collections.abc import Callable
 from typing import Any
 
@@ -30,16 +30,24 @@ def release(
     Raises:
         JobExecutionError: there is nothing to skip to, and the strategy says that this is an error.
     """
-    if strategy.kind is Skip.NO_SKIP:
-        return found
     held_back, released = matches.held_back, []
+    if strategy.kind is Skip.NO_SKIP:
+        if not held_back:
+            return found
+        # a former version of the program had another strategy
+        released, matches.held_back = held_back + found, []
+        for match in released:
+            match.time = time
+        return released
     for match in found:
         insort_right(held_back, match, key=_start)
     while held_back and not _may_still_win(matches, held_back[0]):
         match = held_back.pop(0)
         match.time = time
         released.append(match)
-        _prune(matches, match, _taken_away(strategy, match), on_pruned)
+        limit = _limit(strategy, match)
+        if limit is not None:
+            _take_away(matches, match, limit, on_pruned)
     return released
 
 
@@ -53,36 +61,33 @@ def _may_still_win(matches: Matches, match: FoundMatch) -> bool:
     return bool(matches.partial) and matches.partial[0].start.order < match.start.order
 
 
-def _prune(
-    matches: Matches,
-    match: FoundMatch,
-    taken_away: Callable[[Order], bool] | None,
-    on_pruned: OnPruned | None,
+def _take_away(
+    matches: Matches, match: FoundMatch, limit: Order, on_pruned: OnPruned | None
 ) -> None:
-    if taken_away is None:
-        return
-    if on_pruned is not None:
-        others: list[Any] = [*matches.partial, *matches.held_back]
-        for other in others:
-            if taken_away(other.start.order):
+    """Take away what began before ``limit``: nothing began before ``match``, and all is in the
+    order of its beginning."""
+    others: list[Any]
+    for others in (matches.partial, matches.held_back):
+        count = bisect_left(others, limit, key=_start)
+        if on_pruned is not None:
+            for other in others[:count]:
                 on_pruned(other, match)
-    matches.partial = [p for p in matches.partial if not taken_away(p.start.order)]
-    # in place: whoever releases matches goes on with this list
-    matches.held_back[:] = [m for m in matches.held_back if not taken_away(m.start.order)]
+        del others[:count]
 
 
-def _taken_away(
-    strategy: AfterMatchSkipStrategy, match: FoundMatch
-) -> Callable[[Order], bool] | None:
-    """Whether what begins with an event is taken away, given the event's place; None: nothing."""
+def _limit(strategy: AfterMatchSkipStrategy, match: FoundMatch) -> Order | None:
+    """What begins before this is taken away; None: nothing is."""
     if strategy.kind is Skip.TO_NEXT:
-        start = match.start.order
-        return lambda order: order == start
+        return _after(match.start.order)
     if strategy.kind is Skip.PAST_LAST_EVENT:
-        last = match.last.event.order
-        return lambda order: order <= last
-    target = _skipped_to(strategy, match)
-    return None if target is None else lambda order: order < target
+        return _after(match.last.event.order)
+    return _skipped_to(strategy, match)
+
+
+def _after(order: Order) -> Order:
+    """The place right after an event."""
+    time, number = order
+    return time, number + 1
 
 
 def _skipped_to(strategy: AfterMatchSkipStrategy, match: FoundMatch) -> Order | None:

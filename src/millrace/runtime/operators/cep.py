@@ -19,7 +19,12 @@ from millrace.runtime.cep.matcher import Matcher
 from millrace.runtime.cep.partial_match import KeyMatches
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch
-from millrace.runtime.operators.pattern_operator import PatternOperator, Results, rich_conditions
+from millrace.runtime.operators.pattern_operator import (
+    PatternOperator,
+    Results,
+    close_conditions,
+    rich_conditions,
+)
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
 ONLY = ""
@@ -63,8 +68,7 @@ class CepOperator(PatternOperator):
         self._deadlines.fill(times)
 
     def close(self) -> None:
-        for condition in rich_conditions(self._automaton):
-            condition.close()
+        close_conditions(self._automaton)
         super().close()
 
     # -- matching ----------------------------------------------------------------------------------
@@ -106,6 +110,11 @@ class CepOperator(PatternOperator):
         process, advance = matcher.process, matcher.advance_time
         timed = self._automaton.within is not None or self._automaton.has_gaps
         for time, value, start in events:
+            if time < live.time:
+                if not self._event_time:
+                    time = live.time  # the clock was set back
+                elif self._is_past(live, value, time):
+                    continue
             if timed and matches.partial:
                 self._take(key, *advance(matches, time), results)
             if start or matches.partial:

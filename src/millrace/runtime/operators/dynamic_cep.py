@@ -21,7 +21,12 @@ from millrace.runtime.cep.rule_table import ReadRule, RuleTable
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch
 from millrace.runtime.metrics import RegisteredGroup
-from millrace.runtime.operators.pattern_operator import PatternOperator, Results, rich_conditions
+from millrace.runtime.operators.pattern_operator import (
+    PatternOperator,
+    Results,
+    close_conditions,
+    rich_conditions,
+)
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
 Starting = list[list[ActiveRule] | None]
@@ -120,8 +125,7 @@ class DynamicCepOperator(PatternOperator):
             condition.open(StreamRuntimeContext(self.context, None))
 
     def _close_rule(self, rule: ActiveRule) -> None:
-        for condition in rich_conditions(rule.automaton):
-            condition.close()
+        close_conditions(rule.automaton)
 
     # -- matching ----------------------------------------------------------------------------------
 
@@ -161,6 +165,11 @@ class DynamicCepOperator(PatternOperator):
             woken = self._woken(live, value) if live.matches else ()
             if not woken and begin is None:
                 continue
+            if time < live.time:
+                if not self._event_time:
+                    time = live.time  # the clock was set back
+                elif self._is_past(live, value, time):
+                    continue
             self._buffer.hold((value,))
             event = live.next_event(time, value)
             for rule in woken:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cmp_to_key
 from typing import Any
 
@@ -18,14 +19,14 @@ from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPa
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.deadlines import Deadlines
-from millrace.runtime.cep.partial_match import FoundMatch
+from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch, WaitingEvents
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.late_records import LateRecords
 
-__all__ = ["PatternOperator", "Results", "rich_conditions"]
+__all__ = ["PatternOperator", "Results", "close_conditions", "rich_conditions"]
 
 Results = list[tuple[int, Any]]
 """Times (ms since the epoch) and records."""
@@ -104,6 +105,8 @@ class PatternOperator(FunctionOperator):
             self._emit(self._advanced(now))
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if not values:
+            return
         keys = self._keys_of(values)
         if not self._event_time:
             now = self.context.clock()
@@ -141,6 +144,14 @@ class PatternOperator(FunctionOperator):
         self._waiting.flush()
         self._buffer.flush()
         super().end_epoch(ended)
+
+    def _is_past(self, live: KeyMatches, value: Any, time: int) -> bool:
+        """Whether an event is earlier than what its partial matches have taken: it is late, though
+        the watermark does not say so, for that began anew."""
+        if time >= live.time or not live:
+            return False
+        self._late.take(self._late_tag, [0], [value], [time])
+        return True
 
     # -- for those who find matches ----------------------------------------------------------------
 
@@ -193,6 +204,13 @@ def rich_conditions(automaton: Automaton) -> list[Function]:
     """The conditions of a pattern that want to be opened and closed, each once."""
     sources = {id(leaf.source): leaf.source for leaf in automaton.pattern.conditions()}
     return [source for source in sources.values() if isinstance(source, Function)]
+
+
+def close_conditions(automaton: Automaton) -> None:
+    """Close the conditions of a pattern, whatever they say to that."""
+    for condition in rich_conditions(automaton):
+        with suppress(Exception):
+            condition.close()
 
 
 def _timed_out_handler(function: Any) -> Callable[..., Any] | None:
