@@ -20,6 +20,7 @@ from millrace.cep import (
     Rule,
     RuleChange,
     TimedOutPartialMatchHandler,
+    WithinType,
 )
 from millrace.cep.rules import RejectedRule, field_condition, rule_to_json
 from millrace.common.errors import MalformedPatternError
@@ -455,3 +456,23 @@ def test_rescaled() -> None:
     send(again, RuleChange.enable("ab"))
     events(again, "a3", "b3", key="key0", start=9)
     assert again.output()[-1] == "key0: ab1 a3 b3 @10"
+
+
+def test_after_a_restore_time_ends_what_it_would_have_ended() -> None:
+    """Of keys that are not looked at, too, and neither sooner nor later."""
+    gap = then("a").followed_by("g").where(is_("g")).within(7, WithinType.PREVIOUS_AND_CURRENT)
+    job = harness(
+        AB, AC, Rule("ag", 1, gap), rule_to_json(Rule("az", 1, then("a", "z").within(30)))
+    )
+    for number, key in enumerate("klm"):
+        job.process_element((key, f"a{number}"), 2 * number + 1)
+    job.process_watermark(5)
+    job = job.restored(job.snapshot())
+    job.operator.restore()
+    ended = {}
+    for time in range(6, 40):
+        job.process_watermark(time)
+        ended[time] = len(job.side_output(OVER))
+    assert [time for time in ended if ended[time] > ended.get(time - 1, 0)] == [
+        8, 10, 11, 12, 13, 15, 31, 33, 35
+    ]  # fmt: skip

@@ -41,6 +41,7 @@ class ActiveRule:
         "opens",
         "prefix",
         "rule",
+        "soonest",
         "timed",
         "wakes",
     )
@@ -54,6 +55,11 @@ class ActiveRule:
         self.automaton = Automaton(rule.pattern)
         self.matcher = Matcher(self.automaton, clock)
         self.timed = self.automaton.within is not None or self.automaton.has_gaps
+        gaps = [way.gap for position in self.automaton.positions for way in position.ways]
+        self.soonest = min(
+            (limit for limit in (self.automaton.within, *gaps) if limit is not None), default=None
+        )
+        """So long after the first event time may end something for the first time, ms."""
         self.begins = _begins(self.automaton)
         """The states of matches that begin with an event; None: more is to be asked about it."""
         self.opens = _opens(self.begins)

@@ -49,14 +49,18 @@ class RuleTable:
         self._index: RuleIndex | None = None
 
     def restore(self) -> list[ActiveRule]:
-        """Take over what the table has; returns the rules that were in force before."""
-        before = list(self.active.values())
+        """Take over what the table has; returns the rules that are no longer in force."""
+        before = {rule.number: rule for rule in self.active.values()}
         self.active = {}
         self._index = None
         for id, row in self._table.data.items():
             if id != LAST_NUMBER and row[ENABLED]:
-                self._activate(self._kept(row))
-        return before
+                known = before.get(row[NUMBER])
+                if known is not None and (known.rule.json or known.rule) == row[GIVEN]:
+                    self.active[id] = before.pop(row[NUMBER])
+                else:
+                    self._activate(self._kept(row))
+        return list(before.values())
 
     @property
     def index(self) -> RuleIndex:

@@ -105,6 +105,14 @@ class SharedBuffer:
         for key in list(self._matches.data):
             yield key, self._load(key)
 
+    def first_events(self) -> Iterator[tuple[Any, int]]:
+        """The keys in keyed state that have partial matches, and when the first event of these was,
+        ms since the epoch; nothing is made of them yet."""
+        for key, rows in self._matches.data.items():
+            times = [inner[0] for inner in rows if type(inner) is tuple]
+            if times:
+                yield key, min(times)
+
     def hold(self, values: Iterable[Any]) -> None:
         """Events may become part of matches."""
         self.mutable = self.mutable or not all(map(is_immutable, values))

@@ -83,12 +83,13 @@ class DynamicCepOperator(PatternOperator):
             self._close_rule(rule)
         self._buffer.forget()
         self._waiting.forget()
-        times: dict[Any, int] = {}
-        for key, live in self._buffer.stored():
-            deadline = _earliest(live.matches.values())
-            if deadline is not None:
-                times[key] = deadline
-        self._deadlines.fill(times)
+        limits = [rule.soonest for rule in self._rules.active.values() if rule.soonest is not None]
+        if limits:
+            # not later than anything ends; what it is exactly is found when a key is looked at
+            soonest = min(limits)
+            self._deadlines.fill({key: time + soonest for key, time in self._buffer.first_events()})
+        else:
+            self._deadlines.fill({})
 
     def close(self) -> None:
         for rule in self._rules.active.values():
