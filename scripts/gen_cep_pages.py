@@ -21,9 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from millrace.cep.graph import graph_of
-from millrace.cep.rules import Rule, rule_from_json
-from millrace.cep.svg import svg_of
+from millrace.cep.rules import rule_from_json
 from millrace.testing import run_local
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,8 +35,9 @@ PICTURES: dict[str, tuple[Any, ...]] = {
 """By picture: the file, and the name of the pattern in it or of a function (and its arguments) that
 makes a pattern or the JSON of a rule."""
 
-FILE = re.compile(r'```(?P<kind>\w+) title="(?P<path>examples/[\w./]+)"\n.*?```', re.DOTALL)
-PRINTS = re.compile(r'```text title="(?P<path>examples/[\w./]+) prints"\n.*?```', re.DOTALL)
+BLOCK = re.DOTALL | re.MULTILINE
+FILE = re.compile(r'^```(?P<kind>\w+) title="(?P<path>examples/[\w./]+)"\n.*?^```$', BLOCK)
+PRINTS = re.compile(r'^```text title="(?P<path>examples/[\w./]+) prints"\n.*?^```$', BLOCK)
 PICTURE = re.compile(r"\]\(pictures/(?P<name>\w+)\.svg\)")
 
 
@@ -82,9 +81,7 @@ def picture(name: str) -> str:
         found = runpy.run_path(str(ROOT / path))[pattern]
     drawn = found(*arguments) if callable(found) else found
     if isinstance(drawn, str):
-        rule = rule_from_json(drawn)
-        assert isinstance(rule, Rule)
-        return str(svg_of(graph_of(rule.pattern)))
+        drawn = rule_from_json(drawn)
     return str(drawn.to_svg())
 
 

@@ -20,11 +20,11 @@ def main() -> None:
     assert isinstance(first, Rule)
     assert isinstance(second, Rule)
     morning = charges(10, 12)
-    found = match(second.pattern, morning, timestamps=lambda c: c.time, key=lambda c: c.card)
+    found = match(second, morning, timestamps=lambda c: c.time, key=lambda c: c.card)
     for matched in found.found:
         print(matched.key, *map(show, matched.events["small"] + matched.events["large"]), sep="  ")
         of_card = [charge for charge in morning if charge.card == matched.key]
-        told = trace(first.pattern, of_card, timestamps=lambda c: c.time)
+        told = trace(first, of_card, timestamps=lambda c: c.time)
         print(told.text(show))
 
 

@@ -39,6 +39,15 @@ def test_every_example_prints_something() -> None:
         assert ' prints"\n```' not in text, page
 
 
+def test_a_block_ends_at_a_line_of_its_own() -> None:
+    page = '```python title="examples/a.py"\nprint("```")\n```\nafter\n'
+    found = generator.FILE.search(page)
+    assert found is not None
+    assert page[found.end() :] == "\nafter\n"
+    page = '```text title="examples/a.py prints"\n a ``` b\n```\nafter ```\n'
+    assert generator.PRINTS.sub("", page) == "\nafter ```\n"
+
+
 def test_every_picture_is_on_a_page() -> None:
     shown = {name for page in PAGES for name in generator.PICTURE.findall(page.read_text("utf-8"))}
     assert shown == set(generator.PICTURES)

@@ -17,7 +17,7 @@ def found(limit: float, *given: Charge) -> list[float]:
     """The large amounts of the matches."""
     rule = rule_from_json(probe(1, limit))
     assert isinstance(rule, Rule)
-    result = match(rule.pattern, given, timestamps=lambda c: c.time, key=lambda c: c.card)
+    result = match(rule, given, timestamps=lambda c: c.time, key=lambda c: c.card)
     return [matched["large"][0].amount for matched in result.matches]
 
 

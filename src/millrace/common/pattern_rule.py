@@ -25,7 +25,7 @@ class HasModel(Protocol):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Rule:
-    """A pattern with a name, and for which keys it is.
+    """A pattern with a name, and for which keys it is. (For users: `millrace.cep.Rule`.)
 
     Args:
         id: its name.
@@ -71,6 +71,10 @@ class Rule:
         values = (id, version, model, key_prefix, bool(enabled), dict(metadata or {}), json)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
+
+    def model(self) -> EventPattern:
+        """The pattern as plain data."""
+        return self.pattern
 
     def is_for(self, key: Any) -> bool:
         """Whether matches are looked for among the events of a key."""

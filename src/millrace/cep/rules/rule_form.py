@@ -10,9 +10,11 @@ from typing import Any, NoReturn
 
 from millrace.cep.rules.json_place import JsonPlace
 from millrace.cep.rules.pattern_form import read_pattern, written_pattern
+from millrace.cep.rules.rule import Rule
 from millrace.cep.rules.rule_error import RuleError
+from millrace.common import pattern_rule
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_rule import Rule, RuleAction, RuleChange
+from millrace.common.pattern_rule import RuleAction, RuleChange
 from millrace.runtime.cep.automaton import Automaton
 
 __all__ = ["FORMAT", "read_rule", "rule_from_json", "rule_to_json"]
@@ -70,7 +72,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
     return form | ({"metadata": dict(rule.metadata)} if rule.metadata else {})
 
 
-def read_rule(given: Any) -> Rule | RuleChange:
+def read_rule(given: Any) -> pattern_rule.Rule | RuleChange:
     """What came in a stream of rules: rules, changes, and the JSON of both.
 
     That the pattern can be compiled is found out by whoever does it.
@@ -78,7 +80,7 @@ def read_rule(given: Any) -> Rule | RuleChange:
     Raises:
         RuleError: it is none of these.
     """
-    if isinstance(given, (Rule, RuleChange)):
+    if isinstance(given, (pattern_rule.Rule, RuleChange)):
         return given
     if isinstance(given, (dict, str, bytes, bytearray)):
         return _read(given)

@@ -1,0 +1,35 @@
+"""A rule that is explained and drawn as its pattern is."""
+
+from __future__ import annotations
+
+from millrace.cep.pictures import Pictured
+from millrace.common import pattern_rule
+
+__all__ = ["Rule"]
+
+
+class Rule(pattern_rule.Rule, Pictured):
+    """A pattern with a name, and for which keys it is.
+
+    Args:
+        id: its name.
+        version: from 1 on; a higher one replaces what is there.
+        pattern: what to look for, as `Pattern` or as plain data.
+        key_prefix: how the keys begin that it is for, as text; empty: all.
+        enabled: whether it is looked for.
+        metadata: whatever those who get its matches want to know of it.
+
+    Raises:
+        JobDefinitionError: an argument is of another type.
+        MalformedPatternError: the pattern contradicts itself.
+
+    Example:
+        >>> from millrace.cep import Pattern
+        >>> large = Pattern.begin("large").where(lambda value: value > 500)
+        >>> Rule("large", 1, large).explain()
+        begin
+          -> large
+        large: value > 500
+          -> match
+        after a match: no_skip
+    """
