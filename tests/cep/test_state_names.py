@@ -22,12 +22,16 @@ def reachable(automaton: Automaton) -> list[MatchState]:
     left = [automaton.start]
     while left and len(found) < MOST:
         state = left.pop()
+        after: list[MatchState | None] = []
         for satisfied in range(min(2 ** len(state.tests), 64)):
             outcome = automaton.outcome(state, satisfied)
-            for after in (*outcome.takes, outcome.stays):
-                if after is not None and id(after) not in found:
-                    found[id(after)] = after
-                    left.append(after)
+            after += [*outcome.takes, outcome.stays]
+        if state.closing is not None:
+            after.append(automaton.without_closed(state, state.closing))
+        for other in after:
+            if other is not None and id(other) not in found:
+                found[id(other)] = other
+                left.append(other)
     return [state for state in found.values() if state.position is not None]
 
 

@@ -14,6 +14,8 @@ from millrace.common.output_tag import OutputTag
 from millrace.common.pattern_conditions import RichIterativeCondition, condition_of
 from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
 from millrace.common.pattern_model import Contiguity, Event, EventPattern, Quantifier
+from millrace.runtime.cep import shared_buffer
+from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.operators.cep import CepOperator
 from millrace.testing import OperatorHarness
 
@@ -177,6 +179,28 @@ def test_events_are_kept_once_and_given_up() -> None:
     assert max(sizes) == max(sizes[:10])
     # 5 matches begin in 10 ms; 10 events; an entry for each a, and for each b after each a
     assert max(sizes) <= 5 + 5 * 2 + (5 + 5 * 6 // 2) + 2
+
+
+def test_keys_that_are_too_many_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not all of them, and with the same result."""
+    read: list[Any] = []
+    load = SharedBuffer._load
+    monkeypatch.setattr(shared_buffer, "KEPT", 10)
+    monkeypatch.setattr(
+        SharedBuffer, "_load", lambda self, key: (read.append(key), load(self, key))[1]
+    )
+    steps = "ab" * 3
+    job = harness(EventPattern((*AB.parts, letter_of("a2"), letter_of("b2"))))
+    for time, step in enumerate(steps):
+        job.process_elements([(key, step) for key in "abcdefghijklmnop"], [time] * 16)
+        job.process_watermark(time)
+        job.snapshot()
+    assert len(job.output()) == 16 * 2
+    assert len(read) == 16 + 6 * 5
+
+
+def letter_of(name: str) -> Event:
+    return Event(name, letter(name[0]))
 
 
 def test_a_key_that_cannot_start_costs_nothing() -> None:

@@ -161,9 +161,10 @@ class Automaton:
                 state = self.after(position)
                 if not wanted:
                     return state
-                ways = tuple(way.after_waiting() for way in state.ways if way.mark in wanted)
-                there = {way.mark for way in ways}
-                return self.state(position, ways) if there.issuperset(wanted) else None
+                both = (each for way in state.ways for each in (way, way.after_waiting()))
+                there = {way.mark: way for way in both if way.mark in wanted}
+                ways = tuple(there.values())
+                return self.state(position, ways) if there.keys() >= set(wanted) else None
         return None
 
     # -- what an event does --------------------------------------------------------------------

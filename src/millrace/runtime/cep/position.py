@@ -103,9 +103,12 @@ class Way:
 
     @property
     def mark(self) -> str:
-        """What it is called in checkpoints; no other way from its position is."""
-        target = NUMBERED if self.target is None else self.target.mark
-        return f"{target}{NUMBERED}{NUMBERED}{self.ordinal}" if self.ordinal else target
+        """What it is called in checkpoints, before an event has been passed over or after that; no
+        other way from its position is."""
+        mark = NUMBERED if self.target is None else self.target.mark
+        if self.ordinal:
+            mark += f"{NUMBERED}{NUMBERED}{self.ordinal}"
+        return f"{mark}{NUMBERED}!" if self.not_next else mark
 
     @property
     def at_once(self) -> bool:

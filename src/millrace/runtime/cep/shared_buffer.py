@@ -13,6 +13,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
 from millrace.common.errors import CheckpointError
@@ -146,9 +147,17 @@ class SharedBuffer:
         """Write what has changed since the last time."""
         for key in self._touched:
             self._store(key, self._live[key])
-        self._touched.clear()
         if len(self._live) > KEPT:
-            self._live.clear()
+            self._let_go(len(self._live) - KEPT)
+        self._touched.clear()
+
+    def _let_go(self, count: int) -> None:
+        """Keep so many keys less as objects: those that were not worked on; of the others those
+        that came last, so that the first are there again when all come round."""
+        idle = [key for key in self._live if key not in self._touched]
+        busy = [key for key in reversed(self._live) if key in self._touched]
+        for key in islice(chain(idle, busy), count):
+            del self._live[key]
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -190,8 +199,9 @@ class SharedBuffer:
                 self._store_chains(key, live, rule, writing)
         for start in dirty:
             self._store_start(key, live, start)
-        live.changed.clear()
-        self._matches.put(key, COUNTS, (live.events, live.entries, live.time))
+        if live.changed:
+            self._matches.put(key, COUNTS, (live.events, live.entries, live.time))
+            live.changed.clear()
 
     def _store_begun(
         self,
