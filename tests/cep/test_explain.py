@@ -75,6 +75,34 @@ def test_limits_and_skipping() -> None:
     ]
 
 
+def test_a_miss_that_is_an_error() -> None:
+    skip = AfterMatchSkipStrategy.skip_to_first("a").throw_exception_on_miss()
+    assert explained(Pattern.begin("a", skip))[-1] == (
+        "after a match: skip_to_first a, an error if there is none to skip to"
+    )
+
+
+def test_what_closes_the_ways_from_the_beginning() -> None:
+    """But not how long after the event before: there is none."""
+    pattern = Pattern.begin("a").one_or_more().optional().greedy().followed_by("b")
+    assert explained(pattern.within(10, WithinType.PREVIOUS_AND_CURRENT))[:3] == [
+        "begin",
+        "  -> a",
+        "  -> b  only what a does not take",
+    ]
+    near = Pattern.begin("a").within(10, WithinType.PREVIOUS_AND_CURRENT)
+    assert explained(near)[1] == "  -> a"
+
+
+def test_nothing_closes_the_way_to_a_match_that_is_found_at_once() -> None:
+    pattern = Pattern.begin("a").one_or_more().greedy()
+    assert explained(pattern)[2:5] == [
+        "a: any event",
+        "  -> a      followed_by: the next such event",
+        "  -> match",
+    ]
+
+
 def test_it_reads_well_without_print() -> None:
     explanation = Pattern.begin("a").explain()
     assert repr(explanation) == str(explanation)

@@ -77,7 +77,9 @@ def graph_of(pattern: EventPattern) -> Graph:
     automaton = Automaton(pattern)
     end = len(automaton.positions) + 1
     nodes = [Node(BEGIN, "begin"), *map(_node, automaton.positions), Node(end, "match")]
-    edges = [Edge(BEGIN, _number(way, end), None) for way in automaton.start.ways]
+    edges = [
+        Edge(BEGIN, _number(way, end), None, tuple(_closing(way))) for way in automaton.start.ways
+    ]
     for position in automaton.positions:
         for way in position.ways:
             contiguity = None if way.target is None else way.contiguity
@@ -97,10 +99,19 @@ def _number(way: Way, end: int) -> int:
 
 
 def _notes(way: Way) -> Iterable[str]:
+    if way.at_once:
+        return  # no event can close it
     if way.pending:
         yield "when time is over"
-    elif way.target is None and way.not_next:
+    elif way.target is None:
         yield "at the next event"
+    yield from _closing(way)
+    if way.gap is not None:
+        yield f"less than {Duration.of_millis(way.gap)} later"
+
+
+def _closing(way: Way) -> Iterable[str]:
+    """The events that close a way."""
     for guard in way.unless:
         yield f"unless {_guard(guard)} comes before"
     for guard in way.not_next:
@@ -109,8 +120,6 @@ def _notes(way: Way) -> Iterable[str]:
         yield f"until {text_of(guard.condition)}"
     for position in way.yields_to:
         yield f"only what {position.label} does not take"
-    if way.gap is not None:
-        yield f"less than {Duration.of_millis(way.gap)} later"
 
 
 def _guard(guard: Guard) -> str:
@@ -122,4 +131,5 @@ def _limits(pattern: EventPattern) -> Iterable[str]:
         within = Duration.of_millis(pattern.within)
         yield f"from the first event to the last: less than {within}"
     name = "" if pattern.skip.pattern_name is None else f" {pattern.skip.pattern_name}"
-    yield f"after a match: {pattern.skip.kind.value}{name}"
+    missed = ", an error if there is none to skip to" if pattern.skip.throws else ""
+    yield f"after a match: {pattern.skip.kind.value}{name}{missed}"
