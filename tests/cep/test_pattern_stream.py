@@ -21,9 +21,15 @@ from millrace.cep import (
     RichIterativeCondition,
     TimedOutPartialMatchHandler,
 )
-from millrace.common import WatermarkStrategy
-from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.common import Types, WatermarkStrategy
+from millrace.common.errors import (
+    JobDefinitionError,
+    JobExecutionError,
+    StateError,
+    UserFunctionError,
+)
 from millrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
+from millrace.datastream.state import ValueStateDescriptor
 from millrace.testing import match, run_local
 
 LATE: OutputTag[Any] = OutputTag("late")
@@ -117,6 +123,46 @@ class EachEnded(PatternFlatTimeoutFunction[Event, Any]):
 class Alerts(PatternProcessFunction[Event, Any]):
     def process_match(self, match: Any, ctx: Any) -> Any:
         yield ctx.get_current_key(), times(match), ctx.timestamp()
+
+
+class Forgetful(Alerts):
+    def process_timed_out_match(self, match: Any, ctx: Any) -> Any:
+        yield ENDED, times(match)
+
+
+class WithCollector(PatternProcessFunction[Event, Any]):
+    def process_match(self, match: Any, ctx: Any, out: Any) -> Any:  # type: ignore[override]
+        out.collect(times(match))
+
+
+class EndsWithCollector(Alerts, TimedOutPartialMatchHandler[Event]):
+    def process_timed_out_match(self, match: Any) -> Any:  # type: ignore[override]
+        return times(match)
+
+
+class Later(PatternProcessFunction[Event, Any]):
+    async def process_match(self, match: Any, ctx: Any) -> Any:
+        return [times(match)]
+
+
+class Selects(PatternSelectFunction[Event, Any]):
+    def select(self) -> Any:  # type: ignore[override]
+        return 1
+
+    def __repr__(self) -> str:
+        return "<Selects>"
+
+
+async def later(match: Any) -> Any:
+    return times(match)
+
+
+def each(match: Any) -> Any:
+    yield from times(match)
+
+
+def each_ended(match: Any, time: int) -> Any:
+    yield time
 
 
 class AlertsAndEnds(Alerts, TimedOutPartialMatchHandler[Event]):
@@ -322,6 +368,66 @@ def test_a_condition_that_raises_names_its_pattern_and_the_event() -> None:
     assert "('ann', 'large', 5)" in message
 
 
+class Counts(PatternProcessFunction[Event, Any]):
+    def process_match(self, match: Any, ctx: Any) -> Any:
+        return len(match)
+
+
+class Outputs(PatternProcessFunction[Event, Any]):
+    def process_match(self, match: Any, ctx: Any) -> Any:
+        ctx.output(ENDED, times(match))
+
+
+class Remembers(Alerts):
+    def open(self, runtime_context: Any) -> None:
+        runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+
+
+class RemembersToo(RichIterativeCondition[Event]):
+    def open(self, runtime_context: Any) -> None:
+        runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+
+    def filter(self, value: Event, ctx: Any) -> bool:
+        return True
+
+
+def count(match: Any) -> Any:
+    return len(match)
+
+
+def time_of(match: Any, time: int) -> Any:
+    return time
+
+
+HAS_NO_STATE = "functions and conditions of patterns have no state of their own"
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda m: m.process(Counts()), "Counts.process_match of .* returned 2 for a match; it yi"),
+        (lambda m: m.flat_select(count), "function count at .* returned 2 for a match; it yields"),
+        (
+            lambda m: m.flat_select(each, timed_out_tag=ENDED, timeout_function=time_of),
+            "function time_of at .* returned [0-9]+ for a match; it yields its records",
+        ),
+        (lambda m: m.process(Outputs()), "is not how records get to a side output here: yield out"),
+        (lambda m: m.process(Remembers()), HAS_NO_STATE),
+    ],
+)
+def test_what_only_the_running_job_finds_out(made: Any, message: str) -> None:
+    with pytest.raises((UserFunctionError, JobExecutionError), match=message):
+        found(EVENTS, small_then_large(), made)
+
+
+def test_conditions_have_no_state_of_their_own() -> None:
+    pattern = Pattern.begin("a").where(RemembersToo())
+    with pytest.raises((UserFunctionError, JobExecutionError), match=HAS_NO_STATE):
+        found(EVENTS, pattern, lambda m: m.select(times))
+    with pytest.raises(StateError, match=HAS_NO_STATE):
+        match(pattern, EVENTS)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -367,6 +473,46 @@ def test_a_condition_that_raises_names_its_pattern_and_the_event() -> None:
                 times, timed_out_tag=ENDED, timeout_function=EachEnded()
             ),
             "got EachEnded, which is neither",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).select(ENDED, times, times),
+            "select() takes the function for matches first; give the side output of those",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).flat_select(ENDED, times, times),
+            "flat_select(function, timed_out_tag=tag, timeout_function=function)",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).process(Forgetful()),
+            "class Forgetful(PatternProcessFunction, TimedOutPartialMatchHandler)",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).process(WithCollector()),
+            "define it as `def process_match(self, match, ctx)` and yield its records: there is no",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).process(EndsWithCollector()),
+            "define it as `def process_timed_out_match(self, match, ctx)`",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).process(Later()),
+            "process() takes a function that returns its records, but",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).select(each),
+            "yields; flat_select() takes functions that yield any number",
+        ),
+        (lambda s: CEP.pattern(s, Pattern.begin("a")).select(later), "is async, and nothing waits"),
+        (lambda s: CEP.pattern(s, Pattern.begin("a")).flat_select(later), "is async, and nothing"),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).select(Selects()),
+            "calls <Selects> with the match; it takes others",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).select(
+                times, timed_out_tag=ENDED, timeout_function=each_ended
+            ),
+            "yields; flat_select() takes",
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).side_output_late_data("late"),

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from millrace.cep.pattern_stream import KeyBatch, PatternStream, Search, checked_tag
+from millrace.cep.function_checks import checked_tag
+from millrace.cep.pattern_stream import KeyBatch, PatternStream, Search
 from millrace.cep.rules.rule_form import read_rule
 from millrace.common.output_tag import OutputTag
 from millrace.common.pattern_functions import PatternProcessFunction

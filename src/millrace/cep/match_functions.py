@@ -18,6 +18,7 @@ from millrace.common.pattern_functions import (
 )
 from millrace.common.runtime_context import RuntimeContext
 from millrace.runtime.function_operator import Adapter, as_callable
+from millrace.runtime.operators.pattern_operator import records_of
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -52,8 +53,8 @@ class FlatSelect(Adapter, PatternProcessFunction[Any, Any]):
     def process_match(
         self, match: Match[Any], ctx: PatternProcessFunction.Context
     ) -> Iterable[Any] | None:
-        results: Iterable[Any] | None = self._flat_select(match)
-        return results
+        results = self._flat_select(match)
+        return None if results is None else records_of(results, self.wrapped)
 
 
 class _WithTimeout(Adapter, TimedOutPartialMatchHandler[Any]):
@@ -93,5 +94,5 @@ class FlatSelectWithTimeout(_WithTimeout, FlatSelect):
     """Any number of records of each match, and of each that time ended."""
 
     def _timed_out(self, match: Match[Any], timestamp: int) -> Iterable[Any] | None:
-        results: Iterable[Any] | None = self._timeout(match, timestamp)
-        return results
+        results = self._timeout(match, timestamp)
+        return None if results is None else records_of(results, self._timeout_function)

@@ -12,6 +12,12 @@ from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 from millrace.cep.comparator import Comparator
+from millrace.cep.function_checks import (
+    check_function,
+    check_process_function,
+    checked_tag,
+    checked_timeout,
+)
 from millrace.cep.match_functions import (
     FlatSelect,
     FlatSelectFunction,
@@ -22,9 +28,6 @@ from millrace.cep.match_functions import (
     SelectWithTimeout,
     TimeoutFunction,
 )
-from millrace.cep.pattern_arguments import takes
-from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import Function
 from millrace.common.output_tag import OutputTag
 from millrace.common.pattern_functions import (
     PatternFlatSelectFunction,
@@ -35,7 +38,6 @@ from millrace.common.pattern_functions import (
 )
 from millrace.common.pattern_model import EventPattern
 from millrace.common.typeinfo import TypeInformation
-from millrace.datastream.checks import checked_function
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.keyed_stream import KeyedStream
 from millrace.plan.transformation import Input
@@ -150,16 +152,16 @@ class PatternStream(Generic[T]):
         `TimedOutPartialMatchHandler`.
 
         Raises:
-            JobDefinitionError: it is no `PatternProcessFunction`.
+            JobDefinitionError: it is no `PatternProcessFunction`, its methods take other arguments,
+                or it has a method for timeouts but is no `TimedOutPartialMatchHandler`.
         """
-        checked_function(pattern_process_function, PatternProcessFunction, "process", plain=False)
+        check_process_function(pattern_process_function)
         return self._found(pattern_process_function, output_type)
 
     def select(
         self,
         pattern_select_function: SelectFunction[T, U],
         output_type: TypeInformation | None = None,
-        *,
         timed_out_tag: OutputTag[V] | None = None,
         timeout_function: TimeoutFunction[T, V] | None = None,
     ) -> DataStream[U]:
@@ -176,8 +178,8 @@ class PatternStream(Generic[T]):
             JobDefinitionError: one of the functions is of another kind, or only one of the last
                 two is given.
         """
-        _check(pattern_select_function, PatternSelectFunction, "select", 1)
-        tag = _checked_timeout("select", timed_out_tag, timeout_function, PatternTimeoutFunction)
+        check_function("select", pattern_select_function, PatternSelectFunction)
+        tag = checked_timeout("select", timed_out_tag, timeout_function, PatternTimeoutFunction)
         if tag is None:
             return self._found(Select(pattern_select_function), output_type)
         function = SelectWithTimeout(pattern_select_function, timeout_function, tag)
@@ -187,14 +189,13 @@ class PatternStream(Generic[T]):
         self,
         pattern_flat_select_function: FlatSelectFunction[T, U],
         output_type: TypeInformation | None = None,
-        *,
         timed_out_tag: OutputTag[V] | None = None,
         timeout_function: FlatTimeoutFunction[T, V] | None = None,
     ) -> DataStream[U]:
         """Any number of records of each match: all that the function returns or yields. See
         `select`; the timeout function, too, gives any number."""
-        _check(pattern_flat_select_function, PatternFlatSelectFunction, "flat_select", 1)
-        tag = _checked_timeout(
+        check_function("flat_select", pattern_flat_select_function, PatternFlatSelectFunction)
+        tag = checked_timeout(
             "flat_select", timed_out_tag, timeout_function, PatternFlatTimeoutFunction
         )
         if tag is None:
@@ -220,35 +221,3 @@ class PatternStream(Generic[T]):
 def _one(value: Any) -> int:
     """The one key of a stream without keys."""
     return 0
-
-
-def _check(function: Any, wanted: type[Function], where: str, count: int) -> None:
-    """Raises JobDefinitionError unless a function is of the wanted kind, or can be called with so
-    many arguments."""
-    checked_function(function, wanted, where)
-    if not isinstance(function, Function) and not takes(function, count):
-        called = "the match" if count == 1 else "the partial match and the time when it was over"
-        raise JobDefinitionError(f"{where}() calls {function!r} with {called}; it takes others")
-
-
-def checked_tag(where: str, tag: Any) -> OutputTag[Any]:
-    """The tag; raises JobDefinitionError if it is none."""
-    if not isinstance(tag, OutputTag):
-        raise JobDefinitionError(f"{where}() takes an OutputTag, got {tag!r}")
-    return tag
-
-
-def _checked_timeout(
-    where: str, tag: Any, function: Any, wanted: type[Function]
-) -> OutputTag[Any] | None:
-    """The tag if timed-out partial matches are wanted."""
-    if tag is None and function is None:
-        return None
-    if tag is None or function is None:
-        raise JobDefinitionError(
-            f"{where}() takes timed_out_tag and timeout_function together or neither: the function "
-            "makes the records of the side output that the tag names"
-        )
-    checked = checked_tag(where, tag)
-    _check(function, wanted, where, 2)
-    return checked

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
+from millrace.common.errors import JobExecutionError
 from millrace.common.functions import Function
+from millrace.common.output_tag import OutputTag
 
 __all__ = [
     "Match",
@@ -54,6 +56,13 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
         @abstractmethod
         def get_current_key(self) -> Any:
             """The key of the match; None on a stream without keys."""
+
+        def output(self, output_tag: OutputTag[Any], value: Any) -> NoReturn:
+            """Not here: ``yield output_tag, value``. (Flink: ``output``.)"""
+            raise JobExecutionError(
+                f"ctx.output({output_tag!r}, ...) is not how records get to a side output here: "
+                "yield output_tag, value"
+            )
 
     @abstractmethod
     def process_match(

@@ -62,7 +62,11 @@ class FunctionOperator(Operator):
         if self._has_operator_state:
             self._checkpointed.initialize_state(InitializationContext(self.context, states))
         if isinstance(self.function, Function):
-            self.function.open(StreamRuntimeContext(self.context, states))
+            self.function.open(self.runtime_context(states))
+
+    def runtime_context(self, states: KeyedStates | None) -> StreamRuntimeContext:
+        """What the user's function is opened with."""
+        return StreamRuntimeContext(self.context, states)
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._epoch = epoch

@@ -23,9 +23,9 @@ from millrace.runtime.cep.partial_match import (
     FoundMatch,
     Matches,
 )
+from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.pattern_operator import rich_conditions
-from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.state.store import SubtaskState
 
 __all__ = [
@@ -147,7 +147,7 @@ class PatternRun:
         context = OperatorContext("pattern", "pattern", 0, 1, 128, SubtaskState(), self.clock)
         with ExitStack() as stack:
             for condition in rich_conditions(self.automaton):
-                condition.open(StreamRuntimeContext(context, None))
+                condition.open(PatternRuntimeContext(context, None))
                 stack.callback(condition.close)
             yield
 

@@ -25,7 +25,6 @@ from millrace.runtime.operators.pattern_operator import (
     close_conditions,
     rich_conditions,
 )
-from millrace.runtime.runtime_context import StreamRuntimeContext
 
 ONLY = ""
 """The name of the one rule there is."""
@@ -52,7 +51,7 @@ class CepOperator(PatternOperator):
         self._matcher = Matcher(self._automaton, self.context.clock)
         super().open()
         for condition in rich_conditions(self._automaton):
-            condition.open(StreamRuntimeContext(self.context, None))
+            condition.open(self.runtime_context())
 
     def make_buffer(self) -> SharedBuffer:
         return SharedBuffer(self.context, lambda rule, version: self._automaton)

@@ -27,7 +27,6 @@ from millrace.runtime.operators.pattern_operator import (
     close_conditions,
     rich_conditions,
 )
-from millrace.runtime.runtime_context import StreamRuntimeContext
 
 Starting = list[list[ActiveRule] | None]
 
@@ -123,7 +122,7 @@ class DynamicCepOperator(PatternOperator):
 
     def _open_rule(self, rule: ActiveRule) -> None:
         for condition in rich_conditions(rule.automaton):
-            condition.open(StreamRuntimeContext(self.context, None))
+            condition.open(self.runtime_context())
 
     def _close_rule(self, rule: ActiveRule) -> None:
         close_conditions(rule.automaton)

@@ -7,7 +7,7 @@ them; what comes out is in the order of time over all keys.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cmp_to_key
 from typing import Any
@@ -20,13 +20,16 @@ from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.deadlines import Deadlines
 from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches
+from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch, WaitingEvents
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.late_records import LateRecords
+from millrace.runtime.runtime_context import StreamRuntimeContext
 
-__all__ = ["PatternOperator", "Results", "close_conditions", "rich_conditions"]
+__all__ = ["PatternOperator", "Results", "close_conditions", "records_of", "rich_conditions"]
 
 Results = list[tuple[int, Any]]
 """Times (ms since the epoch) and records."""
@@ -97,6 +100,9 @@ class PatternOperator(FunctionOperator):
         self._late = LateRecords(self)
         self._process_match = self.function.process_match
         self._process_timed_out = _timed_out_handler(self.function)
+
+    def runtime_context(self, states: KeyedStates | None = None) -> StreamRuntimeContext:
+        return PatternRuntimeContext(self.context, None)
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         super().begin_epoch(epoch, now)
@@ -183,7 +189,7 @@ class PatternOperator(FunctionOperator):
             value = detached(value)
         produced = function(value, self._context)
         if produced is not None:
-            results.extend((time, result) for result in produced)
+            results.extend((time, result) for result in records_of(produced, function))
 
     def _events_of(self, match: FoundMatch) -> dict[str, list[Any]]:
         """What the user's function gets of a match."""
@@ -198,6 +204,17 @@ class PatternOperator(FunctionOperator):
 
 def _time(result: tuple[int, Any]) -> int:
     return result[0]
+
+
+def records_of(produced: Any, function: Callable[..., Any]) -> Iterator[Any]:
+    """What a function has made of a match; raises JobExecutionError if it is no row of records."""
+    try:
+        return iter(produced)
+    except TypeError:
+        raise JobExecutionError(
+            f"{function!r} returned {produced!r} for a match; it yields its records, or returns a "
+            "list of them or None (one record of each match is what select() is for)"
+        ) from None
 
 
 def rich_conditions(automaton: Automaton) -> list[Function]:
