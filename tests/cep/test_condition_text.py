@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,7 +45,11 @@ def shown(where: Any) -> str:
             "value > 1 and value < 9",
         ),
         (is_small, "is_small"),
-        (partial(above, 3), "above"),
+        (partial(above, 3), "above(3, ...)"),
+        (partial(above, limit=[3]), "above(limit=list, ...)"),
+        (partial(lambda low, high, value: low < value < high, 3, 5), "3 < value < 5"),
+        (partial(lambda value, low: low < value, low=3), "3 < value"),
+        (lambda value, n=4, *, m=5: n < value < m, "4 < value < 5"),
         (Large(), "Large"),
         (SimpleCondition.of(is_small), "is_small"),
         (SimpleCondition.of(lambda value: value != 4), "value != 4"),
@@ -76,7 +82,54 @@ def test_what_a_lambda_knows_is_put_in() -> None:
 
 def test_a_lambda_whose_source_is_gone_says_where_it_was() -> None:
     gone = eval(compile("lambda value: value > 1", "/somewhere/rules.py", "eval"))
-    assert shown(gone) == "lambda (rules.py:1)"
+    assert shown(gone) == "lambda (rules.py:1:15)"
+
+
+def test_lambdas_of_one_line_of_a_shell_are_told_apart() -> None:
+    line = "(lambda value: value > 1, lambda value: value > 2)"
+    first, second = eval(compile(line, "<stdin>", "eval"))
+    assert shown(first) == "lambda (<stdin>:1:16)"
+    assert shown(second) == "lambda (<stdin>:1:41)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["value > 2", "value.b > 1", "value > 1.0", "other > 1", "[value for n in value]", "value >"],
+)
+def test_a_source_that_has_changed_since_is_not_shown(tmp_path: Path, text: str) -> None:
+    rules = tmp_path / "rules.py"
+    rules.write_text("where = lambda value: value > 1\n")
+    space: dict[str, Any] = {}
+    exec(compile(rules.read_text(), str(rules), "exec"), space)
+    assert shown(space["where"]) == "value > 1"
+    rules.write_text(f"where = lambda value: {text}\n")
+    linecache.clearcache()
+    assert shown(space["where"]) == "lambda (rules.py:1:23)"
+
+
+def test_names_that_mean_something_else_in_a_lambda_stay() -> None:
+    n = m = 5
+    shadowed = lambda value: [-n for n in value] and n and m  # noqa: E731
+    assert shown(shadowed) == "[-n for n in value] and n and 5"
+    assert shown(lambda value: sorted(value, key=lambda n: n + m)[n]) == (
+        "sorted(value, key=lambda n: n + 5)[n]"
+    )
+    assert shown(lambda value: (k := value) and n < k).startswith("(k := value)")
+
+
+def test_lambdas_of_all_kinds_of_places_are_found() -> None:
+    class Limits:
+        __low = 3
+
+        def where(self) -> Any:
+            return lambda value: value > self.__low
+
+        inner = lambda value: next(part for part in value if part)  # noqa: E731
+
+    assert shown(Limits().where()) == "value > self.__low"
+    assert shown(Limits.inner) == "next((part for part in value if part))"
+    limit = 3
+    assert shown(lambda value: value in {1, 2, limit}) == "value in {1, 2, 3}"
 
 
 def test_combined_conditions_are_bracketed_where_it_matters() -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ast
-import linecache
 from copy import deepcopy
-from functools import lru_cache, partial
+from functools import partial
 from inspect import getclosurevars
-from pathlib import PurePath
-from types import CodeType
 from typing import Any
 
+from millrace.cep.lambda_source import body_of, place_of
 from millrace.common.pattern_conditions import Condition
 
 PLAIN = (str, int, float, bool, type(None))
 """Types of values that stand in the text of a lambda where it names them."""
-Span = tuple[int, int, int, int]
-"""First line, first column, last line, last column; columns in bytes, as the compiler counts."""
 
 
 def text_of(condition: Condition | None) -> str:
@@ -57,25 +53,41 @@ def _is_compound(text: str) -> bool:
 
 
 def _source_text(source: Any) -> str:
+    positional: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = {}
     while isinstance(source, partial):
+        positional, keywords = (*source.args, *positional), {**source.keywords, **keywords}
         source = source.func
     name = getattr(source, "__name__", "")
     if name == "<lambda>":
-        return _lambda_text(source)
-    return name or type(source).__name__
+        return _lambda_text(source, positional, keywords)
+    return (name or type(source).__name__) + _given_text(positional, keywords)
 
 
-def _lambda_text(function: Any) -> str:
-    code: CodeType = function.__code__
-    lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
-    spans = _spans(code)
-    lambdas = _lambdas("".join(lines))
-    around = [node for node in lambdas if any(_covers(node.body, span) for span in spans)]
-    if not around:
-        return f"lambda ({PurePath(code.co_filename).name}:{code.co_firstlineno})"
-    innermost = max(around, key=lambda node: (node.lineno, node.col_offset))
-    body = _Known(_constants(function)).visit(deepcopy(innermost.body))
-    return _one_line(ast.unparse(body))
+def _given_text(positional: tuple[Any, ...], keywords: dict[str, Any]) -> str:
+    """The arguments that a callable has already: ``(3, ...)``."""
+    texts = [*map(_shown, positional), *(f"{name}={_shown(v)}" for name, v in keywords.items())]
+    return f"({', '.join([*texts, '...'])})" if texts else ""
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if type(value) in PLAIN else type(value).__name__
+
+
+def _lambda_text(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any]) -> str:
+    body = body_of(function)
+    if body is None:
+        return f"lambda ({place_of(function)})"
+    code = function.__code__
+    known = {
+        **_around(function),
+        **_defaults(function),
+        **dict(zip(code.co_varnames[: code.co_argcount], positional, strict=False)),
+        **keywords,
+    }
+    bound = _bound(body)
+    plain = {name: v for name, v in known.items() if type(v) in PLAIN and name not in bound}
+    return _one_line(ast.unparse(_Known(plain).visit(deepcopy(body))))
 
 
 class _Known(ast.NodeTransformer):
@@ -90,37 +102,26 @@ class _Known(ast.NodeTransformer):
         return node
 
 
-def _constants(function: Any) -> dict[str, Any]:
-    """What a lambda knows from the functions around it, as far as it can be written down."""
+def _around(function: Any) -> dict[str, Any]:
+    """What a lambda knows from the functions around it."""
     try:
-        known = getclosurevars(function).nonlocals
+        return dict(getclosurevars(function).nonlocals)
     except ValueError:  # not set yet
         return {}
-    return {name: value for name, value in known.items() if type(value) in PLAIN}
 
 
-def _spans(code: CodeType) -> set[Span]:
-    """Where the instructions of the code were written, as far as they say so."""
-    return {
-        (first_line, first, last_line, last)
-        for first_line, last_line, first, last in code.co_positions()
-        if first_line is not None and last_line is not None and first is not None and last
-    }
+def _defaults(function: Any) -> dict[str, Any]:
+    defaults = function.__defaults__ or ()
+    code = function.__code__
+    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    return {**dict(zip(names, defaults, strict=True)), **(function.__kwdefaults__ or {})}
 
 
-def _covers(body: ast.expr, place: Span) -> bool:
-    begin = (body.lineno, body.col_offset)
-    end = (body.end_lineno or 0, body.end_col_offset or 0)
-    return begin <= place[:2] and place[2:] <= end
-
-
-@lru_cache(maxsize=8)
-def _lambdas(source: str) -> list[ast.Lambda]:
-    try:
-        nodes = ast.walk(ast.parse(source))
-    except (SyntaxError, ValueError):  # a line of a shell, or no source at all
-        return []
-    return [node for node in nodes if isinstance(node, ast.Lambda)]
+def _bound(body: ast.expr) -> set[str]:
+    """Names that mean something else somewhere in the body: of its own loops and lambdas."""
+    nodes = list(ast.walk(body))
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return stored | {n.arg for n in nodes if isinstance(n, ast.arg)}
 
 
 def _one_line(text: str) -> str:
