@@ -324,6 +324,7 @@ CONDITIONS = [
     field_condition({"field": 2, "op": ">=", "value": {"field": 2, "of": "p0"}}),
     None,
 ]  # fmt: skip
+ENDS = [is_("b"), lambda value: value[2] == 0]
 WORDS = ("next", "followed_by", "followed_by_any", "not_next", "not_followed_by")
 SKIPS = [
     None,
@@ -340,16 +341,27 @@ def patterns(draw: Any) -> Pattern:
         return part if condition is None else part.where(condition)
 
     pattern = finished(Pattern.begin("p0", draw(st.sampled_from(SKIPS))))
-    if draw(st.booleans()):
+    loop = draw(st.sampled_from(["once", "twice", "loop", "ended"]))
+    if loop == "twice":
         pattern = pattern.times(draw(st.integers(1, 2)))
+    elif loop != "once":
+        pattern = pattern.one_or_more()
+    if loop == "ended":
+        pattern = pattern.until(draw(st.sampled_from(ENDS)))
+    maybe = draw(st.booleans())
+    if maybe:
+        pattern = pattern.optional()
     for number in range(1, draw(st.integers(1, 3))):
-        word = draw(st.sampled_from(WORDS))
+        word = draw(st.sampled_from(WORDS[:3] if maybe and number == 1 else WORDS))
         pattern = finished(getattr(pattern, word)(f"p{number}"))
         if not word.startswith("not_"):
             quantifier = draw(st.sampled_from(["once", "loop", "maybe"]))
             pattern = pattern.one_or_more() if quantifier == "loop" else pattern
             if quantifier == "maybe" and number > 1:
                 pattern = _maybe(pattern)
+            if draw(st.integers(0, 3)) == 0:
+                gap = draw(st.integers(1, 4))
+                pattern = pattern.within(gap, WithinType.PREVIOUS_AND_CURRENT)
     within = draw(st.none() | st.integers(2, 8))
     return pattern if within is None else pattern.within(within)
 
@@ -430,6 +442,32 @@ def static(rule: Rule, stream: Iterable[tuple[Any, ...]]) -> list[str]:
         job.process_watermark(time - 1)
     job.process_watermark(time + 100)
     return [*job.output(), *(f"over {o}" for o in job.side_output(OVER))]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "count"),
+    [
+        (Pattern.begin("x").optional().followed_by("b").where(is_("b")), 2),
+        (Pattern.begin("x").one_or_more().until(is_("b")), 1),
+        (Pattern.begin("b").where(is_("b")).optional().followed_by("x"), 2),
+    ],
+)
+def test_a_match_begins_in_each_way_on_its_own(pattern: Pattern, count: int) -> None:
+    """That an event is what one first part asks for says nothing of the others."""
+    rule = Rule("r", 1, pattern)
+    stream = [("k", "c1", 1, 1), ("k", "b1", 1, 1)]
+    assert sorted(run([rule], stream)) == sorted(static(rule, stream))
+    assert len(run([rule], stream)) == count
+
+
+def test_what_began_later_may_end_sooner() -> None:
+    """Once the gap of what begins is shorter than what is left to the others."""
+    pattern = then("a", "b").within(5, WithinType.PREVIOUS_AND_CURRENT).followed_by("c")
+    rule = Rule("r", 1, pattern.where(is_("c")).within(100))
+    events_ = [("k", "a1", 0, 1), ("k", "b1", 0, 1), ("k", "a2", 0, 1), ("k", "b2", 0, 17)]
+    stream = [*events_, ("k", "c1", 0, 1)]
+    assert sorted(run([rule], stream)) == sorted(static(rule, stream))
+    assert "over k: r1 a2 @8" in run([rule], stream)
 
 
 def test_rescaled() -> None:

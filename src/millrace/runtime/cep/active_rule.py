@@ -11,6 +11,7 @@ from millrace.common.pattern_rule import Rule
 from millrace.runtime.cep.automaton import Automaton, MatchState
 from millrace.runtime.cep.matcher import Matcher
 from millrace.runtime.cep.partial_match import BufferedEvent, Entry, Matches, PartialMatch
+from millrace.runtime.cep.position import Way
 
 __all__ = ["ActiveRule", "any_call"]
 
@@ -33,6 +34,7 @@ class ActiveRule:
     """
 
     __slots__ = (
+        "_first_end",
         "automaton",
         "begins",
         "id",
@@ -62,6 +64,11 @@ class ActiveRule:
         """So long after the first event time may end something for the first time, ms."""
         self.begins = _begins(self.automaton)
         """The states of matches that begin with an event; None: more is to be asked about it."""
+        self._first_end = min(
+            (limit for limit in _limits(self.automaton.within, self.begins) if limit is not None),
+            default=None,
+        )
+        """So long after a match has begun time may end something of it, ms."""
         self.opens = _opens(self.begins)
         """The one state of matches that begin, if that is all that comes of it."""
         self.wakes = _wakes(self.automaton)
@@ -83,8 +90,14 @@ class ActiveRule:
         assert state.position is not None
         entry = Entry(None, state.position.name, event)
         matches.partial.append(PartialMatch(state, entry, event))
-        if matches.deadline is None and self.timed:
-            matches.deadline = self.matcher.next_deadline(matches)
+        self.note_begun(matches, event)
+
+    def note_begun(self, matches: Matches, event: BufferedEvent) -> None:
+        """Note when time first ends what began with an event; to be called if `begins` says how."""
+        if self._first_end is not None:
+            end = event.order[0] + self._first_end
+            if matches.deadline is None or end < matches.deadline:
+                matches.deadline = end
 
     def name(self, error: Exception) -> None:
         """Say in an error of a condition which rule it belongs to."""
@@ -108,7 +121,23 @@ def _begins(automaton: Automaton) -> tuple[MatchState, ...] | None:
     start = automaton.start
     if len(start.tests) != 1 or start.iterative:
         return None
+    # an event that may begin a match satisfies the condition of one way; that says what the start
+    # makes of it only if all ways have that condition and no other
+    asked = start.tests[0].condition
+    if not all(_asks_only(way, asked) for way in start.ways):
+        return None
     return automaton.outcome(start, 1).takes
+
+
+def _asks_only(way: Way, condition: Condition) -> bool:
+    target = way.target
+    if target is None or target.condition is not condition or target.refused:
+        return False
+    return not (way.unless or way.not_next or way.until)
+
+
+def _limits(within: int | None, begins: tuple[MatchState, ...] | None) -> list[int | None]:
+    return [within, *(state.closing for state in begins or ())]
 
 
 def _opens(begins: tuple[MatchState, ...] | None) -> MatchState | None:

@@ -238,8 +238,8 @@ class DynamicCepOperator(PatternOperator):
             self._tell(key, rule, found, [], results)
         if not matches:
             live.drop(rule.id)
-        elif rule.timed and matches.deadline is None:
-            matches.deadline = rule.matcher.next_deadline(matches)
+        else:
+            rule.note_begun(matches, event)
         return matches
 
     def _leave(self, key: Any, live: KeyMatches, seen: Iterable[Matches]) -> None:
