@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from millrace.cep import Pattern
+from millrace.common.pattern_conditions import Condition
 
 
 def test_nodes_and_edges() -> None:
@@ -30,6 +31,15 @@ def test_quotes_and_backslashes_end_no_string() -> None:
     pattern = Pattern.begin('say "a\\').next("b").where(lambda value: value == "\\\"'")
     dot = pattern.to_dot()
     assert r'"say \"a\\\nany event"' in dot
-    for line in dot.splitlines():
-        strings = re.findall(r'"(?:[^"\\]|\\.)*"', line)
-        assert '"' not in "".join(line.split(string)[0] for string in strings if string in line)
+    assert r'label="b\nvalue == ' in dot
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", dot)
+    assert '"' not in outside
+    assert "\\" not in outside
+    assert "value" not in outside
+
+
+def test_characters_that_are_no_text_are_replaced() -> None:
+    condition = Condition(bool, text="a\x00\x1b[31mb\ud800")
+    dot = Pattern.begin("a").where(condition).to_dot()
+    assert 'label="a\\na\ufffd\ufffd[31mb\ufffd"' in dot
+    assert dot.encode()

@@ -149,6 +149,26 @@ def test_long_words_are_cut_and_told_in_full_elsewhere() -> None:
         assert all(len(line) <= 24 for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("m" * 30, 30 * 7.2), ("大口の支払い", 12 * 7.2), ("small", 64)],
+)
+def test_names_are_within_their_boxes(name: str, least: float) -> None:
+    [_, box, _] = layout_of(graph_of(Pattern.begin(name).model())).boxes
+    assert box.width >= least
+
+
+@pytest.mark.parametrize("name", ["payment_" * 40, "支払い" * 20])
+def test_long_names_are_cut_and_told_in_full_elsewhere(name: str) -> None:
+    pattern = Pattern.begin(name).times(2)
+    for box in layout_of(graph_of(pattern.model())).boxes[1:-1]:
+        assert box.width < 300
+    root = parsed(pattern)
+    titles = [title.text for title in root.iter(f"{SVG}title")]
+    assert f"{name}[2]: any event" in titles
+    assert [text for text in texts(root) if text.endswith("[2]") and "…" in text]
+
+
 def test_notebooks_show_the_picture() -> None:
     drawing = Pattern.begin("a").to_svg()
     assert drawing._repr_svg_() == str(drawing)

@@ -62,7 +62,7 @@ def _box(box: Box, graph: Graph, layout: Layout) -> str:
         f"{box.node.label}: {'; '.join([box.node.condition, *stops])}",
         f'<rect x="{box.left:.1f}" y="{layout.top:.1f}" width="{box.width:.1f}" '
         f'height="{layout.box_height:.1f}" rx="8" fill="{FILL}" stroke="{INK}"/>',
-        *_lines([box.node.label], box.x, middle + 4, 'font-size="12" font-weight="bold"', True),
+        *_lines([box.name], box.x, middle + 4, 'font-size="12" font-weight="bold"', True),
         *_lines(box.lines, box.x, middle + NAME + 2, f'fill="{FAINT}"', True),
     )
 

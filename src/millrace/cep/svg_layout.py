@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import wrap
+from unicodedata import east_asian_width
 
 from millrace.cep.graph import BEGIN, Edge, Graph, Node
 
@@ -19,7 +20,11 @@ LINE = 13
 NAME = 16
 """Height of the line of a name."""
 CHARACTER = 6.4
-"""How wide a character is, at most on the average."""
+"""How wide a character is, at most on the average; those of East Asia are twice as wide."""
+BOLD = 7.2
+"""How wide one of a name is."""
+LONGEST_NAME = 32
+"""In narrow characters; longer ones are cut in the middle, as their ends may be numbers."""
 WRAPPED_AT = 24
 MOST_LINES = 3
 MARGIN = 16
@@ -35,6 +40,8 @@ class Box:
     """A node: its centre is at ``x``."""
 
     node: Node
+    name: str
+    """As it is written."""
     x: float
     width: float
     lines: tuple[str, ...]
@@ -148,9 +155,10 @@ def _boxes(graph: Graph, straight: list[Edge]) -> tuple[Box, ...]:
     for node in graph.nodes:
         is_round = node.number in (BEGIN, graph.end)
         lines = () if is_round else _node_lines(node)
-        room = max(_width((node.label, *lines)) + 20, ROUND)
+        name = node.label if is_round else _cut(node.label)
+        room = max(_width([name], CHARACTER if is_round else BOLD), _width(lines)) + 20
         width = ROUND if is_round else max(room, 64)
-        boxes.append(Box(node, left + max(width, room) / 2, width, lines))
+        boxes.append(Box(node, name, left + max(width, room) / 2, width, lines))
         left = boxes[-1].right + max(_width(between.get(node.number, ())) + 24, 48)
     return tuple(boxes)
 
@@ -200,8 +208,21 @@ def _extent(begin: float, end: float, lines: tuple[str, ...]) -> tuple[float, fl
     return min(begin, end, middle - half), max(begin, end, middle + half)
 
 
-def _width(lines: Iterable[str]) -> float:
-    return max((len(line) for line in lines), default=0) * CHARACTER
+def _width(lines: Iterable[str], character: float = CHARACTER) -> float:
+    return max(map(_columns, lines), default=0) * character
+
+
+def _columns(text: str) -> int:
+    """How many narrow characters are as wide as the text."""
+    return len(text) + sum(east_asian_width(character) in "WF" for character in text)
+
+
+def _cut(name: str) -> str:
+    columns = _columns(name)
+    if columns <= LONGEST_NAME:
+        return name
+    kept = LONGEST_NAME // (2 if columns == len(name) else 4)
+    return f"{name[:kept]}…{name[-kept:]}"
 
 
 def _wrapped(text: str) -> list[str]:
