@@ -341,7 +341,8 @@ class _Reading:
         for label, last in partial:
             entry = Entry(None, last, event) if type(last) is str else self._entry(last)
             state = automaton.named(label)
-            if state is None or state.position not in self._places(automaton, rule, entry):
+            places = self._places(automaton, rule, entry)
+            if state is None or not state.ways or state.position not in places:
                 raise unknown_state(self._operator, label, entry, automaton)
             self._matches(rule).partial.append(PartialMatch(state, entry, event))
 
