@@ -63,6 +63,7 @@ def quantifiers(draw: st.DrawFn, loops: bool = True, greedy: bool = True) -> Qua
         greedy=greedy and (is_loop or optional) and draw(st.booleans()),
         inner=draw(CONTIGUITIES) if is_loop else Contiguity.RELAXED,
         until=draw(PLAIN) if is_loop and draw(st.integers(0, 3)) == 0 else None,
+        gap=draw(GAPS) if is_loop else None,
     )
 
 
@@ -189,6 +190,7 @@ def _described(part: Part) -> str:
     how_often = "" if (q.least, q.most) == (1, 1) else f"{{{q.least},{q.most or ''}}}"
     how_often += marks[q.inner] if how_often else ""
     until = f" until {q.until.text}" if q.until else ""
+    how_often += "" if q.gap is None else f"<{q.gap}"
     flags = "?" * q.optional + " greedy" * q.greedy
     gap = "" if part.gap is None else f" gap {part.gap}"
     return f"{marks[part.contiguity]}{negated}{what}{how_often}{flags}{until}{gap}"

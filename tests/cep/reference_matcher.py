@@ -91,12 +91,12 @@ class Todo:
 
     def entered(self) -> Entry:
         own = self.part.gap
+        quantifier = self.part.quantifier
         if self.done:
-            return Entry(self.part.quantifier.inner, own)
+            return Entry(quantifier.inner, least(own, quantifier.gap))
         if self.entry is None:
             return Entry(self.part.contiguity, own)
-        gaps = [gap for gap in (own, self.entry.gap) if gap is not None]
-        return Entry(self.entry.contiguity, min(gaps, default=None))
+        return Entry(self.entry.contiguity, least(own, self.entry.gap))
 
     def part_is_group(self) -> bool:
         return isinstance(self.part, Group)
@@ -111,6 +111,10 @@ class Todo:
 
     def once_more(self) -> Todo:
         return Todo(self.part, self.identity, self.place, self.done + 1, self.loops, self.entry)
+
+
+def least(*gaps: int | None) -> int | None:
+    return min((gap for gap in gaps if gap is not None), default=None)
 
 
 Rest = tuple[Todo, ...]

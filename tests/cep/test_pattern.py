@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from millrace.cep import AfterMatchSkipStrategy, Pattern, SimpleCondition, WithinType
 from millrace.common.pattern_model import Contiguity, Event, Group, Quantifier
 from millrace.common.time import Duration, Time
+from millrace.testing import match
+from millrace.testing.pattern_run import PatternMatch
 
 
 def shape(pattern: Pattern) -> list[tuple[str, str, bool]]:
@@ -195,3 +198,52 @@ def test_a_group_that_can_be_empty_may_follow_and_be_followed_by_what_must_occur
     assert [event.name for event in pattern.model().events()] == ["a", "b", "c", "d", "e"]
     not_empty = Pattern.begin(Pattern.begin("g").optional().next("h")).not_next("b")
     assert not_empty.model().parts[1].negated
+
+
+def found(pattern: Pattern, *events: str) -> list[str]:
+    """What matches, of events such as ``a15``: an ``a`` at 15 ms."""
+    times = [int(event[1:]) for event in events]
+    matches = match(pattern, events, timestamps=times).matches
+    return [" ".join(event for taken in m.values() for event in taken) for m in matches]
+
+
+def is_a(letter: str) -> Callable[[str], bool]:
+    return lambda value: value[0] == letter
+
+
+@pytest.mark.parametrize(
+    "repeat",
+    [
+        lambda part: part.times(2, Time.milliseconds(10)),
+        lambda part: part.times(2, timedelta(milliseconds=10)),
+        lambda part: part.times(2, window_time=10),
+        lambda part: part.times(2, 2, Duration.of_millis(10)),
+        lambda part: part.times_or_more(2, 10),
+    ],
+)
+def test_a_time_between_the_occurrences_of_a_part(repeat: Callable[[Pattern], Pattern]) -> None:
+    """Flink: ``times(2, Duration)``. It says nothing of the event before the first."""
+    pattern = repeat(Pattern.begin("a").where(is_a("a")).followed_by("b").where(is_a("b")))
+    assert found(pattern, "a0", "b50", "b59") == ["a0 b50 b59"]
+    assert found(pattern, "a0", "b50", "b60") == []
+
+
+def test_a_loop_whose_time_is_over_may_still_be_left() -> None:
+    loop = Pattern.begin("b").where(is_a("b")).one_or_more(Time.milliseconds(10))
+    pattern = loop.greedy().followed_by("c").where(is_a("c"))
+    assert found(pattern, "b0", "b9", "b19", "c99") == ["b0 b9 c99", "b9 c99", "b19 c99"]
+    assert match(loop, ["b0"], timestamps=[0]).over == [PatternMatch({"b": ["b0"]}, 10)]
+
+
+@pytest.mark.parametrize("most", [2, None])
+def test_a_time_between_the_occurrences_of_a_group(most: int | None) -> None:
+    """From the last event of one to the first of the next, not within one."""
+    pair = Pattern.begin(Pattern.begin("a").where(is_a("a")).next("b").where(is_a("b")))
+    pattern = pair.times(2, most, 10) if most else pair.times_or_more(2, 10)
+    assert found(pattern, "a0", "b30", "a39", "b80") == ["a0 a39 b30 b80"]
+    assert found(pattern, "a0", "b30", "a40", "b41") == []
+
+
+def test_the_shortest_time_counts() -> None:
+    pattern = Pattern.begin("b").where(is_a("b")).times(2, window_time=20)
+    assert found(pattern.within(10, WithinType.PREVIOUS_AND_CURRENT), "b0", "b15") == []

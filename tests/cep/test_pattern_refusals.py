@@ -18,6 +18,7 @@ from millrace.cep import (
 )
 from millrace.common.errors import JobDefinitionError
 from millrace.common.pattern_model import Contiguity
+from millrace.common.time import Time
 
 
 async def later(value: Any) -> bool:
@@ -173,6 +174,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().within(0), "within() takes a time of 1 ms or more, got 0"),
     (lambda: a().within("10 s"), "within() takes an amount of time"),
     (lambda: a().within(None), "within() takes an amount of time"),
+    (lambda: a().times(2, window_time=0), "times() takes a time of 1 ms or more, got 0"),
+    (lambda: a().times(2, Time.seconds(0)), "times() takes a time of 1 ms or more, got"),
+    (lambda: a().one_or_more("1 s"), "one_or_more() takes an amount of time"),
+    (lambda: a().times_or_more(2, -1), "times_or_more() takes a time of 1 ms or more, got -1"),
     (lambda: a().within(5, "gap"), "within() takes a WithinType such as"),
     (lambda: a().get_window_time("x"), "get_window_time() takes a WithinType such as"),
     # skipping
@@ -191,6 +196,10 @@ REFUSED_AS_A_WHOLE: list[tuple[Pattern, str]] = [
     (
         a().next("b").within(20, WithinType.PREVIOUS_AND_CURRENT).within(10),
         "pattern 'b' may come 20 ms after the event before, but the whole match",
+    ),
+    (
+        a().times(2, window_time=20).within(10),
+        "pattern 'a' may occur again 20 ms later, but the whole match must take less than 10 ms",
     ),
 ]
 

@@ -98,14 +98,14 @@ def as_int(number: Any) -> Any:
         return number
 
 
-def checked_duration(time: Any) -> int:
+def checked_duration(time: Any, method: str = "within") -> int:
     """Milliseconds; raises MalformedPatternError unless they are some."""
     try:
         duration = millis(as_int(time))
     except TypeError as error:
-        raise MalformedPatternError(f"within() takes an amount of time: {error}") from None
+        raise MalformedPatternError(f"{method}() takes an amount of time: {error}") from None
     if duration <= 0:
         raise MalformedPatternError(
-            f"within() takes a time of 1 ms or more, got {time!r}; nothing happens in less"
+            f"{method}() takes a time of 1 ms or more, got {time!r}; nothing happens in less"
         )
     return duration

@@ -89,6 +89,12 @@ def _check_gaps(pattern: EventPattern) -> None:
                 f"{called(part)} may come {part.gap} ms after the event before, but the whole "
                 f"match must take less than {pattern.within} ms; make the first limit smaller"
             )
+        between = part.quantifier.gap
+        if between is not None and pattern.within is not None and between > pattern.within:
+            raise MalformedPatternError(
+                f"{called(part)} may occur again {between} ms later, but the whole match must take "
+                f"less than {pattern.within} ms; make the first limit smaller"
+            )
 
 
 def _all_parts(parts: tuple[Part, ...]) -> list[Part]:

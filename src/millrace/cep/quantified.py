@@ -6,13 +6,17 @@ Semantics: Flink docs, "FlinkCEP", sections Quantifiers and Contiguity within lo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from datetime import timedelta
 from typing import Self
 
 from millrace.cep import quantifiers
-from millrace.cep.pattern_arguments import ConditionLike, checked_condition
+from millrace.cep.pattern_arguments import ConditionLike, checked_condition, checked_duration
 from millrace.common.errors import MalformedPatternError
 from millrace.common.pattern_conditions import Condition
 from millrace.common.pattern_model import ONCE, Contiguity, Quantifier
+from millrace.common.time import Duration, Time
+
+Amount = Time | Duration | timedelta
 
 
 class Quantified(ABC):
@@ -31,23 +35,39 @@ class Quantified(ABC):
     def _check_optional(self, quantifier: Quantifier) -> None:
         """Raises MalformedPatternError if it may not be left out because of what is before it."""
 
-    def times(self, times: int, to_times: int | None = None) -> Self:
+    def times(
+        self,
+        times: int,
+        to_times: int | Amount | None = None,
+        window_time: int | Amount | None = None,
+    ) -> Self:
         """So many times, or from so many to so many; from 0 means that it is optional.
+
+        Args:
+            times: how many, or the least.
+            to_times: the most; or, if it is a `Time`, `Duration` or `timedelta`, the next one.
+            window_time: less than this lies between one occurrence and the next (ms, if it is a
+                number).
 
         Example:
             >>> from millrace.cep import Pattern
             >>> Pattern.begin("a").times(2, 4).get_quantifier().most
             4
+            >>> from millrace.common.time import Time
+            >>> Pattern.begin("a").times(3, Time.seconds(5)).get_quantifier().gap
+            5000
         """
+        if isinstance(to_times, Amount) and window_time is None:
+            to_times, window_time = None, to_times
         if to_times is None:
             least = most = quantifiers.checked_count("times", times)
         else:
             least, most = quantifiers.checked_range(times, to_times)
-        self._repeat("times", max(least, 1), most)
+        self._repeat("times", max(least, 1), most, window_time)
         return self if least else self.optional()
 
-    def times_or_more(self, times: int) -> Self:
-        """At least so many times.
+    def times_or_more(self, times: int, window_time: int | Amount | None = None) -> Self:
+        """At least so many times; `window_time` as for `times`.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -55,17 +75,18 @@ class Quantified(ABC):
             True
         """
         least = quantifiers.checked_count("times_or_more", times)
-        return self._repeat("times_or_more", least, None)
+        return self._repeat("times_or_more", least, None, window_time)
 
-    def one_or_more(self) -> Self:
-        """At least once. Bound it by `until` or `within`, or its events are kept for good.
+    def one_or_more(self, window_time: int | Amount | None = None) -> Self:
+        """At least once; `window_time` as for `times`. Bound it by that, `until` or `within`, or
+        its events are kept for good.
 
         Example:
             >>> from millrace.cep import Pattern
             >>> Pattern.begin("a").one_or_more().get_quantifier().least
             1
         """
-        return self._repeat("one_or_more", 1, None)
+        return self._repeat("one_or_more", 1, None, window_time)
 
     def optional(self) -> Self:
         """It may be left out.
@@ -134,10 +155,13 @@ class Quantified(ABC):
         """How often this part occurs."""
         return self._quantifier
 
-    def _repeat(self, method: str, least: int, most: int | None) -> Self:
+    def _repeat(
+        self, method: str, least: int, most: int | None, window_time: int | Amount | None
+    ) -> Self:
         self._refuse_if_negated(method)
+        gap = None if window_time is None else checked_duration(window_time, method)
         self._quantifier = quantifiers.repeated(
-            self._called(), self._quantifier, least, most, self._counted
+            self._called(), self._quantifier, least, most, self._counted, gap
         )
         self._counted = True
         return self

@@ -30,15 +30,21 @@ def in_words(quantifier: Quantifier) -> str:
 
 
 def repeated(
-    part: str, quantifier: Quantifier, least: int, most: int | None, said: bool
+    part: str,
+    quantifier: Quantifier,
+    least: int,
+    most: int | None,
+    said: bool,
+    gap: int | None = None,
 ) -> Quantifier:
-    """So many times; ``said``: whether it was said before how often."""
+    """So many times, less than ``gap`` ms between; ``said``: whether it was said before how
+    often."""
     if said:
         raise MalformedPatternError(
             f"{part} was already told how often it occurs ({in_words(quantifier)}); use only one "
             "of times(), times_or_more() and one_or_more()"
         )
-    return replace(quantifier, least=least, most=most)
+    return replace(quantifier, least=least, most=most, gap=gap)
 
 
 def optional(part: str, quantifier: Quantifier) -> Quantifier:

@@ -62,6 +62,8 @@ class Quantifier:
     """What may lie between its occurrences."""
     until: Condition | None = None
     """An event for which this is true ends the loop; it is not part of it."""
+    gap: int | None = None
+    """Less than this between its occurrences, ms."""
 
 
 ONCE = Quantifier()

@@ -45,12 +45,13 @@ EVERYTHING = {
             {
                 "group": [
                     {"name": "b", "within": "10 s"},
-                    {"name": "c", "contiguity": "followed_by_any", "times": 3,
+                    {"name": "c", "contiguity": "followed_by_any",
+                     "times": {"from": 3, "to": 3, "within": "1500 ms"},
                      "inner": "allow_combinations"},
                     {"name": "d", "contiguity": "next", "times": 2, "inner": "consecutive"},
                 ],
                 "contiguity": "followed_by",
-                "times": {"from": 1, "to": 3},
+                "times": {"from": 1, "to": 3, "within": "40 s"},
                 "within": "20 s",
             },
             {"name": "e", "contiguity": "followed_by", "optional": True},
@@ -76,12 +77,16 @@ def test_everything_there_and_back() -> None:
 def test_the_same_as_said_in_python() -> None:
     small, ends = field_condition(SMALL), field_condition(ENDS)
     inner = Pattern.begin("b").within(10_000, WithinType.PREVIOUS_AND_CURRENT)
-    inner = inner.followed_by_any("c").times(3).allow_combinations()
+    inner = inner.followed_by_any("c").times(3, window_time=1500).allow_combinations()
     inner = inner.next("d").times(2).consecutive()
     skip = AfterMatchSkipStrategy.skip_to_last("a").throw_exception_on_miss()
     pattern = Pattern.begin("a", skip).where(small).times_or_more(2).greedy().until(ends)
     pattern = pattern.not_followed_by("n").where(small)
-    pattern = pattern.followed_by(inner).times(1, 3).within(20_000, WithinType.PREVIOUS_AND_CURRENT)
+    pattern = (
+        pattern.followed_by(inner)
+        .times(1, 3, 40_000)
+        .within(20_000, WithinType.PREVIOUS_AND_CURRENT)
+    )
     pattern = pattern.followed_by("e").optional().next("f").not_next("m").within(300_000)
     metadata = EVERYTHING["metadata"]
     rule = Rule("everything", 7, pattern, "eu-", enabled=False, metadata=metadata)

@@ -143,13 +143,14 @@ def _quantified(place: JsonPlace, pattern: Pattern, names: Collection[str]) -> P
 def _repeated(place: JsonPlace, pattern: Pattern) -> Pattern:
     if not isinstance(place.value, dict):
         return pattern.times(place.whole(1))
-    place.only("from", "to")
+    place.only("from", "to", "within")
     least = place["from"].whole(0)
+    gap = _duration(place["within"]) if "within" in place else None
     if "to" in place:
-        return pattern.times(least, place["to"].whole(1))
+        return pattern.times(least, place["to"].whole(1), gap)
     if least:
-        return pattern.times_or_more(least)
-    return pattern.one_or_more().optional()
+        return pattern.times_or_more(least, gap)
+    return pattern.one_or_more(gap).optional()
 
 
 def _duration(place: JsonPlace) -> int:
@@ -244,10 +245,12 @@ def _quantifier_form(quantifier: Quantifier) -> dict[str, Any]:
     least, most, inner = quantifier.least, quantifier.most, quantifier.inner
     if most is None:
         form["times"] = {"from": least}
-    elif least != most:
+    elif least != most or quantifier.gap is not None:
         form["times"] = {"from": least, "to": most}
     elif least != 1 or quantifier.greedy or inner is not Contiguity.RELAXED:
         form["times"] = least
+    if quantifier.gap is not None:
+        form["times"]["within"] = _duration_form(quantifier.gap)
     for word in ("optional", "greedy"):
         if getattr(quantifier, word):
             form[word] = True

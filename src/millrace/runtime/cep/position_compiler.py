@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from millrace.common.errors import MalformedPatternError
 from millrace.common.pattern_conditions import Condition
-from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Part
+from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Part, Quantifier
 from millrace.runtime.cep.position import Guard, Position, Way
 
 __all__ = ["CompiledPattern", "compile_pattern"]
@@ -84,6 +84,8 @@ class _Compiler:
             looping = number < count or quantifier.most is None
             leaving = exits if number >= quantifier.least else []
             way = Way(again, quantifier.inner, until=until, gap=event.gap)
+            if quantifier.gap is not None:
+                way = _within_gap(way, quantifier.gap)
             ways = [_guarded_as(way, exits, bool(leaving))] if looping else []
             if looping and quantifier.greedy:
                 leaving = [way.yielding(again) for way in leaving]
@@ -105,7 +107,7 @@ class _Compiler:
             if number == count - 1 and quantifier.most is None:
                 entries = self._looping(group, inner, leaving)
             else:
-                ways = [way.entered(quantifier.inner) for way in entries]
+                ways = _entered_again(entries, quantifier)
                 again = [_guarded_as(way, exits, bool(leaving)) for way in ways]
                 entries = self._round(group, inner, again + leaving)
         own = self.positions[before:]
@@ -128,8 +130,8 @@ class _Compiler:
         entries = self._round(group, path, [round_again, *leaving])
         entries = [way for way in entries if way.target is not begin_again]
         own = self.positions[before:]
-        inner = group.quantifier.inner
-        heads = [way.entered(inner) for way in entries if way.target in own]
+        entered = [way for way in entries if way.target in own]
+        heads = _entered_again(entered, group.quantifier)
         for position in own:
             ways: list[Way] = []
             for way in position.ways:
@@ -137,6 +139,14 @@ class _Compiler:
                 ways += [head.instead_of(way) for head in heads] if again else [way]
             position.ways = tuple(ways)
         return entries
+
+
+def _entered_again(entries: list[Way], quantifier: Quantifier) -> list[Way]:
+    """The ways into a group as those into its next occurrence."""
+    gap = quantifier.gap
+    if gap is not None:
+        entries = [_within_gap(w, gap) if w.contiguity is None else w for w in entries]
+    return [way.entered(quantifier.inner) for way in entries]
 
 
 def _guarded(way: Way, negated: Event, guard: Guard) -> Way:
