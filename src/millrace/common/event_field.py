@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
+from types import MemberDescriptorType
 from typing import Any
 
 from millrace.common.types import Row
@@ -48,10 +49,13 @@ def read_step(value: Any, step: str | int) -> Any:
     if isinstance(value, Row):
         return _of_row(value, step)
     kind: Any = type(value)
-    declared = _declared(kind)
-    if declared is not None:
-        return getattr(value, step, None) if step in declared else None
-    return getattr(value, "__dict__", {}).get(step)
+    known = _declared(kind).get(step)
+    if known is None:
+        return getattr(value, "__dict__", {}).get(step)
+    try:
+        return known(value)
+    except (AttributeError, IndexError):  # a slot that has nothing
+        return None
 
 
 def _read(step: str | int, value: Any) -> Any:
@@ -76,12 +80,29 @@ def _of_row(row: Row, name: Any) -> Any:
 
 
 @lru_cache(1024)
-def _declared(kind: Any) -> frozenset[str] | None:
-    """The fields that a class declares; None: each object has its own."""
-    if dataclasses.is_dataclass(kind):
-        return frozenset(field.name for field in dataclasses.fields(kind))
+def _declared(kind: Any) -> dict[Any, Callable[[Any], Any]]:
+    """How the fields are read that are not in the ``__dict__`` of an object: its slots, what a
+    named tuple names, and defaults of a dataclass that it may not have set."""
     if issubclass(kind, tuple):
-        return frozenset(getattr(kind, "_fields", ()))
-    slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
-    names = frozenset(n for slot in slots for n in ((slot,) if isinstance(slot, str) else slot))
-    return names - {"__dict__", "__weakref__"} or None
+        names = enumerate(getattr(kind, "_fields", ()))
+        return {name: partial(_of_tuple, position) for position, name in names}
+    readers: dict[Any, Callable[[Any], Any]] = {}
+    for base in reversed(kind.__mro__):
+        for name, what in vars(base).items():
+            readers.pop(name, None)  # a property under the name of a slot is no slot
+            if isinstance(what, MemberDescriptorType) and "__slots__" in vars(base):
+                readers[name] = what.__get__
+    if dataclasses.is_dataclass(kind):
+        for field in dataclasses.fields(kind):
+            if not field.init and field.name not in readers:
+                default = None if field.default is dataclasses.MISSING else field.default
+                readers[field.name] = partial(_of_object, field.name, default)
+    return readers
+
+
+def _of_tuple(position: int, value: Any) -> Any:
+    return tuple.__getitem__(value, position)
+
+
+def _of_object(name: str, default: Any, value: Any) -> Any:
+    return vars(value).get(name, default)

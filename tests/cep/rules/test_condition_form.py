@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import namedtuple
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millrace.cep import Pattern
 from millrace.cep.rules import RuleError, field_condition
 from millrace.cep.rules.condition_form import written_condition
 from millrace.common.known_condition import equalities, without_context
 from millrace.common.pattern_conditions import IterativeCondition, all_of, condition_of
+from millrace.common.pattern_model import Event
 from millrace.common.types import Row
 
 
@@ -30,6 +36,9 @@ class Taken(IterativeCondition.Context):
 
     def current_processing_time(self) -> int:
         return 0
+
+
+SMALL = {"field": "amount", "op": "<", "value": 10}
 
 
 def holds(form: dict[str, Any], event: Any, **taken: list[Any]) -> bool:
@@ -152,6 +161,67 @@ def test_arithmetic() -> None:
     assert holds(half, {"a": 1, "b": 2})
     assert not holds(half, {"a": 1, "b": 0})
     assert not holds({"left": {"+": [{"field": "a"}, 1]}, "op": "is not null"}, {"a": "x"})
+
+
+class Undecided:
+    """As an array is: what comparing it gives is neither true nor false."""
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    __ne__ = __lt__ = __gt__ = __eq__
+    __hash__ = None
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth of this is ambiguous")
+
+
+@pytest.mark.parametrize("op", ["==", "!=", "<", ">", "in", "not in"])
+def test_what_is_neither_true_nor_false_is_false(op: str) -> None:
+    form = {"field": "amount", "op": op, "value": [1] if "in" in op else 1}
+    condition = field_condition(form)
+    for amount in (Undecided(), np.array([1, 2])):
+        assert condition.call({"amount": amount}) is False
+    joined = field_condition({"or": [form, {"field": "amount", "op": "is not null"}]})
+    assert joined.call({"amount": Undecided()}) is True
+
+
+def test_arithmetic_of_all_kinds_of_numbers() -> None:
+    form = {"left": {"*": [{"field": "a"}, 1.5]}, "op": "==", "value": 3}
+    for two in (2, 2.0, Decimal(2), np.int64(2), np.float32(2), Fraction(2)):
+        assert holds(form, {"a": two}), repr(two)
+    tenth = {"left": {"+": [0.1, {"field": "a"}]}, "op": "==", "value": {"field": "b"}}
+    assert holds(tenth, {"a": Decimal("0.2"), "b": Decimal("0.3")})
+    parts = {"left": {"/": [{"field": "a"}, {"field": "b"}]}, "op": "is not null"}
+    for nothing in (0, 0.0, Decimal(0), np.int64(0), np.float64(0)):
+        assert not holds(parts, {"a": np.int64(3), "b": nothing})
+    for other in (True, np.bool_(True), 1j, "2", None):
+        assert not holds(parts, {"a": other, "b": 2})
+        assert not holds(parts, {"a": 2, "b": other})
+    squared = {"left": {"*": [{"field": "a"}, {"field": "a"}]}, "op": ">", "value": 0}
+    assert holds(squared, {"a": np.int64(2**40)}), "it does not wrap around"
+
+
+def test_numbers_that_only_cost_time_are_no_results() -> None:
+    many = {"left": {"*": [{"field": "a"}] * 2000}, "op": ">", "value": 0}
+    assert holds(many, {"a": 1})
+    assert not holds(many, {"a": 10})
+
+
+def test_a_subtype_is_written_by_its_name() -> None:
+    part = Pattern.begin("a").subtype(Charge).where(field_condition(SMALL))
+    (event,) = part.model().parts
+    assert isinstance(event, Event)
+    assert event.condition is not None
+    assert written_condition(event.condition) == {"and": [{"type": "Charge"}, SMALL]}
+
+
+def test_a_class_that_decides_itself_what_is_of_it_is_not_written() -> None:
+    (event,) = Pattern.begin("a").subtype(Mapping).model().parts
+    assert isinstance(event, Event)
+    assert event.condition is not None
+    with pytest.raises(RuleError, match="Mapping itself decides what is of its class"):
+        written_condition(event.condition)
 
 
 @pytest.mark.parametrize(

@@ -74,16 +74,27 @@ def written_condition(condition: Condition) -> dict[str, Any]:
     """A condition as JSON.
 
     Raises:
-        RuleError: it is code.
+        RuleError: it is code, or a class that JSON cannot say.
     """
     if condition.parts:
         return {condition.word: [written_condition(part) for part in condition.parts]}
+    if isinstance(condition.source, type):
+        return _subtype_form(condition.source)
     if not isinstance(condition.source, Expression):
         raise RuleError(
             f"the condition {condition.text or condition.source!r} is code, and code cannot be "
             "written as JSON; make it with field_condition()"
         )
     return _condition_form(condition.source.tree)
+
+
+def _subtype_form(kind: type) -> dict[str, Any]:
+    if type(kind).__instancecheck__ is not type.__instancecheck__:
+        raise RuleError(
+            f"{kind.__qualname__} itself decides what is of its class, and rules in JSON know only "
+            "the names of classes; name those that are meant"
+        )
+    return {"type": kind.__name__}
 
 
 class _Reader:

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 from millrace.cep.rules.source_names import SourceNames
@@ -18,6 +19,8 @@ from millrace.common.event_field import FieldPath, read_path, read_step
 __all__ = ["ARITHMETIC", "WHICH", "Arithmetic", "Constant", "Field", "Matched", "Operand"]
 
 NUMBERS = frozenset({int, float, Decimal})
+LARGEST = 10**1_000
+"""Whole numbers beyond this are no result: what is multiplied often enough takes all the time."""
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -146,17 +149,39 @@ class Arithmetic:
 
 def calculated(word: str, first: Any, *others: Any) -> Any:
     """The result of an operation on numbers; None if there is none, or one is no number."""
-    result, function = first, ARITHMETIC[word]
-    if type(first) not in NUMBERS:
-        return None
+    result, function = _as_number(first), ARITHMETIC[word]
     for other in others:
-        if type(other) not in NUMBERS:
+        number = _as_number(other)
+        if result is None or number is None:
             return None
         try:
-            result = function(result, other)
-        except (ArithmeticError, TypeError):  # division by zero; a Decimal with a float
+            result = function(*_of_one_kind(result, number))
+        except ArithmeticError:  # division by zero, an overflow
+            return None
+        if type(result) is int and not -LARGEST < result < LARGEST:
             return None
     return result
+
+
+def _as_number(value: Any) -> Any:
+    """As a number of Python's own, which raises where NumPy's would warn or wrap; None: it is none,
+    as true and false are none."""
+    if type(value) in NUMBERS or isinstance(value, Decimal):
+        return value
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else None
+
+
+def _of_one_kind(left: Any, right: Any) -> tuple[Any, Any]:
+    """A Decimal takes no float: a float is then the decimal number that it is written as."""
+    if isinstance(left, Decimal) and isinstance(right, float):
+        return left, Decimal(repr(right))
+    if isinstance(left, float) and isinstance(right, Decimal):
+        return Decimal(repr(left)), right
+    return left, right
 
 
 Operand = Constant | Field | Matched | Arithmetic

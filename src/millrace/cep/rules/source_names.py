@@ -44,7 +44,8 @@ class SourceNames:
     def function(
         self, parameters: str, expression: str, otherwise: Callable[..., Any]
     ) -> Callable[..., Any]:
-        """A function that returns what the expression is; if that raises, what ``otherwise`` does.
+        """A function that returns whether the expression is true; if to find that out raises, what
+        ``otherwise`` returns.
 
         Args:
             parameters: ``value``, or ``value, ctx``.
@@ -53,7 +54,8 @@ class SourceNames:
         source = (
             f"def {name}({parameters}):\n"
             f"    try:\n"
-            f"        return {expression}\n"
+            # the truth of what a comparison gives may raise as well, as of an array
+            f"        return True if {expression} else False\n"
             f"    except {self.of(Exception)}:\n"
             f"        return {self.of(otherwise)}({parameters})\n"
         )
