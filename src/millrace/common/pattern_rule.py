@@ -42,8 +42,8 @@ class Rule:
     Example:
         >>> from millrace.common.pattern_model import Event
         >>> rule = Rule("small", 1, EventPattern((Event("a"),)), key_prefix="eu-")
-        >>> rule.is_for("eu-17"), rule.is_for("us-1")
-        (True, False)
+        >>> rule
+        <rule 'small' version 1>
     """
 
     id: str
@@ -75,10 +75,6 @@ class Rule:
     def model(self) -> EventPattern:
         """The pattern as plain data."""
         return self.pattern
-
-    def is_for(self, key: Any) -> bool:
-        """Whether matches are looked for among the events of a key."""
-        return str(key).startswith(self.key_prefix)
 
     def __repr__(self) -> str:
         return f"<rule {self.id!r} version {self.version}>"

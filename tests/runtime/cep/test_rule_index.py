@@ -54,10 +54,10 @@ def test_no_rule_is_missed(given_rules: list[Any], events: list[Any], key: Any) 
         for rule in rules:
             condition = rule.automaton.start.ways[0].target.condition
             begins = condition is None or condition.with_context()(event, Nothing())
-            if begins and rule.rule.is_for(key):
+            if begins and str(key).startswith(rule.prefix):
                 assert starting is not None
                 assert rule in starting
-            elif condition is not None and not condition.iterative:
+            elif (not begins and not condition.iterative) or not str(key).startswith(rule.prefix):
                 assert rule not in (starting or [])
 
 
@@ -76,3 +76,25 @@ def test_a_rule_is_found_without_being_asked() -> None:
     found = RuleIndex(rules).starting(["k"] * 3, [{"kind": 7}, {"kind": 99}, {}])
     assert [[rule.id for rule in starting or ()] for starting in found] == [["r7"], [], []]
     assert asked == [{"kind": 7}]
+
+
+def test_a_rule_is_not_asked_about_keys_it_is_not_for() -> None:
+    asked: list[Any] = []
+
+    def seen(value: Any) -> bool:
+        asked.append(value)
+        if not value["of"].startswith("eu"):
+            raise KeyError("no event of others has this")
+        return True
+
+    kind = field_condition({"field": "kind", "op": "==", "value": 7})
+    patterns = [Pattern.begin("a").where(seen), Pattern.begin("a").where(kind).where(seen)]
+    patterns.append(Pattern.begin("a"))
+    rules = [
+        ActiveRule(Rule(f"r{number}", 1, pattern, "eu-"), number)
+        for number, pattern in enumerate(patterns)
+    ]
+    events = [{"of": "us-1", "kind": 7}, {"of": "eu-1", "kind": 7}, {"of": "us-2", "kind": 7}]
+    found = RuleIndex(rules).starting([event["of"] for event in events], events)
+    assert found == [None, rules, None]
+    assert asked == [events[1]] * 2

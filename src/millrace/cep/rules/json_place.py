@@ -60,10 +60,6 @@ class JsonPlace:
             self.fail(f"{name!r} is missing")
         return self._inner(self.value[name], f"{self.path}.{name}" if self.path else name)
 
-    def names(self) -> list[str]:
-        """The names in an object."""
-        return list(self.value) if isinstance(self.value, dict) else []
-
     # -- values ----------------------------------------------------------------------------------
 
     def items(self, least: int = 1) -> list[JsonPlace]:

@@ -7,7 +7,7 @@ asked, one after the other, about whole batches.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from millrace.common.event_field import FieldPath, field_reader
@@ -63,15 +63,16 @@ class RuleIndex:
         """For each event, the rules whose matches may begin with it, in the order of their numbers;
         None: there are none."""
         found: list[list[ActiveRule] | None] = [None] * len(values)
+        batch = _Keys(keys)
         for rule in self._always:
-            _note(found, rule, range(len(values)))
+            _note(found, rule, batch.of(rule))
         for reader, table, _ in self._readers:
-            self._look_up(reader, table, values, found)
+            self._look_up(reader, table, values, batch, found)
         for rule, call in self._asked:
-            _note(found, rule, _satisfying(rule, call, values))
-        for index, rules in enumerate(found):
+            _note(found, rule, _satisfying(rule, call, values, batch.of(rule)))
+        for rules in found:
             if rules is not None:
-                found[index] = _in_order(rules, keys[index])
+                rules.sort(key=_number)
         return found
 
     def _look_up(
@@ -79,6 +80,7 @@ class RuleIndex:
         reader: Callable[[Any], Any],
         table: dict[Any, list[Candidate]],
         values: list[Any],
+        keys: _Keys,
         found: list[list[ActiveRule] | None],
     ) -> None:
         for index, value in enumerate(values):
@@ -88,10 +90,36 @@ class RuleIndex:
                 continue
             if candidates is None:
                 continue
-            rules = [rule for rule, call in candidates if call(value)]
+            rules = [rule for rule, call in candidates if keys.is_for(rule, index) and call(value)]
             if rules:
                 known = found[index]
                 found[index] = rules if known is None else known + rules
+
+
+class _Keys:
+    """The keys of a batch, and which rules are for which: no other event is shown to a rule."""
+
+    def __init__(self, keys: list[Any]) -> None:
+        self._keys = keys
+        self._texts: list[str] | None = None
+        self._indices: dict[str, Sequence[int]] = {"": range(len(keys))}
+
+    def is_for(self, rule: ActiveRule, index: int) -> bool:
+        return not rule.prefix or self._known_texts()[index].startswith(rule.prefix)
+
+    def of(self, rule: ActiveRule) -> Sequence[int]:
+        """Where the keys are that a rule is for."""
+        indices = self._indices.get(rule.prefix)
+        if indices is None:
+            texts = enumerate(self._known_texts())
+            indices = [index for index, text in texts if text.startswith(rule.prefix)]
+            self._indices[rule.prefix] = indices
+        return indices
+
+    def _known_texts(self) -> list[str]:
+        if self._texts is None:
+            self._texts = [str(key) for key in self._keys]
+        return self._texts
 
 
 def _known(rule: ActiveRule) -> list[Equality]:
@@ -105,9 +133,13 @@ def _known(rule: ActiveRule) -> list[Equality]:
     return equalities(way.target.condition)
 
 
-def _satisfying(rule: ActiveRule, call: Callable[[Any], Any], values: list[Any]) -> list[int]:
+def _satisfying(
+    rule: ActiveRule, call: Callable[[Any], Any], values: list[Any], indices: Sequence[int]
+) -> list[int]:
+    if len(indices) < len(values):
+        values = [values[index] for index in indices]
     try:
-        return [index for index, value in enumerate(values) if call(value)]
+        return [index for index, value in zip(indices, values, strict=True) if call(value)]
     except Exception:
         try:
             rule.matcher.starts(values)  # says in its error which part of the pattern it was
@@ -124,15 +156,6 @@ def _note(found: list[list[ActiveRule] | None], rule: ActiveRule, indices: Itera
             found[index] = [rule]
         else:
             known.append(rule)
-
-
-def _in_order(rules: list[ActiveRule], key: Any) -> list[ActiveRule] | None:
-    """Those of the rules that are for a key."""
-    if any(rule.prefix for rule in rules):
-        text = str(key)
-        rules = [rule for rule in rules if text.startswith(rule.prefix)]
-    rules.sort(key=_number)
-    return rules or None
 
 
 def _number(rule: ActiveRule) -> int:
