@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.pattern_model import EventPattern
@@ -52,8 +52,6 @@ class Rule:
     key_prefix: str
     enabled: bool
     metadata: Mapping[str, Any]
-    json: str | None
-    """The JSON that it was read from."""
 
     def __init__(
         self,
@@ -63,12 +61,10 @@ class Rule:
         key_prefix: str = "",
         enabled: bool = True,
         metadata: Mapping[str, Any] | None = None,
-        *,
-        json: str | None = None,
     ) -> None:
         _check(id, version, key_prefix)
         model = pattern if isinstance(pattern, EventPattern) else _model(pattern)
-        values = (id, version, model, key_prefix, bool(enabled), dict(metadata or {}), json)
+        values = (id, version, model, key_prefix, bool(enabled), dict(metadata or {}))
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 
@@ -76,13 +72,28 @@ class Rule:
         """The pattern as plain data."""
         return self.pattern
 
+    @property
+    def json(self) -> str | None:
+        """The JSON that it was read from; None: it was made, or changed, in Python."""
+        json: str | None = self.__dict__.get("_json")
+        return json
+
+    def read_from(self, json: str) -> Self:
+        """Note the JSON that it was read from. No field: copies with other fields are not that."""
+        object.__setattr__(self, "_json", json)
+        return self
+
     def __repr__(self) -> str:
         return f"<rule {self.id!r} version {self.version}>"
 
 
-def _check(id: Any, version: Any, key_prefix: Any) -> None:
+def _check_id(id: Any) -> None:
     if not isinstance(id, str) or not id:
         raise JobDefinitionError(f"a rule's id is text that is not empty, got {id!r}")
+
+
+def _check(id: Any, version: Any, key_prefix: Any) -> None:
+    _check_id(id)
     if type(version) is not int or version < 1:
         raise JobDefinitionError(
             f"rule {id!r}: a version is a whole number from 1 on, got {version!r}"
@@ -113,6 +124,9 @@ class RuleAction(enum.Enum):
 class RuleChange:
     """Do something to a rule that is there.
 
+    Raises:
+        JobDefinitionError: an argument is of another type.
+
     Example:
         >>> RuleChange.disable("small")
         RuleChange(action=<RuleAction.DISABLE: 'disable'>, rule='small')
@@ -121,6 +135,14 @@ class RuleChange:
     action: RuleAction
     rule: str
     """Its id."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.action, RuleAction):
+            raise JobDefinitionError(
+                f"a change of a rule is RuleChange.enable(id), disable(id) or remove(id), got the "
+                f"action {self.action!r}"
+            )
+        _check_id(self.rule)
 
     @staticmethod
     def enable(rule: str) -> RuleChange:
@@ -178,3 +200,4 @@ class RejectedRule:
     given: str
     """What it was, as text; long ones are cut off."""
     reason: str
+    """Long ones are cut off."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ EVERYTHING = {
             {"name": "m", "contiguity": "not_next"},
         ],
         "within": "5 min",
-        "skip": {"kind": "skip_to_last", "part": "a", "throws": True},
+        "skip": {"kind": "skip_to_last", "part": "a"},
     },
     "metadata": {"owner": "desk 4", "score": [1, 2]},
 }  # fmt: skip
@@ -79,7 +80,7 @@ def test_the_same_as_said_in_python() -> None:
     inner = Pattern.begin("b").within(10_000, WithinType.PREVIOUS_AND_CURRENT)
     inner = inner.followed_by_any("c").times(3, window_time=1500).allow_combinations()
     inner = inner.next("d").times(2).consecutive()
-    skip = AfterMatchSkipStrategy.skip_to_last("a").throw_exception_on_miss()
+    skip = AfterMatchSkipStrategy.skip_to_last("a")
     pattern = Pattern.begin("a", skip).where(small).times_or_more(2).greedy().until(ends)
     pattern = pattern.not_followed_by("n").where(small)
     pattern = (
@@ -166,6 +167,10 @@ def a(**more: Any) -> dict[str, Any]:
         (rule_of({"name": "a"}, skip="past"), "pattern.skip: expected one of no_skip, skip_to"),
         (rule_of({"name": "a"}, skip="skip_to_first"), "pattern.skip: needs a part"),
         (rule_of({"name": "a"}, skip={"kind": "skip_to_last", "part": "z"}), "names no part"),
+        (rule_of({"name": "a"}, skip={"kind": "skip_to_last", "part": "a", "throws": True}),
+         "pattern.skip: there is no 'throws' here"),
+        (a() | {"metadata": {1: "a", "1": "b"}}, "the rule is no JSON: its keys are text, got 1"),
+        (a() | {"metadata": {"x": [({"y": {2: 1}},)]}}, "its keys are text, got 2"),
         (a(where={"field": "x", "op": "is null", "of": "z"}),
          "pattern.parts[0].where.of: there is no part 'z' that has events; there are 'a', 'b'"),
     ],
@@ -191,6 +196,22 @@ def test_what_is_no_rule_at_all() -> None:
 def test_code_is_not_written() -> None:
     with pytest.raises(RuleError, match="is code, and code cannot be written as JSON"):
         rule_to_json(Rule("r", 1, Pattern.begin("a").where(lambda value: value > 3)))
+
+
+def test_a_strategy_that_throws_is_not_written() -> None:
+    """A rule as data never fails the job."""
+    skip = AfterMatchSkipStrategy.skip_to_last("a").throw_exception_on_miss()
+    with pytest.raises(RuleError, match="throws when it misses"):
+        rule_to_json(Rule("r", 1, Pattern.begin("a", skip)))
+
+
+def test_a_changed_rule_is_not_the_json_it_was_read_from() -> None:
+    read = rule_from_json(rule_of({"name": "a"}))
+    assert isinstance(read, Rule)
+    assert read.json is not None
+    changed = replace(read, version=2, pattern=Pattern.begin("b").model())
+    assert (changed.json, changed.version) == (None, 2)
+    assert pickle.loads(dump_pickle(read)).json == read.json
 
 
 def test_rules_and_matches_are_sent() -> None:

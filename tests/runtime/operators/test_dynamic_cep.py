@@ -151,6 +151,8 @@ def test_a_rule_is_removed() -> None:
     job.snapshot()
     assert job.entries() > 2
     send(job, RuleChange.remove("ab"), RuleChange.remove("ab"), RuleChange.remove("none"))
+    reasons = [rejected.reason for rejected in job.side_output(REJECTED)]
+    assert reasons == [f"there is no rule {id!r} to remove" for id in ("ab", "none")]
     job.snapshot()
     assert job.entries() == 1, "only how many rules there were"
     events(job, "b1", start=2)
@@ -297,18 +299,51 @@ def test_conditions_that_are_rich_are_opened_and_closed() -> None:
     assert Opened.log == ["open", "close"]
 
 
-@pytest.mark.parametrize("where", ["begin", "next"])
-def test_an_error_of_a_condition_names_the_rule(where: str) -> None:
-    def broken(value: Any) -> bool:
-        return bool(value[2])
+def broken(value: Any) -> bool:
+    return bool(value[2])
 
-    pattern = then("a").followed_by("b").where(broken)
-    job = harness(Rule("bad", 3, Pattern.begin("b").where(broken) if where == "begin" else pattern))
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        Pattern.begin("b").where(broken),
+        Pattern.begin("b").where(field_condition({"field": 1, "op": "==", "value": "b1"}))
+        .where(broken),
+        then("a").followed_by("b").where(broken),
+    ],
+)  # fmt: skip
+def test_an_error_of_a_condition_names_the_rule(pattern: Pattern) -> None:
+    job = harness(Rule("bad", 3, pattern))
     with pytest.raises(IndexError) as caught:
         events(job, "a1", "b1")
     notes = "\n".join(caught.value.__notes__)
-    assert "'b'" in notes or "'bad', version 3" in notes
+    assert "raised by the condition of 'b'" in notes
     assert "the rule is 'bad', version 3" in notes
+
+
+def test_a_condition_is_asked_only_of_events_that_its_turn_has_come_for() -> None:
+    pattern = then("a", "b").followed_by("c").where(lambda value: value[2] == 1)
+    job = harness(Rule("abc", 1, pattern))
+    events(job, "a1", "x", "b1")
+    job.process_element(("k", "c1", 1), 4)
+    job.process_watermark(4)
+    assert job.output() == ["k: abc1 a1 b1 c1 @4"]
+
+
+def test_the_metadata_of_a_match_is_its_own() -> None:
+    class Spoils(Tell):
+        def process_match(self, match: Any, ctx: Any) -> Any:
+            yield str(match.metadata)
+            match.metadata["to"] = "nobody"
+
+    def build(stream: Any) -> Any:
+        rules = stream.get_execution_environment().from_collection([])
+        return CEP.dynamic_pattern(stream.key_by(itemgetter(0)), rules).process(Spoils())
+
+    job = OperatorHarness(build)
+    send(job, Rule("a", 1, then("a"), metadata={"to": "ann"}))
+    events(job, "a1", "a2")
+    assert job.output() == ["{'to': 'ann'}"] * 2
 
 
 # -- rules alone and together, restarted anywhere --------------------------------------------------

@@ -168,13 +168,12 @@ def _skip(place: JsonPlace) -> AfterMatchSkipStrategy:
         if kind in (Skip.TO_FIRST, Skip.TO_LAST):
             place.fail(f'needs a part: {{"kind": "{kind.value}", "part": "..."}}')
         return AfterMatchSkipStrategy(kind)
-    place.only("kind", "part", "throws")
+    place.only("kind", "part")
     kind = SKIPS[place["kind"].one_of(*SKIPS)]
     if kind not in (Skip.TO_FIRST, Skip.TO_LAST):
         place.only("kind")
         return AfterMatchSkipStrategy(kind)
-    throws = "throws" in place and place["throws"].flag()
-    return AfterMatchSkipStrategy(kind, place["part"].text(), throws)
+    return AfterMatchSkipStrategy(kind, place["part"].text())
 
 
 def _event_names(parts: JsonPlace) -> Iterator[str]:
@@ -268,5 +267,6 @@ def _duration_form(millis: int) -> str:
 def _skip_form(skip: AfterMatchSkipStrategy) -> Any:
     if skip.pattern_name is None:
         return skip.kind.value
-    form: dict[str, Any] = {"kind": skip.kind.value, "part": skip.pattern_name}
-    return form | {"throws": True} if skip.throws else form
+    if skip.throws:
+        raise RuleError(f"{skip!r} throws when it misses, and a rule as JSON never fails a job")
+    return {"kind": skip.kind.value, "part": skip.pattern_name}

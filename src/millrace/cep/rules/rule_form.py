@@ -120,8 +120,7 @@ def _rule(place: JsonPlace, text: str) -> Rule | RuleChange:
         _key_prefix(place["keys"]) if "keys" in place else "",
         place["enabled"].flag() if "enabled" in place else True,
         _metadata(place["metadata"]) if "metadata" in place else {},
-        json=text,
-    )
+    ).read_from(text)
 
 
 def _key_prefix(place: JsonPlace) -> str:
@@ -170,6 +169,20 @@ def _decoded(form: bytes | bytearray) -> str:
 
 def _as_text(form: Any) -> str:
     try:
-        return json.dumps(form, allow_nan=False)
+        text = json.dumps(form, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise RuleError(f"the rule is no JSON: {error}") from None
+    _check_keys(form)
+    return text
+
+
+def _check_keys(form: Any) -> None:
+    """JSON has no other keys than text: numbers would become text, perhaps of another key."""
+    if isinstance(form, dict):
+        for key in form:
+            if not isinstance(key, str):
+                raise RuleError(f"the rule is no JSON: its keys are text, got {key!r}")
+        form = list(form.values())
+    if isinstance(form, (list, tuple)):
+        for value in form:
+            _check_keys(value)

@@ -90,7 +90,11 @@ class RuleIndex:
                 continue
             if candidates is None:
                 continue
-            rules = [rule for rule, call in candidates if keys.is_for(rule, index) and call(value)]
+            try:
+                rules = [r for r, call in candidates if keys.is_for(r, index) and call(value)]
+            except Exception:
+                asked = [(r, call) for r, call in candidates if keys.is_for(r, index)]
+                rules = [r for r, call in asked if _satisfying(r, call, [value], (0,))]
             if rules:
                 known = found[index]
                 found[index] = rules if known is None else known + rules
@@ -140,13 +144,14 @@ def _satisfying(
         values = [values[index] for index in indices]
     try:
         return [index for index, value in zip(indices, values, strict=True) if call(value)]
-    except Exception:
-        try:
-            rule.matcher.starts(values)  # says in its error which part of the pattern it was
-        except Exception as error:
-            rule.name(error)
-            raise error from None
-        raise
+    except Exception as error:
+        raised = error
+    try:
+        rule.matcher.starts(values)  # says in its error which part of the pattern it was
+    except Exception as error:
+        raised = error
+    rule.name(raised)
+    raise raised
 
 
 def _note(found: list[list[ActiveRule] | None], rule: ActiveRule, indices: Iterable[int]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from millrace.common.errors import CheckpointError, JobDefinitionError
 from millrace.common.pattern_rule import RejectedRule, Rule, RuleAction, RuleChange
 from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.rule_index import RuleIndex
@@ -27,6 +29,17 @@ LAST_NUMBER = ""
 """In the table under this, which is no rule's id, the number given last."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What is done to a rule."""
+
+    id: str
+    compiled: ActiveRule | None = None
+    """None: it is removed."""
+    given: Any = None
+    enabled: bool = False
+
+
 class RuleTable:
     """The rules that there are, and those in force.
 
@@ -35,13 +48,20 @@ class RuleTable:
     """
 
     def __init__(
-        self, context: OperatorContext, read: ReadRule, opened: Callable[[ActiveRule], None]
+        self,
+        context: OperatorContext,
+        read: ReadRule,
+        opened: Callable[[ActiveRule], None],
+        keyed: bool = True,
     ) -> None:
         self._table: FlatTable = context.state.table(f"{context.uid}/{RULES}", "broadcast")
         self._read = read
         self._opened = opened
         self._clock = context.clock
         self._name = context.name
+        self._keyed = keyed
+        self._pickles = context.state.codec.pickle_allowed
+        self._tells = context.subtask_index == 0
         self.active: dict[str, ActiveRule] = {}
         """By id, the rules in force."""
         self.ignored = 0
@@ -59,7 +79,7 @@ class RuleTable:
                 if known is not None and (known.rule.json or known.rule) == row[GIVEN]:
                     self.active[id] = before.pop(row[NUMBER])
                 else:
-                    self._activate(self._kept(row))
+                    self._activate(self._kept(id, row))
         return list(before.values())
 
     @property
@@ -77,37 +97,53 @@ class RuleTable:
         """Take what came in the stream of rules; returns a rule that is no longer in force, or what
         is to be told of it if it is rejected."""
         try:
-            told = self._read(given)
-            if isinstance(told, Rule):
-                compiled = ActiveRule(told, self._last_number() + 1, self._clock)
+            step = self._step(self._read(given))
         except Exception as error:
             return self._rejected(given, str(error) or type(error).__name__)
-        if isinstance(told, Rule):
-            return self._put(compiled)
-        known = self._table.data.get(told.rule) if told.rule != LAST_NUMBER else None
-        if told.action is RuleAction.REMOVE:
-            if known is not None:
-                self._table.remove(told.rule)
-            return self._deactivate(told.rule)
-        if known is None:
-            reason = f"there is no rule {told.rule!r} to {told.action.value}"
-            return self._rejected(given, reason)
-        return self._switch(known, told.action is RuleAction.ENABLE)
+        if step is None:
+            return None
+        if step.compiled is not None:
+            return self._store(step.compiled, step.given, step.enabled)
+        self._table.remove(step.id)
+        return self._deactivate(step.id)
 
-    def _put(self, compiled: ActiveRule) -> ActiveRule | None:
-        rule = compiled.rule
+    def _step(self, told: Rule | RuleChange) -> _Step | None:
+        """What is to be done, None: nothing; raises if it cannot be."""
+        if isinstance(told, Rule):
+            return self._replacement(told)
+        known = self._table.data.get(told.rule) if told.rule != LAST_NUMBER else None
+        if known is None:
+            raise JobDefinitionError(f"there is no rule {told.rule!r} to {told.action.value}")
+        action = RuleAction(told.action)
+        if action is RuleAction.REMOVE:
+            return _Step(told.rule)
+        enabled = action is RuleAction.ENABLE
+        if known[ENABLED] is enabled:
+            return None
+        compiled = self._kept(told.rule, known, self._last_number() + 1)
+        return _Step(told.rule, compiled, known[GIVEN], enabled)
+
+    def _replacement(self, rule: Rule) -> _Step | None:
         known = self._table.data.get(rule.id)
         if known is not None and known[VERSION] >= rule.version:
             self.ignored += 1
             return None
-        given = rule if rule.json is None else rule.json
-        return self._store(compiled, given, rule.enabled)
+        self._check(rule)
+        compiled = ActiveRule(rule, self._last_number() + 1, self._clock)
+        return _Step(rule.id, compiled, rule if rule.json is None else rule.json, rule.enabled)
 
-    def _switch(self, known: Row, enabled: bool) -> ActiveRule | None:
-        if known[ENABLED] is enabled:
-            return None
-        compiled = self._kept(known, self._last_number() + 1)
-        return self._store(compiled, known[GIVEN], enabled)
+    def _check(self, rule: Rule) -> None:
+        if rule.key_prefix and not self._keyed:
+            raise JobDefinitionError(
+                f"rule {rule.id!r} is for keys that begin with {rule.key_prefix!r}, but the events "
+                "have no keys; leave the prefix away, or give dynamic_pattern a keyed stream"
+            )
+        if rule.json is None and not self._pickles:
+            raise JobDefinitionError(
+                f"rule {rule.id!r} was made in Python and would have to be pickled, and "
+                "state.pickle.allowed is false; send it as JSON (rule_to_json writes rules whose "
+                "conditions are made with field_condition)"
+            )
 
     def _store(self, compiled: ActiveRule, given: Any, enabled: bool) -> ActiveRule | None:
         id, version = compiled.id, compiled.rule.version
@@ -122,11 +158,17 @@ class RuleTable:
         number: int = self._table.data.get(LAST_NUMBER, 0)
         return number
 
-    def _kept(self, row: Row, number: int | None = None) -> ActiveRule:
+    def _kept(self, id: str, row: Row, number: int | None = None) -> ActiveRule:
         """The rule of a row; with another number if one is given."""
-        rule = self._read(row[GIVEN])
-        assert isinstance(rule, Rule)
-        return ActiveRule(rule, row[NUMBER] if number is None else number, self._clock)
+        try:
+            rule = self._read(row[GIVEN])
+            assert isinstance(rule, Rule)
+            return ActiveRule(rule, row[NUMBER] if number is None else number, self._clock)
+        except Exception as error:
+            raise CheckpointError(
+                f"operator '{self._name}' has rule {id!r}, version {row[VERSION]}, in its state, "
+                f"but this program cannot read it: {error}"
+            ) from error
 
     def _activate(self, compiled: ActiveRule) -> None:
         self.active[compiled.id] = compiled
@@ -138,8 +180,11 @@ class RuleTable:
         return self.active.pop(id, None)
 
     def _rejected(self, given: Any, reason: str) -> RejectedRule:
-        told = RejectedRule(_shown(given), reason)
-        LOG.warning("operator '%s' rejects a rule: %s (%s)", self._name, reason, told.given)
+        told = RejectedRule(_shown(given), _cut(reason))
+        if self._tells:
+            LOG.warning(
+                "operator '%s' rejects a rule: %r (%r)", self._name, told.reason, told.given
+            )
         return told
 
 
@@ -148,4 +193,8 @@ def _shown(given: Any) -> str:
         text = given if isinstance(given, str) else repr(given)
     except Exception:
         text = f"a {type(given).__name__}"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."

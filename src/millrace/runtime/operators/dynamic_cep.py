@@ -55,7 +55,7 @@ class DynamicCepOperator(PatternOperator):
         self._rejected_tag = rejected_tag
 
     def open(self) -> None:
-        self._rules = RuleTable(self.context, self._read, self._open_rule)
+        self._rules = RuleTable(self.context, self._read, self._open_rule, self._keyed)
         self._current: ActiveRule
         super().open()
         metrics = RegisteredGroup(self.context.metrics)
@@ -172,12 +172,15 @@ class DynamicCepOperator(PatternOperator):
                     continue
             self._buffer.hold((value,))
             event = live.next_event(time, value)
-            for rule in woken:
-                starts = begin is not None and rule in begin
-                seen.append(self._process(key, live, rule, event, starts, results))
+            if woken:
+                begins = set(begin or ())
+                for rule in woken:
+                    seen.append(self._process(key, live, rule, event, rule in begins, results))
+                if begin is not None:
+                    taken = set(woken)
+                    begin = [rule for rule in begin if rule not in taken]
             for rule in begin or ():
-                if rule not in woken:
-                    seen.append(self._begin(key, live, rule, event, results))
+                seen.append(self._begin(key, live, rule, event, results))
         self._leave(key, live, seen)
 
     def _woken(self, live: KeyMatches, value: Any) -> list[ActiveRule]:
@@ -188,11 +191,12 @@ class DynamicCepOperator(PatternOperator):
             if matches.partial:
                 rule = active[id]
                 try:
-                    if rule.wakes is None or rule.wakes(value):
-                        woken.append(rule)
-                except Exception as error:
-                    rule.name(error)
-                    raise
+                    wakes = rule.wakes is None or rule.wakes(value)
+                except Exception:
+                    # perhaps of a condition that it is not for yet; if it is, it is asked again
+                    wakes = True
+                if wakes:
+                    woken.append(rule)
         if len(woken) > 1:
             woken.sort(key=_number)
         return woken
@@ -299,7 +303,7 @@ class DynamicCepOperator(PatternOperator):
 
     def _events_of(self, match: FoundMatch) -> RuleMatch:
         rule = self._current.rule
-        return RuleMatch(match.events(), rule.id, rule.version, rule.metadata)
+        return RuleMatch(match.events(), rule.id, rule.version, dict(rule.metadata))
 
 
 def _earliest(all_matches: Iterable[Matches]) -> int | None:
