@@ -172,6 +172,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     # how long
     (lambda: a().within(-5), "within() takes a time of 1 ms or more, got -5"),
     (lambda: a().within(0), "within() takes a time of 1 ms or more, got 0"),
+    (lambda: a().within(2**53 + 1), "within() takes a time of at most 9007199254740992 ms"),
     (lambda: a().within("10 s"), "within() takes an amount of time"),
     (lambda: a().within(None), "within() takes an amount of time"),
     (lambda: a().times(2, window_time=0), "times() takes a time of 1 ms or more, got 0"),

@@ -16,6 +16,8 @@ from millrace.common.pattern_conditions import (
 )
 from millrace.common.time import millis
 
+LONGEST = 2**53
+"""Milliseconds; added to a timestamp they still make one."""
 ConditionLike = IterativeCondition[Any] | Condition | Callable[..., Any]
 """A callable of the event, or of the event and the context; or one of the condition classes."""
 
@@ -99,7 +101,7 @@ def as_int(number: Any) -> Any:
 
 
 def checked_duration(time: Any, method: str = "within") -> int:
-    """Milliseconds; raises MalformedPatternError unless they are some."""
+    """Milliseconds; raises MalformedPatternError unless they are some, and not beyond all times."""
     try:
         duration = millis(as_int(time))
     except TypeError as error:
@@ -107,5 +109,10 @@ def checked_duration(time: Any, method: str = "within") -> int:
     if duration <= 0:
         raise MalformedPatternError(
             f"{method}() takes a time of 1 ms or more, got {time!r}; nothing happens in less"
+        )
+    if duration > LONGEST:
+        raise MalformedPatternError(
+            f"{method}() takes a time of at most {LONGEST} ms, which are 285,000 years; leave it "
+            "away if there is no limit"
         )
     return duration

@@ -118,6 +118,13 @@ def a(**more: Any) -> dict[str, Any]:
     return rule_of({"name": "a", **more}, {"name": "b"})
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("form", "problem"),
     [
@@ -179,6 +186,54 @@ def test_refusals(form: Any, problem: str) -> None:
     with pytest.raises(RuleError) as caught:
         rule_from_json(form)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("form", "problem"),
+    [
+        (a() | {"version": 2**53 + 1}, "version: expected a whole number of 9007199254740992 or"),
+        (a() | {"version": -(10**5000)}, "the rule is no JSON: "),
+        (a() | {"version": -(10**200)}, "or more, got a number of more than 100 digits"),
+        (a(times=10**200), "pattern.parts: the parts occur more than 1000 times"),
+        (a(where={"field": "x", "op": "<", "value": 10**100}), "value: a number has at most 100 d"),
+        (a(where={"field": "x", "op": "in", "value": [-(10**100)]}), "value[0]: a number has at m"),
+        (rule_of({"name": "a"}, within=10**30), "pattern.within: expected a whole number of 9007"),
+        (rule_of({"name": "a"}, within="104249992 d"), "pattern.within: within() takes a time of"),
+        (a(within="104249992 d"), "pattern.parts[0].within: within() takes a time of at most 9007"),
+        (a() | {"metadata": {"m": [{"n": nested(100)}]}}, "metadata.m[0].n[0][0][0]"),
+        (a() | {"metadata": {"m": nested(39)}}, ": is nested more than 40 levels deep"),
+        (a() | {"x" * 1000: 1}, f"there is no '{'x' * 56}... here; known:"),
+    ],
+)
+def test_limits(form: Any, problem: str) -> None:
+    with pytest.raises(RuleError) as caught:
+        rule_from_json(form)
+    assert problem in str(caught.value)
+
+
+def test_long_ones() -> None:
+    long = a() | {"metadata": {"m": "x" * 1_000_000}}
+    for form in (long, json.dumps(long), json.dumps(long).encode(), bytearray(1_000_001)):
+        with pytest.raises(
+            RuleError, match=r"the rule: has 1,000,.* characters, and 1,000,000 are"
+        ):
+            rule_from_json(form)
+
+
+def test_the_most_that_is_taken() -> None:
+    where = {"field": "x", "op": "in", "value": [10**100 - 1, 1 - 10**100]}
+    form = a(where=where, within=2**53) | {"version": 2**53, "metadata": {"m": nested(38)}}
+    text = json.dumps(form)
+    rule = rule_from_json(text + " " * (1_000_000 - len(text)))
+    assert isinstance(rule, Rule)
+    assert rule.metadata == form["metadata"]
+    assert json.loads(json.dumps(rule_to_json(rule))) == rule_to_json(rule)
+
+
+def test_a_name_said_twice_among_many_is_found_at_once() -> None:
+    names = [f'"k{number}": 1' for number in range(60_000)]
+    with pytest.raises(RuleError, match="an object says 'k59999' twice"):
+        rule_from_json(f"{{{', '.join(names)}, {names[-1]}}}")
 
 
 def test_what_is_no_rule_at_all() -> None:

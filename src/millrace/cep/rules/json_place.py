@@ -12,6 +12,10 @@ __all__ = ["JsonPlace"]
 
 MOST_LEVELS = 40
 """Deeper nesting is refused: nobody reads it, and Python's own limits are not far."""
+MOST_DIGITS = 100
+"""Of a constant; nobody counts further, and calculating with thousands of digits takes long."""
+LARGEST = 2**53
+"""Of versions, times and positions: what every reader of JSON knows exactly."""
 
 
 class JsonPlace:
@@ -50,7 +54,7 @@ class JsonPlace:
             if name not in names:
                 close = get_close_matches(str(name), names, 1)
                 hint = f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(names)}"
-                self.fail(f"there is no {name!r} here{hint}")
+                self.fail(f"there is no {_short(name)} here{hint}")
 
     def __contains__(self, name: str) -> bool:
         return isinstance(self.value, dict) and name in self.value
@@ -86,6 +90,8 @@ class JsonPlace:
         """A whole number."""
         if type(self.value) is not int or self.value < least:
             self.expected(f"a whole number of {least} or more")
+        if self.value > LARGEST:
+            self.expected(f"a whole number of {LARGEST} or less")
         return self.value
 
     def flag(self) -> bool:
@@ -107,7 +113,18 @@ class JsonPlace:
             self.expected("text, a number, true or false")
         if type(value) is float and not math.isfinite(value):
             self.fail(f"{value} is no number that can be compared")
+        if type(value) is int and abs(value) >= 10**MOST_DIGITS:
+            self.fail(f"a number has at most {MOST_DIGITS} digits")
         return value
+
+    def check_depth(self) -> None:
+        """Refuse what is nested too deep anywhere inside."""
+        if isinstance(self.value, dict):
+            for name, value in self.value.items():
+                self._inner(value, f"{self.path}.{str(name)[:60]}").check_depth()
+        elif isinstance(self.value, (list, tuple)):
+            for place in self.items(0):
+                place.check_depth()
 
     def _inner(self, value: Any, path: str) -> JsonPlace:
         return JsonPlace(value, path, self._level + 1)
@@ -118,5 +135,7 @@ def _short(value: Any) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
+    if isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:
+        return f"a number of more than {MOST_DIGITS} digits"  # Python writes out only some thousand
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

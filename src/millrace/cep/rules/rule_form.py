@@ -6,6 +6,7 @@ Reading never runs what it reads, and raises nothing but `RuleError`.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, NoReturn
 
 from millrace.cep.rules.json_place import JsonPlace
@@ -21,6 +22,8 @@ __all__ = ["FORMAT", "read_rule", "rule_from_json", "rule_to_json"]
 
 FORMAT = 1
 """Of the JSON; a higher one than a program knows is refused."""
+MOST_CHARACTERS = 1_000_000
+"""Of the JSON of a rule; it takes a second to compile so much of it, on each subtask."""
 
 
 def rule_from_json(form: Any) -> Rule | RuleChange:
@@ -89,9 +92,19 @@ def read_rule(given: Any) -> pattern_rule.Rule | RuleChange:
 
 def _read(form: Any) -> Rule | RuleChange:
     if isinstance(form, (str, bytes, bytearray)):
+        _check_length(form)
         text = form if isinstance(form, str) else _decoded(form)
         return _rule(JsonPlace(_parsed(text)), text)
-    return _rule(JsonPlace(form), _as_text(form))
+    text = _as_text(form)
+    _check_length(text)
+    return _rule(JsonPlace(form), text)
+
+
+def _check_length(text: str | bytes | bytearray) -> None:
+    if len(text) > MOST_CHARACTERS:
+        raise RuleError(
+            f"the rule: has {len(text):,} characters, and {MOST_CHARACTERS:,} are the most"
+        )
 
 
 def _check_automaton(rule: Rule) -> None:
@@ -135,6 +148,7 @@ def _key_prefix(place: JsonPlace) -> str:
 def _metadata(place: JsonPlace) -> dict[str, Any]:
     if not isinstance(place.value, dict):
         place.expected("an object")
+    place.check_depth()
     return place.value
 
 
@@ -150,8 +164,8 @@ def _parsed(text: str) -> Any:
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
         raise RuleError(f"the rule: an object says {twice!r} twice; which one is meant?")
     return found
 
