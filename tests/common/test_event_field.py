@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,6 +86,22 @@ def test_what_was_set_goes_before_a_default() -> None:
     charge.country = "ES"
     assert read_path(charge, ("country",)) == "ES"
     assert read_path(charge, ("seen",)) == []
+
+
+class Choosy(Mapping[str, int]):
+    def __getitem__(self, name: str) -> int:
+        raise ValueError(f"{name} is no name of ours")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def test_what_cannot_be_read_is_missing() -> None:
+    assert read_path(Choosy(), ("amount",)) is None
+    assert field_reader(("amount", "euros"))(Choosy()) is None
 
 
 def test_a_function_does_not_show_its_module() -> None:

@@ -41,21 +41,25 @@ def read_path(value: Any, path: FieldPath) -> Any:
 
 
 def read_step(value: Any, step: str | int) -> Any:
-    """A field by name, or by position; None if there is no such field."""
+    """A field by name, or by position; None if there is no such field, or it cannot be read."""
+    try:
+        return _step_of(value, step)
+    except Exception:  # a slot that has nothing, a mapping that is not made for such names
+        return None
+
+
+def _step_of(value: Any, step: str | int) -> Any:
     if type(step) is int:
         return _at(value, step)
     if isinstance(value, Mapping):
         return value.get(step)
     if isinstance(value, Row):
-        return _of_row(value, step)
+        return value[step]
     kind: Any = type(value)
     known = _declared(kind).get(step)
     if known is None:
         return getattr(value, "__dict__", {}).get(step)
-    try:
-        return known(value)
-    except (AttributeError, IndexError):  # a slot that has nothing
-        return None
+    return known(value)
 
 
 def _read(step: str | int, value: Any) -> Any:
@@ -70,13 +74,6 @@ def _at(value: Any, position: int) -> Any:
     if isinstance(value, (tuple, list, Row)):
         return value[position] if 0 <= position < len(value) else None
     return value.get(position) if isinstance(value, Mapping) else None
-
-
-def _of_row(row: Row, name: Any) -> Any:
-    try:
-        return row[name]
-    except (KeyError, TypeError, AttributeError):
-        return None
 
 
 @lru_cache(1024)

@@ -195,7 +195,7 @@ def test_arithmetic_of_all_kinds_of_numbers() -> None:
     parts = {"left": {"/": [{"field": "a"}, {"field": "b"}]}, "op": "is not null"}
     for nothing in (0, 0.0, Decimal(0), np.int64(0), np.float64(0)):
         assert not holds(parts, {"a": np.int64(3), "b": nothing})
-    for other in (True, np.bool_(True), 1j, "2", None):
+    for other in (True, np.bool_(True), 1j, "2", None, Fraction(10**400), Decimal("sNaN")):
         assert not holds(parts, {"a": other, "b": 2})
         assert not holds(parts, {"a": 2, "b": other})
     squared = {"left": {"*": [{"field": "a"}, {"field": "a"}]}, "op": ">", "value": 0}

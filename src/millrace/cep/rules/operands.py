@@ -149,17 +149,18 @@ class Arithmetic:
 
 def calculated(word: str, first: Any, *others: Any) -> Any:
     """The result of an operation on numbers; None if there is none, or one is no number."""
-    result, function = _as_number(first), ARITHMETIC[word]
-    for other in others:
-        number = _as_number(other)
-        if result is None or number is None:
-            return None
-        try:
+    function = ARITHMETIC[word]
+    try:
+        result = _as_number(first)
+        for other in others:
+            number = _as_number(other)
+            if result is None or number is None:
+                return None
             result = function(*_of_one_kind(result, number))
-        except ArithmeticError:  # division by zero, an overflow
-            return None
-        if type(result) is int and not -LARGEST < result < LARGEST:
-            return None
+            if type(result) is int and not -LARGEST < result < LARGEST:
+                return None
+    except Exception:  # division by zero, an overflow, and whatever numbers of others may raise
+        return None
     return result
 
 
