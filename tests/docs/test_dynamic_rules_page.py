@@ -51,7 +51,8 @@ def test_the_error_is_what_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", [*OPERATORS, *ARITHMETIC, *WHICH, *FOLLOWING, *QUANTIFIED, *SKIPS, MOST_OCCURRENCES]
+    "word",
+    [*OPERATORS, *ARITHMETIC, *WHICH, *FOLLOWING, *QUANTIFIED, *SKIPS, f"{MOST_OCCURRENCES:,}"],
 )
 def test_each_word_is_on_the_page(word: str) -> None:
-    assert re.search(rf"[`\" ]{re.escape(str(word))}[`\" ]", PAGE)
+    assert re.search(rf"[`\" ]{re.escape(word)}[`\" ]", PAGE)
