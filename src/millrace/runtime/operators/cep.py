@@ -86,19 +86,7 @@ class CepOperator(PatternOperator):
         else:
             hot = self._buffer.active(different)
             hot.update(compress(keys, starts))
-        events_of: dict[Any, list[int]] = {}
-        for index in compress(range(len(keys)), map(hot.__contains__, keys)):
-            key = keys[index]
-            known = events_of.get(key)
-            if known is None:
-                events_of[key] = [index]
-            else:
-                known.append(index)
-        for key, indices in events_of.items():
-            if self._by_rank is not None:
-                indices = self._ranked(indices, values, times)
-            else:
-                indices.sort(key=times.__getitem__)
+        for key, indices in self._by_key(batch, hot):
             self._match_key(key, [(times[i], values[i], starts[i]) for i in indices], results)
         return results
 

@@ -131,7 +131,7 @@ class DynamicCepOperator(PatternOperator):
 
     def _matched(self, batch: Batch) -> Results:
         results: Results = []
-        keys, values, times = batch
+        keys, values, _ = batch
         if not values or not self._rules.active:
             return results
         starting = self._rules.index.starting(keys, values)
@@ -139,19 +139,7 @@ class DynamicCepOperator(PatternOperator):
         self._buffer.prefetch(different)
         hot = self._buffer.active(different)
         hot.update(key for key, rules in zip(keys, starting, strict=True) if rules is not None)
-        events_of: dict[Any, list[int]] = {}
-        for index, key in enumerate(keys):
-            if key in hot:
-                known = events_of.get(key)
-                if known is None:
-                    events_of[key] = [index]
-                else:
-                    known.append(index)
-        for key, indices in events_of.items():
-            if self._by_rank is not None:
-                indices = self._ranked(indices, values, times)
-            else:
-                indices.sort(key=times.__getitem__)
+        for key, indices in self._by_key(batch, hot):
             self._match_key(key, indices, batch, starting, results)
         return results
 

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cmp_to_key
+from itertools import compress
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
@@ -161,11 +162,24 @@ class PatternOperator(FunctionOperator):
 
     # -- for those who find matches ----------------------------------------------------------------
 
-    def _ranked(self, indices: list[int], values: list[Any], times: list[int]) -> list[int]:
-        """Events of a key, those of the same time in the order of the comparator."""
-        assert self._by_rank is not None
+    def _by_key(self, batch: Batch, hot: set[Any]) -> Iterator[tuple[Any, list[int]]]:
+        """Where the events of the keys ``hot`` are, in the order in which they are taken."""
+        keys, values, times = batch
+        events_of: dict[Any, list[int]] = {}
+        for index in compress(range(len(keys)), map(hot.__contains__, keys)):
+            key = keys[index]
+            known = events_of.get(key)
+            if known is None:
+                events_of[key] = [index]
+            else:
+                known.append(index)
         rank = self._by_rank
-        return sorted(indices, key=lambda index: (times[index], rank(values[index])))
+        for key, indices in events_of.items():
+            if rank is None:
+                indices.sort(key=times.__getitem__)
+            else:
+                indices.sort(key=lambda index: (times[index], rank(values[index])))
+            yield key, indices
 
     def _take(
         self,
