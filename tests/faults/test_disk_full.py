@@ -104,7 +104,7 @@ def leave_space(disk: Path, space: int) -> None:
 def test_a_disk_that_is_full_indeed(small_disk: Path, inline_limit: int) -> None:
     """Checkpoints and parts share the disk; whichever comes too late says why, and once there is
     space again the job goes on as if nothing had been."""
-    leave_space(small_disk, 150_000)
+    leave_space(small_disk, 600_000)
     with pytest.raises(MillraceError, match=FULL):
         run_driver(small_disk, 6000, records=200, inline_limit=inline_limit)
     (small_disk / "filler").unlink()
@@ -116,7 +116,7 @@ def test_a_disk_that_is_full_indeed(small_disk: Path, inline_limit: int) -> None
 def test_only_the_checkpoints_disk_is_full(small_disk: Path, tmp_path: Path) -> None:
     """The sinks have space; the checkpoint fails by name."""
     (tmp_path / "checkpoints").symlink_to(small_disk)
-    leave_space(small_disk, 60_000)
+    leave_space(small_disk, 150_000)
     with pytest.raises(CheckpointError, match=FULL):
         run_driver(tmp_path, 6000, records=200, inline_limit=1 << 20)
     assert complete_checkpoints(job_dir(tmp_path))
