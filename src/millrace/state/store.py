@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from millrace.common.errors import CheckpointError, KeyTypeError, StateError
 from millrace.common.type_information import TypeInformation
+from millrace.common.typeinfo import Types
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
 from millrace.state.division import MOST_BYTES, Division
@@ -133,6 +134,12 @@ class SubtaskState:
         owner = self.owners.get(uid)
         found = None if owner is None else owner.record_types.get(number)
         return found if found is not None and found.need_conversion() else None
+
+    def records_table(self, uid: str, name: str, number: int = 0) -> Any:
+        """A table of the records that an operator keeps of one input, by key and place."""
+        record = self.record_type(uid, number)
+        declared = None if record is None else Types.MAP(Types.PICKLED_BYTE_ARRAY(), record)
+        return self.table(f"{uid}/{name}", "map", declared)
 
     def kind(self, name: str) -> str:
         """Which of the `TABLE_KINDS` the table called ``name`` is of."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from millrace.common.known_condition import without_context
 from millrace.common.pattern_conditions import Condition
 from millrace.common.pattern_rule import Rule
 from millrace.runtime.cep.automaton import Automaton, MatchState
-from millrace.runtime.cep.matcher import Matcher
+from millrace.runtime.cep.matcher import Call, Matcher, any_call
 from millrace.runtime.cep.partial_match import BufferedEvent, Entry, Matches, PartialMatch
 from millrace.runtime.cep.position import Way
 
-__all__ = ["ActiveRule", "any_call"]
-
-Call = Callable[[Any], Any]
+__all__ = ["ActiveRule"]
 
 
 class ActiveRule:
@@ -105,16 +102,6 @@ class ActiveRule:
 
     def __repr__(self) -> str:
         return f"<rule {self.id} version {self.rule.version}>"
-
-
-def any_call(calls: list[Call]) -> Call:
-    """Whether any of the calls is true of an event."""
-    if len(calls) == 1:
-        return calls[0]
-    if len(calls) == 2:
-        first, second = calls
-        return lambda value: first(value) or second(value)
-    return lambda value: any(call(value) for call in calls)
 
 
 def _begins(automaton: Automaton) -> tuple[MatchState, ...] | None:

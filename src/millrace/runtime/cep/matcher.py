@@ -21,7 +21,9 @@ from millrace.runtime.cep.partial_match import (
 )
 from millrace.runtime.cep.skipping import OnPruned, release
 
-__all__ = ["ConditionContext", "Matcher"]
+__all__ = ["Call", "ConditionContext", "Matcher", "any_call"]
+
+Call = Callable[[Any], Any]
 
 
 class ConditionContext(IterativeCondition.Context):
@@ -286,15 +288,23 @@ class Matcher:
         return min(deadlines, default=None)
 
 
-def _start_test(automaton: Automaton) -> Callable[[Any], Any] | None:
+def _start_test(automaton: Automaton) -> Call | None:
     """Whether a match can begin with an event, as one callable of the event."""
     start = automaton.start
     conditions = [way.target.condition for way in start.ways if way.target is not None]
     if start.iterative or None in conditions:
         return None
     calls = [condition.call for condition in conditions if condition is not None]
+    return any_call(calls)
+
+
+def any_call(calls: list[Call]) -> Call:
+    """Whether any of the calls is true of an event."""
     if len(calls) == 1:
         return calls[0]
+    if len(calls) == 2:
+        first, second = calls
+        return lambda value: first(value) or second(value)
     return lambda value: any(call(value) for call in calls)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from millrace.common.event_field import FieldPath, field_reader
 from millrace.common.known_condition import Equality, equalities
-from millrace.runtime.cep.active_rule import ActiveRule, any_call
+from millrace.runtime.cep.active_rule import ActiveRule
+from millrace.runtime.cep.matcher import any_call
 
 __all__ = ["RuleIndex"]
 

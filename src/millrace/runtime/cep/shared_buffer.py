@@ -19,7 +19,6 @@ from typing import Any
 from millrace.common.errors import CheckpointError
 from millrace.common.payload import MARSHAL_VERSION
 from millrace.common.plain_reader import read_plain
-from millrace.common.typeinfo import Types
 from millrace.runtime.cep.automaton import BEGINNING, Automaton, Places
 from millrace.runtime.cep.partial_match import (
     Begun,
@@ -71,12 +70,10 @@ class SharedBuffer:
         on_read: Callable[[KeyMatches], None] = lambda matches: None,
     ) -> None:
         state, uid = context.state, context.uid
-        record = state.record_type(uid)
-        declared = None if record is None else Types.MAP(Types.PICKLED_BYTE_ARRAY(), record)
         self._name = context.name
         self._loads = marshal.loads if state.codec.pickle_allowed else read_plain
         self._matches: NestedTable = state.table(f"{uid}/{PARTIAL_MATCHES}", "map")
-        self._events: NestedTable = state.table(f"{uid}/{MATCHED_EVENTS}", "map", declared)
+        self._events: NestedTable = state.records_table(uid, MATCHED_EVENTS)
         self._automaton_of = automaton_of
         self._version_of = version_of
         self._on_read = on_read

@@ -11,7 +11,6 @@ from itertools import islice
 from operator import le
 from typing import Any, NamedTuple
 
-from millrace.common.typeinfo import Types
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.operator import OperatorContext
 from millrace.state.internal_tables import WAITING_EVENTS
@@ -38,10 +37,7 @@ class WaitingEvents:
     """Keeps events until the watermark passes them, in runs ordered by their times."""
 
     def __init__(self, context: OperatorContext) -> None:
-        state, uid = context.state, context.uid
-        record = state.record_type(uid)
-        declared = None if record is None else Types.MAP(Types.PICKLED_BYTE_ARRAY(), record)
-        self._table: NestedTable = state.table(f"{uid}/{WAITING_EVENTS}", "map", declared)
+        self._table: NestedTable = context.state.records_table(context.uid, WAITING_EVENTS)
         self._epoch = 0
         self.forget()
 

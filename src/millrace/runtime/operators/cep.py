@@ -23,7 +23,7 @@ from millrace.runtime.operators.pattern_operator import (
     PatternOperator,
     Results,
     close_conditions,
-    rich_conditions,
+    open_conditions,
 )
 
 ONLY = ""
@@ -50,8 +50,7 @@ class CepOperator(PatternOperator):
         self._automaton = Automaton(self._pattern)
         self._matcher = Matcher(self._automaton, self.context.clock)
         super().open()
-        for condition in rich_conditions(self._automaton):
-            condition.open(self.runtime_context())
+        open_conditions(self._automaton, self.runtime_context())
 
     def make_buffer(self) -> SharedBuffer:
         return SharedBuffer(self.context, lambda rule, version: self._automaton)

@@ -25,7 +25,7 @@ from millrace.runtime.operators.pattern_operator import (
     PatternOperator,
     Results,
     close_conditions,
-    rich_conditions,
+    open_conditions,
 )
 
 Starting = list[list[ActiveRule] | None]
@@ -121,8 +121,7 @@ class DynamicCepOperator(PatternOperator):
                 self.side_output(self._rejected_tag).emit(rejected, None)
 
     def _open_rule(self, rule: ActiveRule) -> None:
-        for condition in rich_conditions(rule.automaton):
-            condition.open(self.runtime_context())
+        open_conditions(rule.automaton, self.runtime_context())
 
     def _close_rule(self, rule: ActiveRule) -> None:
         close_conditions(rule.automaton)

@@ -17,7 +17,6 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.functions import Function
 from millrace.common.join_functions import ProcessJoinFunction
 from millrace.common.output_tag import OutputTag
-from millrace.common.typeinfo import Types
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.late_records import LateRecords
@@ -134,7 +133,8 @@ class IntervalJoinOperator(FunctionOperator):
     def open(self) -> None:
         super().open()
         lower, upper = self._interval.lower, self._interval.upper
-        left, right = self._table("@left", 0), self._table("@right", 1)
+        state, uid = self.context.state, self.context.uid
+        left, right = state.records_table(uid, "@left", 0), state.records_table(uid, "@right", 1)
         self._sides = (
             _Side(left, lower, upper, max(upper, 0)),
             _Side(right, -upper, -lower, max(-lower, 0)),
@@ -144,14 +144,6 @@ class IntervalJoinOperator(FunctionOperator):
         self._with_context = isinstance(self.function, Function)
         self._late = LateRecords(self)
         self._number = 0
-
-    def _table(self, name: str, number: int) -> NestedTable:
-        """One input's records by key and place."""
-        state, uid = self.context.state, self.context.uid
-        record = state.record_type(uid, number)
-        declared = None if record is None else Types.MAP(Types.PICKLED_BYTE_ARRAY(), record)
-        table: NestedTable = state.table(f"{uid}/{name}", "map", declared)
-        return table
 
     def restore(self) -> None:
         for side in self._sides:

@@ -17,6 +17,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.functions import Function
 from millrace.common.output_tag import OutputTag
 from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
+from millrace.common.runtime_context import RuntimeContext
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.deadlines import Deadlines
@@ -30,7 +31,14 @@ from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.late_records import LateRecords
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
-__all__ = ["PatternOperator", "Results", "close_conditions", "records_of", "rich_conditions"]
+__all__ = [
+    "PatternOperator",
+    "Results",
+    "close_conditions",
+    "open_conditions",
+    "records_of",
+    "rich_conditions",
+]
 
 Results = list[tuple[int, Any]]
 """Times (ms since the epoch) and records."""
@@ -235,6 +243,12 @@ def rich_conditions(automaton: Automaton) -> list[Function]:
     """The conditions of a pattern that want to be opened and closed, each once."""
     sources = {id(leaf.source): leaf.source for leaf in automaton.pattern.conditions()}
     return [source for source in sources.values() if isinstance(source, Function)]
+
+
+def open_conditions(automaton: Automaton, runtime_context: RuntimeContext) -> None:
+    """Open the conditions of a pattern."""
+    for condition in rich_conditions(automaton):
+        condition.open(runtime_context)
 
 
 def close_conditions(automaton: Automaton) -> None:
