@@ -5,7 +5,8 @@ from __future__ import annotations
 from conformance.outputs import lines
 from conformance.program import Program, load
 
-from millrace.common import Configuration, options
+from millrace.common import Configuration
+from millrace.common.config import options
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import run_local
 

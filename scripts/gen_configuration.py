@@ -1,4 +1,4 @@
-"""Writes docs/configuration.md from the options that millrace.common.configuration declares.
+"""Writes docs/configuration.md from the options that millrace.common.config.configuration declares.
 
 python scripts/gen_configuration.py           write the page
 python scripts/gen_configuration.py --check   exit 1 if the page is not up to date
@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from millrace.common.configuration import options_as_markdown
+from millrace.common.config.configuration import options_as_markdown
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 

@@ -37,7 +37,7 @@ from millrace.cli.main import main as millrace
 from millrace.cli.parser import parse
 from millrace.cli.state_directory import default_checkpoint_dir, default_savepoint_dir
 from millrace.cli.terminal import Terminal
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobCancelledError
 from millrace.common.job import JobStatus
 from millrace.datastream.job_launcher import JobLauncher

@@ -24,7 +24,7 @@ from steady import PARALLELISM, PRIME, environment
 
 from millrace.common import WatermarkStrategy
 from millrace.common.serialization import Encoder
-from millrace.common.typeinfo import Types
+from millrace.common.types.typeinfo import Types
 from millrace.connectors.file_sink import FileSink
 from millrace.datastream import KeyedProcessFunction, RuntimeContext
 from millrace.datastream.state import ValueStateDescriptor

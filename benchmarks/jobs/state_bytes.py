@@ -20,12 +20,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from millrace.common.payload import encode
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import Layer
+from millrace.state.serialization.payload import encode
 from millrace.state.store import SubtaskState
 
 SUBTASKS = 4

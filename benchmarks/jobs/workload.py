@@ -19,7 +19,7 @@ from discarding_sink import DiscardingSink
 from patterns import expected_strict, find_strict
 
 from millrace.common import Configuration, Time, Types, WatermarkStrategy
-from millrace.common.watermark_strategy import TimestampAssigner
+from millrace.common.time.watermark_strategy import TimestampAssigner
 from millrace.connectors import NumberSequenceSource
 from millrace.datastream import (
     AggregateFunction,

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.cep import AfterMatchSkipStrategy, Pattern, WithinType
-from millrace.common.pattern_conditions import Condition
+from millrace.common.functions.pattern_conditions import Condition
 from millrace.testing import match
 
 HOW = {

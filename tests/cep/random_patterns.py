@@ -11,9 +11,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
-from millrace.common.pattern_conditions import Condition, condition_of
-from millrace.common.pattern_model import (
+from millrace.common.functions.pattern_conditions import Condition, condition_of
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
+from millrace.runtime.cep.pattern_model import (
     Contiguity,
     Event,
     EventPattern,

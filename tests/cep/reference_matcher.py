@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy, Skip
-from millrace.common.pattern_conditions import Condition, IterativeCondition
-from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Part
+from millrace.common.functions.pattern_conditions import Condition, IterativeCondition
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy, Skip
+from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Group, Part
 
 NEVER = float("inf")
 Path = tuple[int, ...]

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from random_patterns import described, patterns, streams
 from reference_matcher import Outcome, Reference
 
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
-from millrace.common.pattern_model import EventPattern
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_functions import (
+    PatternProcessFunction,
+    TimedOutPartialMatchHandler,
+)
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.matcher import Matcher
 from millrace.runtime.cep.partial_match import BufferedEvent, FoundMatch, Matches
+from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.operators.cep import CepOperator
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.testing import OperatorHarness

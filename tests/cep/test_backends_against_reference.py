@@ -11,7 +11,8 @@ from random_patterns import streams
 from reference_matcher import Reference
 
 from millrace.cep import CEP
-from millrace.common import Configuration, WatermarkStrategy, options
+from millrace.common import Configuration, WatermarkStrategy
+from millrace.common.config import options
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import run_local
 

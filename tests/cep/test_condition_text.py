@@ -11,7 +11,7 @@ import pytest
 
 from millrace.cep import Pattern, SimpleCondition
 from millrace.cep.condition_text import text_of
-from millrace.common.pattern_conditions import Condition, all_of, any_of, condition_of
+from millrace.common.functions.pattern_conditions import Condition, all_of, any_of, condition_of
 
 
 class Large(SimpleCondition[Any]):

@@ -10,7 +10,7 @@ from millrace.cep import CEP, DynamicPatternStream, Pattern, Rule, RuleChange
 from millrace.cep.rules import RejectedRule, rule_to_json
 from millrace.cep.rules.condition_form import field_condition
 from millrace.common.errors import JobDefinitionError
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.output_tag import OutputTag
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import Faults, MiniJob, run_local
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from millrace.cep import Pattern
-from millrace.common.pattern_conditions import Condition
+from millrace.common.functions.pattern_conditions import Condition
 
 
 def test_nodes_and_edges() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from millrace.cep import AfterMatchSkipStrategy, Pattern, SimpleCondition, WithinType
-from millrace.common.pattern_model import Contiguity, Event, Group, Quantifier
 from millrace.common.time import Duration, Time
+from millrace.runtime.cep.pattern_model import Contiguity, Event, Group, Quantifier
 from millrace.testing import match
 from millrace.testing.pattern_run import PatternMatch
 

@@ -17,8 +17,8 @@ from millrace.cep import (
     WithinType,
 )
 from millrace.common.errors import JobDefinitionError
-from millrace.common.pattern_model import Contiguity
 from millrace.common.time import Time
+from millrace.runtime.cep.pattern_model import Contiguity
 
 
 async def later(value: Any) -> bool:

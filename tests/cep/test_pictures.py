@@ -13,7 +13,7 @@ from millrace.cep.graph import graph_of
 from millrace.cep.graphviz import dot_of
 from millrace.cep.svg import svg_of
 from millrace.cep.svg_layout import layout_of
-from millrace.common.pattern_model import EventPattern
+from millrace.runtime.cep.pattern_model import EventPattern
 
 PATH = "{http://www.w3.org/2000/svg}path"
 

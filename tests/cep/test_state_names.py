@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from random_patterns import patterns
 
 from millrace.cep import Pattern
-from millrace.common.pattern_model import EventPattern
 from millrace.runtime.cep.automaton import Automaton, MatchState
+from millrace.runtime.cep.pattern_model import EventPattern
 
 MOST = 300
 """So many states are looked at."""

@@ -13,7 +13,7 @@ from millrace.cep import AfterMatchSkipStrategy, Pattern, WithinType
 from millrace.cep.graph import Edge, Graph, Node, graph_of
 from millrace.cep.svg import svg_of
 from millrace.cep.svg_layout import layout_of
-from millrace.common.pattern_model import Contiguity
+from millrace.runtime.cep.pattern_model import Contiguity
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

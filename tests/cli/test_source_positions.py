@@ -7,9 +7,9 @@ from collections import deque
 from typing import Any
 
 from millrace.cli.source_positions import describe_source
-from millrace.common.payload import encode
 from millrace.common.source import SourceSplit
 from millrace.connectors.index_range import IndexRangeSplit
+from millrace.state.serialization.payload import encode
 
 
 def snapshot(assigned: list[Any], waiting: tuple[Any, ...] = ()) -> bytes:

@@ -14,7 +14,7 @@ import pytest
 import millrace.common
 
 ROOM = Path(millrace.common.__file__).parent
-MODULES = [f"millrace.common.{info.name}" for info in pkgutil.iter_modules([str(ROOM)])]
+MODULES = [info.name for info in pkgutil.walk_packages([str(ROOM)], "millrace.common.")]
 WITH_ALL = [name for name in MODULES if hasattr(importlib.import_module(name), "__all__")]
 
 
@@ -26,7 +26,7 @@ def test_all_is_sorted_and_importable(name: str) -> None:
     assert [entry for entry in module.__all__ if not hasattr(module, entry)] == []
 
 
-@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(ROOM.rglob("*.py")), ids=str)
 def test_imports_only_its_own_room(path: Path) -> None:
     """The vocabulary depends on no other room."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))

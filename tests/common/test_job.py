@@ -6,9 +6,9 @@ import pickle
 
 import pytest
 
-from millrace.common.execution_mode import RuntimeExecutionMode
+from millrace.common.config.execution_mode import RuntimeExecutionMode
+from millrace.common.config.options import RUNTIME_MODE
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
-from millrace.common.options import RUNTIME_MODE
 
 
 def test_job_ids() -> None:

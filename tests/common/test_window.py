@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.time import Duration, Time
-from millrace.common.watermark_generator import MIN_WATERMARK
+from millrace.common.time.watermark_generator import MIN_WATERMARK
 from millrace.common.window import (
     EventTimeTrigger,
     SlidingEventTimeWindows,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from millrace.common.config.memory_size import MemorySize
 from millrace.common.errors import JobDefinitionError
-from millrace.common.memory_size import MemorySize
 from millrace.common.time import Duration
 from millrace.connectors.rolling_policy import PartFileInfo, RollingPolicy
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace.common import Accumulator, AverageAccumulator, ListAccumulator
-from millrace.common.accumulators import Histogram, IntCounter, MaximumAccumulator
 from millrace.common.errors import JobExecutionError, UserFunctionError
+from millrace.common.functions.accumulators import Histogram, IntCounter, MaximumAccumulator
 from millrace.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from millrace.testing import Faults, OperatorHarness, run_local
 

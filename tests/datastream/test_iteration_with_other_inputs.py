@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.common.co_functions import CoMapFunction
 from millrace.common.errors import CheckpointError
-from millrace.common.payload import decode, encode
+from millrace.common.functions.co_functions import CoMapFunction
 from millrace.datastream.window import TumblingEventTimeWindows
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.plan.job_graph import LoopNode
+from millrace.state.serialization.payload import decode, encode
 from millrace.testing import MiniJob
 
 

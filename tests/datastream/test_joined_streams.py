@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from millrace.common import Duration, Time, WatermarkStrategy
 from millrace.common.errors import JobDefinitionError, UserFunctionError
-from millrace.common.evictor import CountEvictor
+from millrace.common.window.evictor import CountEvictor
 from millrace.datastream import (
     CoGroupFunction,
     DataStream,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from millrace.cli.main import main
-from millrace.common import options
+from millrace.common.config import options
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.testing import run_local
 

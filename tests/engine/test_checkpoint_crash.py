@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common.crash import VARIABLE
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
+from millrace.state.checkpoint.crash_points import VARIABLE
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.store import SubtaskState
 

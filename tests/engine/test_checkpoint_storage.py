@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from millrace.common import crash
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
+from millrace.state.checkpoint import crash_points as crash
 from millrace.state.checkpoint import files, packing
 from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
 from millrace.state.checkpoint.manifest import Manifest

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common import crash
-from millrace.common.crash import VARIABLE
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
+from millrace.state.checkpoint import crash_points as crash
 from millrace.state.checkpoint import packing, retention
+from millrace.state.checkpoint.crash_points import VARIABLE
 from millrace.state.checkpoint.directory import complete_checkpoints
 from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
 from millrace.state.checkpoint.layer_set import check_segments, read_layer_set

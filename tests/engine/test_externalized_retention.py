@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.common import Configuration
-from millrace.common.checkpoint_config import ExternalizedCheckpointRetention as Retention
+from millrace.common.config.checkpoint_config import ExternalizedCheckpointRetention as Retention
 from millrace.common.errors import JobCancelledError, UserFunctionError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_client import JobClient

@@ -19,7 +19,7 @@ from millrace.common.source import (
     SplitEnumerator,
 )
 from millrace.common.time import Time
-from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.datastream import AsyncDataStream, StreamExecutionEnvironment
 from millrace.datastream.functions import AsyncFunction
 from millrace.datastream.window import TumblingEventTimeWindows

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from millrace.common.restart_strategy import RestartStrategies
+from millrace.common.config.restart_strategy import RestartStrategies
 from millrace.engine.restart import create_decider
 
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from millrace.cep import CEP, Pattern, PatternProcessFunction, Rule, TimedOutPartialMatchHandler
-from millrace.common import options
-from millrace.common.configuration import Configuration
-from millrace.common.typeinfo import Types
-from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.typeinfo import Types
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import AsyncDataStream, StreamExecutionEnvironment
 from millrace.datastream.functions import (

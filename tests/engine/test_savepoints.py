@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import (
     CheckpointCorruptError,
     CheckpointError,
@@ -23,7 +23,6 @@ from millrace.common.errors import (
     UserFunctionError,
 )
 from millrace.common.job import JobStatus
-from millrace.common.payload import encode
 from millrace.common.serialization import Encoder
 from millrace.connectors.file_sink import FileSink
 from millrace.connectors.part_file import PartCommittable
@@ -31,6 +30,7 @@ from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_client import JobClient
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot
+from millrace.state.serialization.payload import encode
 from millrace.testing import MiniJob, run_local
 
 Build = Callable[[StreamExecutionEnvironment], Any]
@@ -122,7 +122,7 @@ def test_drain_ends_the_input(job: Job) -> None:
         return numbers.key_by(lambda n: n % 5).count_window(100).reduce(max).uid("never")
 
     def timers(env: StreamExecutionEnvironment) -> Any:
-        from millrace.common.watermark_strategy import WatermarkStrategy
+        from millrace.common.time.watermark_strategy import WatermarkStrategy
         from millrace.datastream.window import TumblingEventTimeWindows
 
         strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(

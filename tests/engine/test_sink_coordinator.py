@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.payload import encode
 from millrace.common.sink import Committer, Sink
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.plan.job_graph import SinkNode
 from millrace.runtime.epoch import Ack
+from millrace.state.serialization.payload import encode
 
 
 class Recording(Sink[Any], Committer):

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import JobCancelledError
-from millrace.common.payload import encode
 from millrace.common.serialization import Encoder
 from millrace.common.sink import Committer, Sink
 from millrace.connectors.file_sink import FileSink
@@ -21,6 +20,7 @@ from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.plan.job_graph import SinkNode
 from millrace.runtime.epoch import Ack
 from millrace.state.checkpoint.retention import SWEEP_EVERY
+from millrace.state.serialization.payload import encode
 from millrace.testing import run_local
 
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.functions import KeyedProcessFunction
 from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from millrace.common.time import Time
-from millrace.common.typeinfo import Types
+from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types import Row
-from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.types.typeinfo import Types
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.functions import ProcessJoinFunction, ProcessWindowFunction

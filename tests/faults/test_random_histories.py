@@ -15,12 +15,12 @@ from fault_drivers import run_driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.common import crash
+from millrace.common.config.restart_strategy import RestartStrategies
 from millrace.common.errors import JobExecutionError
-from millrace.common.restart_strategy import RestartStrategies
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.job_client import JobClient
+from millrace.state.checkpoint import crash_points as crash
 
 DEADLY = ("after-acks", "before-sink-commit", "during-sink-commit", "after-layers")
 

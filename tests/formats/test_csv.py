@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.typeinfo import Types
 from millrace.common.types import Row
+from millrace.common.types.typeinfo import Types
 from millrace.formats import CsvReaderFormat, CsvSchema, CsvSchemaBuilder, FileRange
 
 

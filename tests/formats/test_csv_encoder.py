@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millrace.common.errors import SerializationError
-from millrace.common.typeinfo import Types
 from millrace.common.types import Row
+from millrace.common.types.typeinfo import Types
 from millrace.formats import CsvBulkWriters, CsvEncoder, CsvReaderFormat, CsvSchema
 
 SCHEMA = (

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.typeinfo import Types
 from millrace.common.types import Row
+from millrace.common.types.typeinfo import Types
 from millrace.formats import FileRange, ParquetBulkWriters, ParquetColumnarRowInputFormat
 from millrace.formats.parquet import _first_group, _group_ranges
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from millrace.common import Row
 from millrace.common.errors import KeyTypeError
-from millrace.common.key_selector import batch_keys
-from millrace.common.payload import decode, dump_code
+from millrace.common.functions.key_selector import batch_keys
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind
 from millrace.runtime.exchange import ExchangeOutput, create_exchange
 from millrace.runtime.program import Edge, Exchange
 from millrace.state.key_groups import key_group_of, subtask_of
+from millrace.state.serialization.payload import decode, dump_code
 
 KINDS = list(Exchange)
 MIN = -(2**63)

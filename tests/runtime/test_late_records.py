@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.late_records import LateRecords
 from millrace.runtime.metrics import MetricRegistry
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from millrace.common.payload import decode, encode_records
 from millrace.datastream import KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.plan.stages import build_job_graph
@@ -16,6 +15,7 @@ from millrace.runtime.epoch import Ack, EpochPlan, FailureKind, SubtaskPlan
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import Subtask
 from millrace.state.layer import Layer
+from millrace.state.serialization.payload import decode, encode_records
 
 MIN, MAX = -(2**63), 2**63 - 1
 ODD = OutputTag("odd")

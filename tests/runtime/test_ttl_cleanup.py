@@ -11,7 +11,7 @@ import pytest
 from millrace.common import Configuration, Time, Types
 from millrace.common.errors import JobCancelledError, JobExecutionError, StateError
 from millrace.common.functions import KeyedProcessFunction
-from millrace.common.state_ttl import StateTtlConfigBuilder
+from millrace.common.state.state_ttl import StateTtlConfigBuilder
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.state import (
     ListStateDescriptor,

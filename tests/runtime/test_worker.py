@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from millrace.common.payload import decode
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.plan.stages import build_job_graph
 from millrace.runtime.buffer import Buffer, BufferKind
@@ -8,6 +7,7 @@ from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
 from millrace.runtime.program import Program
 from millrace.runtime.worker import Worker, resident_bytes
 from millrace.state.layer import Layer
+from millrace.state.serialization.payload import decode
 
 
 def program(**settings) -> Program:

@@ -12,7 +12,8 @@ import cloudpickle
 import pytest
 
 from millrace.cli.main import main
-from millrace.common import Configuration, Time, Types, options
+from millrace.common import Configuration, Time, Types
+from millrace.common.config import options
 from millrace.common.errors import CheckpointError, StateError, UserFunctionError
 from millrace.datastream import (
     BroadcastProcessFunction,

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.common.payload import decode, encode
 from millrace.common.types import Row
 from millrace.state.alike import alike
 from millrace.state.frozen import MISSING
+from millrace.state.serialization.payload import decode, encode
 
 
 class Plain:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millrace.common import Types
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.datastream import BroadcastProcessFunction, KeyedProcessFunction
 from millrace.datastream.functions import CheckpointedFunction, MapFunction
 from millrace.datastream.state import (

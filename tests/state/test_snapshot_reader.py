@@ -12,7 +12,7 @@ import pytest
 from millrace.common import Time, Types
 from millrace.common.errors import SerializationError, StateError
 from millrace.common.functions import AggregateFunction
-from millrace.common.time_window import TimeWindow
+from millrace.common.window.time_window import TimeWindow
 from millrace.datastream import (
     BroadcastProcessFunction,
     KeyedProcessFunction,

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.common.payload import decode, encode
 from millrace.state import nested_table
 from millrace.state.backend.spilled_flat_table import SpilledFlatTable, SpilledListTable
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
@@ -18,6 +17,7 @@ from millrace.state.backend.spilled_table import SpilledTable, TableRows
 from millrace.state.flat_table import FlatTable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.table import Table
 from millrace.testing.sorted_store import SortedStore
 

@@ -11,8 +11,8 @@ import pytest
 
 from millrace.common import Row, Time, Types
 from millrace.common.errors import UserFunctionError
-from millrace.common.key_selector import batch_keys
-from millrace.common.state import (
+from millrace.common.functions.key_selector import batch_keys
+from millrace.common.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
     StateTtlConfig,

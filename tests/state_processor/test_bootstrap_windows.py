@@ -12,8 +12,8 @@ import pytest
 from millrace.common import Time
 from millrace.common.errors import StateError
 from millrace.common.functions import AggregateFunction
-from millrace.common.key_selector import batch_keys
-from millrace.common.watermark_strategy import TimestampAssigner
+from millrace.common.functions.key_selector import batch_keys
+from millrace.common.time.watermark_strategy import TimestampAssigner
 from millrace.datastream import ProcessWindowFunction
 from millrace.datastream.window import (
     CountEvictor,

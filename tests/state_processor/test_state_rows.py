@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from millrace.common import Types
-from millrace.common.type_information import TypeInformation
+from millrace.common.types.type_information import TypeInformation
 from millrace.state.snapshot_entries import shape_of
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state.store import SubtaskState

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from millrace.cep import AfterMatchSkipStrategy, MalformedPatternError, Pattern, WithinType
 from millrace.cep.rules import field_condition
-from millrace.common.pattern_conditions import Condition, all_of, any_of
-from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Quantifier
+from millrace.common.functions.pattern_conditions import Condition, all_of, any_of
 from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Group, Quantifier
 from millrace.testing import Trace, match, trace
 from millrace.testing.way_verdict import Verdict
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
 from millrace.state.backend.spilling_backend import NewStores, SpillingKeyedStateBackend

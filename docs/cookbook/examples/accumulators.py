@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 
-from millrace.common.accumulators import AverageAccumulator
+from millrace.common.functions.accumulators import AverageAccumulator
 from millrace.datastream import FlatMapFunction, RuntimeContext, StreamExecutionEnvironment
 
 

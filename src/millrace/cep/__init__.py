@@ -11,14 +11,13 @@ from millrace.cep.dynamic_pattern_stream import DynamicPatternStream
 from millrace.cep.pattern import GroupPattern, Pattern
 from millrace.cep.pattern_stream import PatternStream
 from millrace.cep.rules import Rule, RuleChange, RuleMatch
-from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_conditions import (
+from millrace.common.functions.pattern_conditions import (
     IterativeCondition,
     RichIterativeCondition,
     SimpleCondition,
 )
-from millrace.common.pattern_functions import (
+from millrace.common.functions.pattern_functions import (
     PatternFlatSelectFunction,
     PatternFlatTimeoutFunction,
     PatternProcessFunction,
@@ -26,7 +25,8 @@ from millrace.common.pattern_functions import (
     PatternTimeoutFunction,
     TimedOutPartialMatchHandler,
 )
-from millrace.common.pattern_model import WithinType
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
+from millrace.runtime.cep.pattern_model import WithinType
 
 __all__ = [
     "AfterMatchSkipStrategy",

@@ -9,7 +9,7 @@ from inspect import getclosurevars
 from typing import Any
 
 from millrace.cep.lambda_source import body_of, place_of
-from millrace.common.pattern_conditions import Condition
+from millrace.common.functions.pattern_conditions import Condition
 
 PLAIN = (str, int, float, bool, type(None))
 """Types of values that stand in the text of a lambda where it names them."""
@@ -19,7 +19,7 @@ def text_of(condition: Condition | None) -> str:
     """The condition in one line.
 
     Example:
-        >>> from millrace.common.pattern_conditions import any_of, condition_of
+        >>> from millrace.common.functions.pattern_conditions import any_of, condition_of
         >>> small = condition_of(lambda value: value < 10, "where")
         >>> text_of(small)
         'value < 10'

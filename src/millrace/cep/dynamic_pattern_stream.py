@@ -10,13 +10,13 @@ from typing import Any, Self, TypeVar
 from millrace.cep.function_checks import checked_tag
 from millrace.cep.pattern_stream import KeyBatch, PatternStream, Search
 from millrace.cep.rules.rule_form import read_rule
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_functions import PatternProcessFunction
-from millrace.common.pattern_rule import RejectedRule
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_functions import PatternProcessFunction
 from millrace.datastream.connected_streams import numbered
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.keyed_stream import KeyedStream
 from millrace.plan.transformation import Input
+from millrace.runtime.cep.pattern_rule import RejectedRule
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.dynamic_cep import DynamicCepOperator
 from millrace.runtime.operators.timeless import TimelessOperator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.cep.graph import Edge, Graph, Node
-from millrace.common.pattern_model import Contiguity
+from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["Explanation", "explain"]
 

@@ -7,9 +7,12 @@ from typing import Any
 
 from millrace.cep.pattern_arguments import gives_no_value, takes
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import Function
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
+from millrace.common.functions.base import Function
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_functions import (
+    PatternProcessFunction,
+    TimedOutPartialMatchHandler,
+)
 from millrace.datastream.checks import checked_function
 from millrace.runtime.function_operator import as_callable
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from millrace.cep.condition_text import text_of
-from millrace.common.pattern_model import Contiguity, EventPattern
-from millrace.common.time import Duration
+from millrace.common.time.amounts import Duration
 from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.pattern_model import Contiguity, EventPattern
 from millrace.runtime.cep.position import Guard, Position, Way
 
 __all__ = ["Edge", "Graph", "Node", "graph_of"]

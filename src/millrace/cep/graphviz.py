@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millrace.cep.graph import BEGIN, Edge, Graph, Node
 from millrace.cep.svg import ILLEGAL
-from millrace.common.pattern_model import Contiguity
+from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["dot_of"]
 

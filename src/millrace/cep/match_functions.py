@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from millrace.common.functions import Function
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_functions import (
+from millrace.common.functions.base import Function
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_functions import (
     Match,
     PatternFlatSelectFunction,
     PatternFlatTimeoutFunction,
@@ -16,7 +16,7 @@ from millrace.common.pattern_functions import (
     PatternTimeoutFunction,
     TimedOutPartialMatchHandler,
 )
-from millrace.common.runtime_context import RuntimeContext
+from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.runtime.function_operator import Adapter, as_callable
 from millrace.runtime.operators.pattern_operator import records_of
 

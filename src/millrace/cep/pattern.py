@@ -20,10 +20,11 @@ from millrace.cep.pattern_arguments import (
 from millrace.cep.pattern_checks import check_neighbours, checked
 from millrace.cep.pictures import Pictured
 from millrace.cep.quantified import Quantified
-from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_conditions import Condition, all_of, any_of
-from millrace.common.pattern_model import (
+from millrace.common.functions.pattern_conditions import Condition, all_of, any_of
+from millrace.common.time.amounts import Duration, Time
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
+from millrace.runtime.cep.pattern_model import (
     Contiguity,
     Event,
     EventPattern,
@@ -32,7 +33,6 @@ from millrace.common.pattern_model import (
     Quantifier,
     WithinType,
 )
-from millrace.common.time import Duration, Time
 
 
 class Pattern(Quantified, Pictured):

@@ -8,13 +8,13 @@ from operator import index
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, MalformedPatternError
-from millrace.common.pattern_conditions import (
+from millrace.common.functions.pattern_conditions import (
     Condition,
     IterativeCondition,
     SimpleCondition,
     condition_of,
 )
-from millrace.common.time import millis
+from millrace.common.time.amounts import millis
 
 LONGEST = 2**53
 """Milliseconds; added to a timestamp they still make one."""

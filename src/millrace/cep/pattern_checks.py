@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Part
+from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Group, Part
 
 
 def checked(pattern: EventPattern) -> EventPattern:

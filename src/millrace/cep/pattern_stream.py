@@ -28,19 +28,19 @@ from millrace.cep.match_functions import (
     SelectWithTimeout,
     TimeoutFunction,
 )
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_functions import (
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_functions import (
     PatternFlatSelectFunction,
     PatternFlatTimeoutFunction,
     PatternProcessFunction,
     PatternSelectFunction,
     PatternTimeoutFunction,
 )
-from millrace.common.pattern_model import EventPattern
-from millrace.common.typeinfo import TypeInformation
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.keyed_stream import KeyedStream
 from millrace.plan.transformation import Input
+from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.cep import CepOperator
 

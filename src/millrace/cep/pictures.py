@@ -8,7 +8,7 @@ from millrace.cep.explain import Explanation, explain
 from millrace.cep.graph import graph_of
 from millrace.cep.graphviz import dot_of
 from millrace.cep.svg import Drawing, svg_of
-from millrace.common.pattern_model import EventPattern
+from millrace.runtime.cep.pattern_model import EventPattern
 
 
 class Pictured(ABC):

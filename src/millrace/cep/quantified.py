@@ -12,9 +12,9 @@ from typing import Self
 from millrace.cep import quantifiers
 from millrace.cep.pattern_arguments import ConditionLike, checked_condition, checked_duration
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_conditions import Condition
-from millrace.common.pattern_model import ONCE, Contiguity, Quantifier
-from millrace.common.time import Duration, Time
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.common.time.amounts import Duration, Time
+from millrace.runtime.cep.pattern_model import ONCE, Contiguity, Quantifier
 
 Amount = Time | Duration | timedelta
 

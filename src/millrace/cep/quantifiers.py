@@ -11,8 +11,8 @@ from typing import Any
 
 from millrace.cep.pattern_arguments import as_int
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_conditions import Condition
-from millrace.common.pattern_model import Contiguity, Quantifier
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.runtime.cep.pattern_model import Contiguity, Quantifier
 
 INNER_WORDS = {Contiguity.STRICT: "consecutive()", Contiguity.ANY: "allow_combinations()"}
 

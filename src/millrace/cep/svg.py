@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 from millrace.cep.graph import BEGIN, Edge, Graph
 from millrace.cep.svg_layout import LINE, MARGIN, NAME, Arc, Box, Layout, Straight, layout_of
-from millrace.common.pattern_model import Contiguity
+from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["Drawing", "svg_of"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from millrace.common import options
-from millrace.common.configuration import FREE_PREFIXES, OPTIONS, Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
 from millrace.common.errors import CheckpointError, ConfigurationError, MillraceError
 
 

@@ -12,10 +12,10 @@ from millrace.cli.arguments import RunArguments
 from millrace.cli.interrupts import Interrupts
 from millrace.cli.progress_line import ProgressLine
 from millrace.cli.terminal import Terminal
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.restart_strategy import RestartStrategyConfiguration
 from millrace.common.job import JobExecutionResult
-from millrace.common.restart_strategy import RestartStrategyConfiguration
 from millrace.datastream.job_launcher import Handlers, JobLauncher
 from millrace.engine.job_client import JobClient
 from millrace.engine.job_identity import job_id_of

@@ -21,8 +21,8 @@ from millrace.cli.job_file import run_job_file
 from millrace.cli.run_log import open_run_log
 from millrace.cli.state_directory import CHECKPOINTS, SAVEPOINTS, state_directory
 from millrace.cli.terminal import Terminal, sharing_stdout
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobCancelledError
 
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130

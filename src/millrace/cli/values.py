@@ -6,7 +6,7 @@ import reprlib
 from typing import Any
 
 from millrace.cli.printing import time_text
-from millrace.common.time_window import TimeWindow
+from millrace.common.window.time_window import TimeWindow
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60

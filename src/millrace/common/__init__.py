@@ -4,31 +4,38 @@ Imports nothing else of millrace, so every room may import it. Names are those o
 
 from __future__ import annotations
 
-from millrace.common.accumulators import (
-    Accumulator,
-    AverageAccumulator,
-    DoubleCounter,
-    Histogram,
-    IntCounter,
-    ListAccumulator,
-    LongCounter,
-    MaximumAccumulator,
-    MinimumAccumulator,
+from millrace.common.completable_future import (
+    CompletableFuture,
 )
-from millrace.common.checkpoint_config import (
+from millrace.common.config.checkpoint_config import (
     CheckpointConfig,
     CheckpointingMode,
     ExternalizedCheckpointRetention,
 )
-from millrace.common.completable_future import (
-    CompletableFuture,
-)
-from millrace.common.config_options import (
+from millrace.common.config.config_options import (
     ConfigOption,
     ConfigOptions,
 )
-from millrace.common.configuration import (
+from millrace.common.config.configuration import (
     Configuration,
+)
+from millrace.common.config.execution_config import (
+    ExecutionConfig,
+)
+from millrace.common.config.execution_mode import (
+    RuntimeExecutionMode,
+)
+from millrace.common.config.memory_size import (
+    MemorySize,
+)
+from millrace.common.config.restart_strategy import (
+    ExponentialDelayRestartStrategy,
+    FailureRateRestartStrategy,
+    FallbackRestartStrategy,
+    FixedDelayRestartStrategy,
+    NoRestartStrategy,
+    RestartStrategies,
+    RestartStrategyConfiguration,
 )
 from millrace.common.errors import (
     CheckpointCorruptError,
@@ -47,13 +54,18 @@ from millrace.common.errors import (
     StateMigrationError,
     UserFunctionError,
 )
-from millrace.common.execution_config import (
-    ExecutionConfig,
+from millrace.common.functions.accumulators import (
+    Accumulator,
+    AverageAccumulator,
+    DoubleCounter,
+    Histogram,
+    IntCounter,
+    ListAccumulator,
+    LongCounter,
+    MaximumAccumulator,
+    MinimumAccumulator,
 )
-from millrace.common.execution_mode import (
-    RuntimeExecutionMode,
-)
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     AggregateFunction,
     FilterFunction,
     FlatMapFunction,
@@ -68,6 +80,19 @@ from millrace.common.functions import (
     SourceFunction,
     WindowFunction,
 )
+from millrace.common.functions.metrics import (
+    Counter,
+    Distribution,
+    Meter,
+    MetricGroup,
+)
+from millrace.common.functions.output_tag import (
+    OutputTag,
+)
+from millrace.common.functions.runtime_context import (
+    KeyedStateStore,
+    RuntimeContext,
+)
 from millrace.common.job import (
     JobExecutionResult,
     JobID,
@@ -75,31 +100,6 @@ from millrace.common.job import (
 )
 from millrace.common.job_client import (
     JobClient,
-)
-from millrace.common.memory_size import (
-    MemorySize,
-)
-from millrace.common.metrics import (
-    Counter,
-    Distribution,
-    Meter,
-    MetricGroup,
-)
-from millrace.common.output_tag import (
-    OutputTag,
-)
-from millrace.common.restart_strategy import (
-    ExponentialDelayRestartStrategy,
-    FailureRateRestartStrategy,
-    FallbackRestartStrategy,
-    FixedDelayRestartStrategy,
-    NoRestartStrategy,
-    RestartStrategies,
-    RestartStrategyConfiguration,
-)
-from millrace.common.runtime_context import (
-    KeyedStateStore,
-    RuntimeContext,
 )
 from millrace.common.serialization import (
     BulkWriter,
@@ -110,10 +110,7 @@ from millrace.common.serialization import (
     SerializationSchema,
     SimpleStringSchema,
 )
-from millrace.common.serializer import (
-    TypeSerializer,
-)
-from millrace.common.state import (
+from millrace.common.state.descriptors import (
     AggregatingState,
     AggregatingStateDescriptor,
     AppendingState,
@@ -129,21 +126,33 @@ from millrace.common.state import (
     ValueState,
     ValueStateDescriptor,
 )
-from millrace.common.time import (
+from millrace.common.time.amounts import (
     Duration,
     Instant,
     Time,
 )
-from millrace.common.time_domain import (
+from millrace.common.time.time_domain import (
     TimeDomain,
 )
-from millrace.common.timer_service import (
+from millrace.common.time.timer_service import (
     TimerService,
 )
-from millrace.common.triggers import (
-    EventTimeTrigger,
+from millrace.common.time.watermark_strategy import (
+    BoundedOutOfOrdernessGenerator,
+    MonotonousGenerator,
+    TimestampAssigner,
+    WatermarkGenerator,
+    WatermarkOutput,
+    WatermarkStrategy,
 )
-from millrace.common.typeinfo import (
+from millrace.common.types.row import (
+    Row,
+    RowKind,
+)
+from millrace.common.types.serializer import (
+    TypeSerializer,
+)
+from millrace.common.types.typeinfo import (
     ArrayTypeInfo,
     BasicTypeInfo,
     BigDecTypeInfo,
@@ -159,18 +168,6 @@ from millrace.common.typeinfo import (
     TypeInformation,
     Types,
 )
-from millrace.common.types import (
-    Row,
-    RowKind,
-)
-from millrace.common.watermark_strategy import (
-    BoundedOutOfOrdernessGenerator,
-    MonotonousGenerator,
-    TimestampAssigner,
-    WatermarkGenerator,
-    WatermarkOutput,
-    WatermarkStrategy,
-)
 from millrace.common.window import (
     SlidingEventTimeWindows,
     TimeWindow,
@@ -179,6 +176,9 @@ from millrace.common.window import (
     TumblingEventTimeWindows,
     Window,
     WindowAssigner,
+)
+from millrace.common.window.triggers import (
+    EventTimeTrigger,
 )
 
 __all__ = [

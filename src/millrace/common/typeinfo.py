@@ -1,32 +1,22 @@
-"""Types of records, keys and state, with the names of PyFlink (Flink docs, "Data Types").
-
-A type says how values are written where bytes are kept (state, checkpoints), whether they may be
-handed out of state without a copy, and what to complain about. Types compare by structure.
-"""
+"""PyFlink's path of what is in `millrace.common.types.typeinfo`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from millrace.common.composite_types import (
+from millrace.common.types.typeinfo import (
     ArrayTypeInfo,
-    ListTypeInfo,
-    MapTypeInfo,
-    RowTypeInfo,
-    TupleTypeInfo,
-)
-from millrace.common.errors import JobDefinitionError
-from millrace.common.serialized_type import SerializedTypeInfo
-from millrace.common.serializer import TypeSerializer
-from millrace.common.type_hints import type_of
-from millrace.common.type_information import BasicTypeInfo, PickledBytesTypeInfo, TypeInformation
-from millrace.common.value_types import (
+    BasicTypeInfo,
     BigDecTypeInfo,
     DateTypeInfo,
     InstantTypeInfo,
+    ListTypeInfo,
+    MapTypeInfo,
+    PickledBytesTypeInfo,
+    RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    Types,
 )
 
 __all__ = [
@@ -45,183 +35,3 @@ __all__ = [
     "TypeInformation",
     "Types",
 ]
-
-
-class Types:
-    """Makes types.
-
-    Example:
-        >>> Types.TUPLE([Types.STRING(), Types.LIST(Types.LONG())])
-        TUPLE(STRING, LIST(LONG))
-        >>> Types.LONG().accepts("1")
-        False
-    """
-
-    @staticmethod
-    def STRING() -> TypeInformation:
-        """``str``."""
-        return BasicTypeInfo("STRING")
-
-    @staticmethod
-    def BYTE() -> TypeInformation:
-        """``int``, one byte in Flink."""
-        return BasicTypeInfo("BYTE")
-
-    @staticmethod
-    def BOOLEAN() -> TypeInformation:
-        """``bool``."""
-        return BasicTypeInfo("BOOLEAN")
-
-    @staticmethod
-    def SHORT() -> TypeInformation:
-        """``int``, two bytes in Flink."""
-        return BasicTypeInfo("SHORT")
-
-    @staticmethod
-    def INT() -> TypeInformation:
-        """``int``, four bytes in Flink."""
-        return BasicTypeInfo("INT")
-
-    @staticmethod
-    def LONG() -> TypeInformation:
-        """``int``, eight bytes in Flink; here of any size."""
-        return BasicTypeInfo("LONG")
-
-    @staticmethod
-    def FLOAT() -> TypeInformation:
-        """``float``, four bytes in Flink; here eight."""
-        return BasicTypeInfo("FLOAT")
-
-    @staticmethod
-    def DOUBLE() -> TypeInformation:
-        """``float``."""
-        return BasicTypeInfo("DOUBLE")
-
-    @staticmethod
-    def CHAR() -> TypeInformation:
-        """``str`` of one character."""
-        return BasicTypeInfo("CHAR")
-
-    @staticmethod
-    def BIG_INT() -> TypeInformation:
-        """``int`` of any size."""
-        return BasicTypeInfo("BIG_INT")
-
-    @staticmethod
-    def BIG_DEC() -> TypeInformation:
-        """``decimal.Decimal``."""
-        return BigDecTypeInfo()
-
-    @staticmethod
-    def INSTANT() -> TypeInformation:
-        """``millrace.common.time.Instant``."""
-        return InstantTypeInfo()
-
-    @staticmethod
-    def SQL_DATE() -> TypeInformation:
-        """``datetime.date``."""
-        return DateTypeInfo()
-
-    @staticmethod
-    def SQL_TIME() -> TypeInformation:
-        """``datetime.time`` without a zone."""
-        return TimeTypeInfo()
-
-    @staticmethod
-    def SQL_TIMESTAMP() -> TypeInformation:
-        """``datetime.datetime`` without a zone."""
-        return TimestampTypeInfo()
-
-    @staticmethod
-    def PICKLED_BYTE_ARRAY() -> TypeInformation:
-        """Anything that can be pickled."""
-        return PickledBytesTypeInfo()
-
-    @staticmethod
-    def TUPLE(field_types: Sequence[TypeInformation]) -> TupleTypeInfo:
-        """``tuple`` with these fields."""
-        return TupleTypeInfo(all_checked("TUPLE", field_types))
-
-    @staticmethod
-    def ROW(field_types: Sequence[TypeInformation]) -> RowTypeInfo:
-        """`Row` with these fields, without names."""
-        return RowTypeInfo(all_checked("ROW", field_types))
-
-    @staticmethod
-    def ROW_NAMED(
-        field_names: Sequence[str], field_types: Sequence[TypeInformation]
-    ) -> RowTypeInfo:
-        """`Row` with these fields and names."""
-        return RowTypeInfo(all_checked("ROW_NAMED", field_types), tuple(field_names))
-
-    @staticmethod
-    def LIST(element_type_info: TypeInformation) -> ListTypeInfo:
-        """``list`` of one type."""
-        return ListTypeInfo(checked("LIST", element_type_info))
-
-    @staticmethod
-    def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> MapTypeInfo:
-        """``dict`` of one type of keys and one of values."""
-        return MapTypeInfo(checked("MAP", key_type_info), checked("MAP", value_type_info))
-
-    @staticmethod
-    def PRIMITIVE_ARRAY(element_type: TypeInformation) -> ArrayTypeInfo:
-        """Sequence of numbers, characters or booleans, none of them None."""
-        return ArrayTypeInfo(checked("PRIMITIVE_ARRAY", element_type), "PRIMITIVE_ARRAY")
-
-    @staticmethod
-    def BASIC_ARRAY(element_type: TypeInformation) -> ArrayTypeInfo:
-        """Sequence of basic values."""
-        return ArrayTypeInfo(checked("BASIC_ARRAY", element_type), "BASIC_ARRAY")
-
-    @staticmethod
-    def OBJECT_ARRAY(element_type: TypeInformation) -> ArrayTypeInfo:
-        """Sequence of anything."""
-        return ArrayTypeInfo(checked("OBJECT_ARRAY", element_type), "OBJECT_ARRAY")
-
-    @staticmethod
-    def of(hint: Any) -> TypeInformation:
-        """The type of a type hint: of a dataclass, NamedTuple or Enum, of ``int``, ``float``,
-        ``str``, ``bytes``, ``bool``, ``complex``, Decimal, Fraction, UUID, dates and times, of
-        list, dict, set, frozenset and tuple of these, of Optional; ``Any`` is pickled.
-
-        Values come back as they were: of exactly the same class, without a call of its code.
-
-        Example:
-            >>> from typing import NamedTuple
-            >>> class Reading(NamedTuple):
-            ...     sensor: str
-            ...     values: list[float]
-            >>> Types.of(Reading)
-            Reading(sensor: STRING, values: LIST(DOUBLE))
-
-        Raises:
-            JobDefinitionError: there is no type for it; the message names the field.
-        """
-        return type_of(hint)
-
-    @staticmethod
-    def SERIALIZED(serializer: TypeSerializer[Any], name: str | None = None) -> TypeInformation:
-        """Whatever ``serializer`` writes; state remembers its ``version``.
-
-        Args:
-            name: the same for all versions of the serializer; None: the name of its class.
-
-        Raises:
-            JobDefinitionError: it is not a `TypeSerializer`.
-        """
-        if not isinstance(serializer, TypeSerializer):
-            raise JobDefinitionError(f"Types.SERIALIZED takes a TypeSerializer, got {serializer!r}")
-        label = name or type(serializer).__qualname__
-        return SerializedTypeInfo(label, serializer.version, serializer)
-
-
-def checked(owner: str, item: Any) -> TypeInformation:
-    """The type itself; `JobDefinitionError` if it is not a type."""
-    if isinstance(item, TypeInformation):
-        return item
-    raise JobDefinitionError(f"Types.{owner} takes types such as Types.LONG(), got {item!r}")
-
-
-def all_checked(owner: str, items: Sequence[Any]) -> tuple[TypeInformation, ...]:
-    return tuple(checked(owner, item) for item in items)

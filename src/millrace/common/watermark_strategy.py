@@ -1,21 +1,15 @@
-"""Which timestamps and watermarks a stream gets (Flink docs, "Generating Watermarks")."""
+"""PyFlink's path of what is in `millrace.common.time.watermark_strategy`."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import timedelta
-from functools import partial
-from typing import Any, Generic, TypeVar
-
-from millrace.common.errors import JobDefinitionError
-from millrace.common.time import Duration, Time, millis
-from millrace.common.watermark_generator import (
+from millrace.common.time.watermark_strategy import (
     BoundedOutOfOrdernessGenerator,
     MonotonousGenerator,
+    TimestampAssigner,
+    WatermarkAlignment,
     WatermarkGenerator,
     WatermarkOutput,
+    WatermarkStrategy,
 )
 
 __all__ = [
@@ -27,121 +21,3 @@ __all__ = [
     "WatermarkOutput",
     "WatermarkStrategy",
 ]
-
-T = TypeVar("T")
-T_contra = TypeVar("T_contra", contravariant=True)
-
-
-class TimestampAssigner(ABC, Generic[T_contra]):
-    """Says when a record happened."""
-
-    @abstractmethod
-    def extract_timestamp(self, value: T_contra, record_timestamp: int) -> int:
-        """Event time of ``value`` in ms since the epoch.
-
-        ``record_timestamp`` is the one it had before, -2**63 if it had none.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class WatermarkAlignment:
-    """A group of sources of which none may run ahead of the others. Times in ms."""
-
-    watermark_group: str
-    max_allowed_watermark_drift: int
-    update_interval: int
-
-
-@dataclass(frozen=True, slots=True)
-class WatermarkStrategy(Generic[T]):
-    """How records get timestamps and watermarks. Immutable: ``with_*`` return new ones.
-
-    Example:
-        >>> strategy = (
-        ...     WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
-        ...     .with_timestamp_assigner(lambda value, record_timestamp: value[1])
-        ...     .with_idleness(Duration.of_minutes(1))
-        ... )
-        >>> strategy.idle_timeout_ms
-        60000
-    """
-
-    generator_supplier: Callable[[], WatermarkGenerator[T]] | None = None
-    """Creates the generator of one split; None: no watermarks."""
-    timestamp_assigner: TimestampAssigner[T] | Callable[[T, int], int] | None = None
-    """None: the timestamps that the source gives."""
-    idle_timeout_ms: int | None = None
-    """After how long without records a split is idle; None: never."""
-    alignment: WatermarkAlignment | None = None
-
-    @staticmethod
-    def for_monotonous_timestamps() -> WatermarkStrategy[Any]:
-        """For timestamps that never go back within a split."""
-        return WatermarkStrategy(MonotonousGenerator)
-
-    @staticmethod
-    def for_bounded_out_of_orderness(
-        max_out_of_orderness: Duration | Time | timedelta | int,
-    ) -> WatermarkStrategy[Any]:
-        """For records that come at most this much (a number: ms) later than newer ones."""
-        delay = non_negative("max_out_of_orderness", max_out_of_orderness)
-        return WatermarkStrategy(partial(BoundedOutOfOrdernessGenerator, delay))
-
-    @staticmethod
-    def for_generator(supplier: Callable[[], WatermarkGenerator[T]]) -> WatermarkStrategy[T]:
-        """With generators of your own: ``supplier`` (a class will do) creates one per split."""
-        if not callable(supplier):
-            raise JobDefinitionError(
-                f"for_generator needs a callable that creates a WatermarkGenerator, "
-                f"got {supplier!r}: pass the class, not an instance"
-            )
-        return WatermarkStrategy(supplier)
-
-    @staticmethod
-    def no_watermarks() -> WatermarkStrategy[Any]:
-        """No watermarks but the last one at the end of bounded input."""
-        return WatermarkStrategy()
-
-    def with_timestamp_assigner(
-        self, timestamp_assigner: TimestampAssigner[T] | Callable[[T, int], int]
-    ) -> WatermarkStrategy[T]:
-        """Take timestamps from the records, by an assigner or a callable of the same arguments."""
-        if not isinstance(timestamp_assigner, TimestampAssigner) and not callable(
-            timestamp_assigner
-        ):
-            raise JobDefinitionError(
-                "with_timestamp_assigner needs a TimestampAssigner or a callable "
-                f"(value, record_timestamp) -> int, got {timestamp_assigner!r}"
-            )
-        return replace(self, timestamp_assigner=timestamp_assigner)
-
-    def with_idleness(
-        self, idle_timeout: Duration | Time | timedelta | int
-    ) -> WatermarkStrategy[T]:
-        """Do not wait for splits that gave nothing for this long (a number: ms)."""
-        timeout = millis(idle_timeout)
-        if timeout <= 0:
-            raise JobDefinitionError(f"idle_timeout must be positive, got {timeout} ms")
-        return replace(self, idle_timeout_ms=timeout)
-
-    def with_watermark_alignment(
-        self,
-        watermark_group: str,
-        max_allowed_watermark_drift: Duration | Time | timedelta | int,
-        update_interval: Duration | Time | timedelta | int | None = None,
-    ) -> WatermarkStrategy[T]:
-        """Note the wish that no source of the group runs ahead. It is stored, not yet obeyed.
-
-        Alignment only saves memory; results are the same without it.
-        """
-        drift = non_negative("max_allowed_watermark_drift", max_allowed_watermark_drift)
-        interval = 1000 if update_interval is None else millis(update_interval)
-        return replace(self, alignment=WatermarkAlignment(watermark_group, drift, interval))
-
-
-def non_negative(name: str, value: Duration | Time | timedelta | int) -> int:
-    """The duration in ms; `JobDefinitionError` if it is negative."""
-    duration = millis(value)
-    if duration < 0:
-        raise JobDefinitionError(f"{name} must not be negative, got {duration} ms")
-    return duration

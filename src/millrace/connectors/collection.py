@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from millrace.common.source import ReaderContext, Source, SplitEnumerator, StaticEnumerator
+from millrace.common.source.source import ReaderContext, Source, SplitEnumerator, StaticEnumerator
 from millrace.connectors.index_range import (
     IndexRangeReader,
     IndexRangeSplit,

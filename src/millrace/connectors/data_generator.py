@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source import (
+from millrace.common.source.source import (
     Boundedness,
     ReaderContext,
     Records,

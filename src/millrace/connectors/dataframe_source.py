@@ -9,14 +9,14 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from millrace.common.source import (
+from millrace.common.source.source import (
     ReaderContext,
     Source,
     SourceReader,
     SourceSplit,
     SplitEnumerator,
 )
-from millrace.common.types import Row
+from millrace.common.types.row import Row
 from millrace.connectors.file_source import FileSource, FileSourceSplit
 from millrace.formats.parquet import ParquetColumnarRowInputFormat
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 
-from millrace.common.crash import crash_point
-from millrace.common.sink import Committer
+from millrace.common.sink.sink import Committer
 from millrace.connectors.durable_files import delete_if_there, sync_directories
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.orphans import sweep_orphans
@@ -16,6 +15,7 @@ from millrace.connectors.part_file import (
     require_part_files,
     require_work_files,
 )
+from millrace.state.checkpoint.crash_points import crash_point
 
 __all__ = ["FileCommitter"]
 

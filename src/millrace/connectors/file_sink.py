@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import BulkWriterFactory, Encoder
-from millrace.common.sink import Committer, Sink, SinkWriter, WriterContext
+from millrace.common.sink.sink import Committer, Sink, SinkWriter, WriterContext
 from millrace.connectors.bucket_assigner import (
     BucketAssigner,
     BucketContext,

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.source import (
+from millrace.common.source.source import (
     Boundedness,
     ReaderContext,
     Records,
@@ -21,7 +21,7 @@ from millrace.common.source import (
     SourceSplit,
     SplitEnumerator,
 )
-from millrace.common.time import Duration, Time, millis
+from millrace.common.time.amounts import Duration, Time, millis
 from millrace.connectors.errors import SourceFileError
 from millrace.connectors.file_listing import list_files, local_path
 from millrace.connectors.index_range import require_at_least

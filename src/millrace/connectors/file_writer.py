@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink.sink import SinkWriter, WriterContext
 from millrace.connectors.bucket_assigner import BucketAssigner, require_bucket_id
 from millrace.connectors.chunk_file import discard
 from millrace.connectors.durable_files import make_durable_directory, sync_directories

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source import Records, SourceReader, SourceSplit
+from millrace.common.source.source import Records, SourceReader, SourceSplit
 
 __all__ = ["IndexRangeReader", "IndexRangeSplit", "index_range_splits", "require_at_least"]
 

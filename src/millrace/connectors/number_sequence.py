@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source import ReaderContext, Source, SplitEnumerator, StaticEnumerator
+from millrace.common.source.source import ReaderContext, Source, SplitEnumerator, StaticEnumerator
 from millrace.connectors.index_range import (
     IndexRangeReader,
     IndexRangeSplit,

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import timedelta
 
+from millrace.common.config.memory_size import MemorySize
 from millrace.common.errors import JobDefinitionError
-from millrace.common.memory_size import MemorySize
-from millrace.common.time import Duration, Time, millis
+from millrace.common.time.amounts import Duration, Time, millis
 
 __all__ = ["PartFileInfo", "RollingPolicy"]
 

@@ -10,7 +10,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source import (
+from millrace.common.source.source import (
     Boundedness,
     ReaderContext,
     Records,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from millrace.common.broadcast_functions import KeyedBroadcastProcessFunction
-from millrace.common.runtime_context import RuntimeContext
-from millrace.common.state import MapStateDescriptor, ValueState, ValueStateDescriptor
-from millrace.common.types import Row, RowKind
+from millrace.common.functions.broadcast_functions import KeyedBroadcastProcessFunction
+from millrace.common.functions.runtime_context import RuntimeContext
+from millrace.common.state.descriptors import MapStateDescriptor, ValueState, ValueStateDescriptor
+from millrace.common.types.row import Row, RowKind
 from millrace.connectors.state_changes import CopyComplete, StateUpdate
 from millrace.state.alike import alike
 

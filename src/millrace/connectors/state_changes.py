@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from millrace.common.errors import CheckpointCorruptError, JobDefinitionError, JobExecutionError
-from millrace.common.source import (
+from millrace.common.source.source import (
     Boundedness,
     ReaderContext,
     Records,
@@ -29,7 +29,7 @@ from millrace.common.source import (
     SplitEnumerator,
     StaticEnumerator,
 )
-from millrace.common.time import Duration, Time, millis
+from millrace.common.time.amounts import Duration, Time, millis
 from millrace.engine.job_identity import job_id_of
 from millrace.state.alike import alike
 from millrace.state.checkpoint.directory import complete_checkpoints, metadata_path

@@ -5,15 +5,15 @@ Names and module paths are PyFlink's: ``from pyflink.datastream import ...`` bec
 
 from __future__ import annotations
 
-from millrace.common.checkpoint_config import (
+from millrace.common.config.checkpoint_config import (
     CheckpointConfig,
     CheckpointingMode,
     ExternalizedCheckpointRetention,
 )
-from millrace.common.execution_mode import (
+from millrace.common.config.execution_mode import (
     RuntimeExecutionMode,
 )
-from millrace.common.memory_size import (
+from millrace.common.config.memory_size import (
     MemorySize,
 )
 from millrace.common.window import (

@@ -7,18 +7,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.evictor import Evictor
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     AggregateFunction,
     ProcessWindowFunction,
     ReduceFunction,
     WindowFunction,
 )
-from millrace.common.output_tag import OutputTag
-from millrace.common.time import Duration, Time
-from millrace.common.typeinfo import TypeInformation
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.window_functions import AllWindowFunction, ProcessAllWindowFunction
+from millrace.common.time.amounts import Duration, Time
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.common.window import Trigger, WindowAssigner
-from millrace.common.window_functions import AllWindowFunction, ProcessAllWindowFunction
+from millrace.common.window.evictor import Evictor
 from millrace.datastream.checks import checked_function
 from millrace.datastream.windowed_stream import WindowedStream
 from millrace.runtime.function_operator import Adapter

@@ -8,10 +8,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from millrace.common.async_functions import AsyncFunction, AsyncRetryStrategy
 from millrace.common.errors import JobDefinitionError
-from millrace.common.time import Duration, Time, millis
-from millrace.common.typeinfo import TypeInformation
+from millrace.common.functions.async_functions import AsyncFunction, AsyncRetryStrategy
+from millrace.common.time.amounts import Duration, Time, millis
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.data_stream import DataStream
 from millrace.runtime.operators.async_wait import AsyncSpec, AsyncWaitOperator
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import Function
-from millrace.common.type_information import TypeInformation
+from millrace.common.functions.base import Function
+from millrace.common.types.type_information import TypeInformation
 from millrace.common.window import WindowAssigner
 
 A = TypeVar("A")

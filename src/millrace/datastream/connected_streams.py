@@ -10,20 +10,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from millrace.common.broadcast_functions import (
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.base import KeySelector
+from millrace.common.functions.broadcast_functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
-from millrace.common.co_functions import (
+from millrace.common.functions.co_functions import (
     CoFlatMapFunction,
     CoMapFunction,
     CoProcessFunction,
     KeyedCoProcessFunction,
 )
-from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import KeySelector
-from millrace.common.state import MapStateDescriptor
-from millrace.common.typeinfo import TypeInformation
+from millrace.common.state.descriptors import MapStateDescriptor
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.checks import checked_function
 from millrace.datastream.operator_settings import OperatorSettings
 from millrace.plan.transformation import Input

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from millrace.common.batch_functions import MapBatchFunction
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     FilterFunction,
     FlatMapFunction,
     KeyedProcessFunction,
@@ -20,13 +19,14 @@ from millrace.common.functions import (
     ProcessFunction,
     SinkFunction,
 )
-from millrace.common.key_selector import batch_keys, resolve_key_selector
-from millrace.common.output_tag import OutputTag
-from millrace.common.partitioner import Partitioner
-from millrace.common.sink import Sink
-from millrace.common.state import MapStateDescriptor
-from millrace.common.typeinfo import TypeInformation
-from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.functions.batch_functions import MapBatchFunction
+from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.partitioner import Partitioner
+from millrace.common.sink.sink import Sink
+from millrace.common.state.descriptors import MapStateDescriptor
+from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.common.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from millrace.common.async_functions import (
+from millrace.common.functions.async_functions import (
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
-from millrace.common.batch_functions import MapBatchFunction
-from millrace.common.broadcast_functions import (
-    BaseBroadcastProcessFunction,
-    BroadcastProcessFunction,
-    KeyedBroadcastProcessFunction,
-)
-from millrace.common.co_functions import (
-    CoFlatMapFunction,
-    CoMapFunction,
-    CoProcessFunction,
-    KeyedCoProcessFunction,
-)
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     AggregateFunction,
     FilterFunction,
     FlatMapFunction,
@@ -34,32 +22,44 @@ from millrace.common.functions import (
     SourceFunction,
     WindowFunction,
 )
-from millrace.common.join_functions import (
+from millrace.common.functions.batch_functions import MapBatchFunction
+from millrace.common.functions.broadcast_functions import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from millrace.common.functions.co_functions import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+)
+from millrace.common.functions.join_functions import (
     CoGroupFunction,
     FlatJoinFunction,
     JoinFunction,
     ProcessJoinFunction,
 )
-from millrace.common.operator_state import (
+from millrace.common.functions.partitioner import (
+    Partitioner,
+)
+from millrace.common.functions.runtime_context import (
+    RuntimeContext,
+)
+from millrace.common.functions.window_functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+)
+from millrace.common.state.operator_state import (
     CheckpointedFunction,
     FunctionInitializationContext,
     FunctionSnapshotContext,
 )
-from millrace.common.partitioner import (
-    Partitioner,
-)
-from millrace.common.runtime_context import (
-    RuntimeContext,
-)
-from millrace.common.time_domain import (
+from millrace.common.time.time_domain import (
     TimeDomain,
 )
-from millrace.common.timer_service import (
+from millrace.common.time.timer_service import (
     TimerService,
-)
-from millrace.common.window_functions import (
-    AllWindowFunction,
-    ProcessAllWindowFunction,
 )
 
 __all__ = [

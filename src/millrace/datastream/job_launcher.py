@@ -13,18 +13,17 @@ from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
-from millrace.common import options
-from millrace.common.checkpoint_config import CheckpointConfig
-from millrace.common.configuration import Configuration
-from millrace.common.errors import JobDefinitionError
-from millrace.common.job import JobExecutionResult, JobID
-from millrace.common.main_classes import main_classes
-from millrace.common.restart_strategy import (
+from millrace.common.config import options
+from millrace.common.config.checkpoint_config import CheckpointConfig
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.restart_strategy import (
     FallbackRestartStrategy,
     RestartStrategies,
     RestartStrategyConfiguration,
 )
-from millrace.common.source import Boundedness
+from millrace.common.errors import JobDefinitionError
+from millrace.common.job import JobExecutionResult, JobID
+from millrace.common.source.source import Boundedness
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.control_service import Operable
@@ -38,6 +37,7 @@ from millrace.engine.rescaling import Replan
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation
+from millrace.runtime.main_classes import main_classes
 from millrace.state.backend.loading import chosen_backend
 from millrace.state.backend.state_backend import StateBackend
 

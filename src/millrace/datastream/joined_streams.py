@@ -12,19 +12,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.evictor import Evictor
-from millrace.common.functions import WindowFunction
-from millrace.common.join_functions import (
+from millrace.common.functions.base import WindowFunction
+from millrace.common.functions.join_functions import (
     CoGroupFunction,
     FlatJoinFunction,
     JoinFunction,
     ProcessJoinFunction,
 )
-from millrace.common.key_selector import resolve_key_selector
-from millrace.common.output_tag import OutputTag
-from millrace.common.time import Duration, Time, millis
-from millrace.common.typeinfo import TypeInformation
+from millrace.common.functions.key_selector import resolve_key_selector
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.time.amounts import Duration, Time, millis
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.common.window import Trigger, WindowAssigner
+from millrace.common.window.evictor import Evictor
 from millrace.datastream.checks import checked_assigner, checked_function
 from millrace.datastream.connected_streams import Selector, checked_same_environment, numbered
 from millrace.runtime.function_operator import Adapter

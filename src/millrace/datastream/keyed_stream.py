@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -16,8 +16,8 @@ from millrace.common.functions import (
     ProcessFunction,
     ReduceFunction,
 )
-from millrace.common.state import ReducingStateDescriptor, ValueStateDescriptor
-from millrace.common.typeinfo import TypeInformation
+from millrace.common.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.common.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,

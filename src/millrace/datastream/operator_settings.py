@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from millrace.common.config.execution_config import ExecutionConfig
 from millrace.common.errors import JobDefinitionError
-from millrace.common.execution_config import ExecutionConfig
-from millrace.common.typeinfo import TypeInformation, Types
+from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.datastream.data_stream_sink import checked_parallelism, checked_uid_hash
 from millrace.datastream.slot_sharing_group import SlotSharingGroup, group_name
 from millrace.plan.transformation import Input, Transformation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.common.output_tag import (
+from millrace.common.functions.output_tag import (
     OutputTag,
 )
 

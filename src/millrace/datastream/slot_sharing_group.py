@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.common.config.memory_size import MemorySize
 from millrace.common.errors import JobDefinitionError
-from millrace.common.memory_size import MemorySize
 
 __all__ = ["SlotSharingGroup"]
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from millrace.common.broadcast_state import (
+from millrace.common.state.broadcast_state import (
     BroadcastState,
     ReadOnlyBroadcastState,
 )
-from millrace.common.operator_state import (
-    OperatorStateStore,
-)
-from millrace.common.state import (
+from millrace.common.state.descriptors import (
     AggregatingState,
     AggregatingStateDescriptor,
     ListState,
@@ -23,7 +20,10 @@ from millrace.common.state import (
     ValueState,
     ValueStateDescriptor,
 )
-from millrace.common.state_ttl import (
+from millrace.common.state.operator_state import (
+    OperatorStateStore,
+)
+from millrace.common.state.state_ttl import (
     StateTtlConfig,
 )
 

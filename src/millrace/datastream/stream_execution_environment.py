@@ -8,20 +8,20 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from millrace.common import options
-from millrace.common.checkpoint_config import CheckpointConfig, CheckpointingMode
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.checkpoint_config import CheckpointConfig, CheckpointingMode
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.execution_config import ExecutionConfig
+from millrace.common.config.execution_mode import RuntimeExecutionMode
+from millrace.common.config.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from millrace.common.errors import JobDefinitionError
-from millrace.common.execution_config import ExecutionConfig
-from millrace.common.execution_mode import RuntimeExecutionMode
 from millrace.common.job import JobExecutionResult
-from millrace.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
-from millrace.common.row_conversion import row_conversion
-from millrace.common.source import Source
-from millrace.common.time import Duration, Time
-from millrace.common.typeinfo import TypeInformation
-from millrace.common.types import Row
-from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.source.source import Source
+from millrace.common.time.amounts import Duration, Time
+from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.row import Row
+from millrace.common.types.row_conversion import row_conversion
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_launcher import JobLauncher

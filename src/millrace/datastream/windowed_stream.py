@@ -9,16 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.evictor import Evictor
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     AggregateFunction,
     ProcessWindowFunction,
     ReduceFunction,
     WindowFunction,
 )
-from millrace.common.output_tag import OutputTag
-from millrace.common.time import Duration, Time, millis
-from millrace.common.typeinfo import TypeInformation, Types
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.time.amounts import Duration, Time, millis
+from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.common.window import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
@@ -29,6 +28,7 @@ from millrace.common.window import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
+from millrace.common.window.evictor import Evictor
 from millrace.datastream.checks import checked_function
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.pane_window import PaneWindowOperator

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.common.crash import crash_point
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
 from millrace.engine.lease import Lease
+from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.directory import (
     METADATA,
     SHARED,

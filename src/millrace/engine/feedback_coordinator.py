@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millrace.common.errors import CheckpointError
-from millrace.common.payload import encode
 from millrace.plan.job_graph import LoopNode
 from millrace.runtime.epoch import Ack
 from millrace.state.checkpoint.plain_shape import require
+from millrace.state.serialization.payload import encode
 from millrace.state.serialization.snapshot_codec import SAFE
 
 _SNAPSHOT = tuple[dict[tuple[str, int], list[bytes]], list[str]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from millrace.common.checkpoint_config import ExternalizedCheckpointRetention
-from millrace.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from millrace.common.config.checkpoint_config import ExternalizedCheckpointRetention
+from millrace.common.config.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from contextlib import ExitStack, suppress
 from threading import Event
 from typing import Any
 
-from millrace.common.crash import crash_point
 from millrace.common.errors import (
     CheckpointError,
     JobCancelledError,
@@ -22,7 +21,6 @@ from millrace.common.errors import (
     MillraceError,
     UserFunctionError,
 )
-from millrace.common.payload import decode
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock
 from millrace.engine.deployment import Deployment
@@ -53,6 +51,8 @@ from millrace.engine.savepoint_writer import SavepointWriter
 from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.state.checkpoint.crash_points import crash_point
+from millrace.state.serialization.payload import decode
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from millrace.common.accumulators import Accumulator, merge_all
+from millrace.common.functions.accumulators import Accumulator, merge_all
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.metrics import Summary

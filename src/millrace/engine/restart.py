@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections import deque
 
-from millrace.common.restart_strategy import (
+from millrace.common.config.restart_strategy import (
     ExponentialDelayRestartStrategy,
     FailureRateRestartStrategy,
     FixedDelayRestartStrategy,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from millrace.common.errors import JobExecutionError
-from millrace.common.sink import Committer
+from millrace.common.sink.sink import Committer
 from millrace.plan.job_graph import SinkNode
 from millrace.runtime.epoch import Ack
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.composite_types import (
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.composite_types import (
     ListTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
 )
-from millrace.common.errors import JobDefinitionError
-from millrace.common.type_information import TypeInformation
+from millrace.common.types.type_information import TypeInformation
 
 __all__ = ["arrow_schema", "require_pyarrow"]
 

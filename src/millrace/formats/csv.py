@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from millrace.common.errors import SerializationError
-from millrace.common.types import Row
+from millrace.common.types.row import Row
 from millrace.formats.charset import require_line_charset, strip_bom
 from millrace.formats.compression import open_binary
 from millrace.formats.csv_encoder import CsvBulkWriters, CsvEncoder

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from millrace.common.errors import SerializationError
-from millrace.common.type_information import TypeInformation
+from millrace.common.types.type_information import TypeInformation
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvDialect, CsvSchema
 
 __all__ = ["csv_options", "parse_columns"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.typeinfo import TypeInformation, Types
+from millrace.common.types.typeinfo import TypeInformation, Types
 
 __all__ = ["CsvColumn", "CsvColumnKind", "CsvSchema", "CsvSchemaBuilder"]
 

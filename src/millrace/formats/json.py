@@ -10,7 +10,7 @@ from typing import Any
 
 from millrace.common.errors import SerializationError
 from millrace.common.serialization import Encoder
-from millrace.common.types import Row
+from millrace.common.types.row import Row
 from millrace.formats.charset import decode_text
 from millrace.formats.stream_format import LineFormat
 

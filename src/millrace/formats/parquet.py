@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from millrace.common.composite_types import RowTypeInfo
 from millrace.common.errors import SerializationError
-from millrace.common.types import Row
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.row import Row
 from millrace.formats.arrow_types import require_pyarrow
 from millrace.formats.file_format import BulkFormat, FileRange, FormatReader
 from millrace.formats.parquet_writer import ParquetBulkWriters

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from millrace.common.composite_types import RowTypeInfo
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import BulkWriter, BulkWriterFactory
-from millrace.common.types import Row, plain
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.row import Row, plain
 from millrace.formats.arrow_types import arrow_schema, require_pyarrow
 from millrace.formats.records import field_names, field_values
 

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.types import Row, named_row
+from millrace.common.types.row import Row, named_row
 
 __all__ = ["field_names", "field_values", "records_from_columns", "require_record_type"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.sink import Sink
-from millrace.common.source import Source
+from millrace.common.sink.sink import Sink
+from millrace.common.source.source import Source
 from millrace.plan.transformation import Transformation
 from millrace.runtime.program import Program
 

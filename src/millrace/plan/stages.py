@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.payload import dump_code
 from millrace.plan.job_graph import JobGraph, LoopNode, SinkNode, SourceNode
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.plan.uids import assign_uids
 from millrace.runtime.program import Edge, Exchange, Node, Program, Route, Stage
 from millrace.state.key_groups import MAX_KEY_GROUPS
+from millrace.state.serialization.payload import dump_code
 
 
 @dataclass

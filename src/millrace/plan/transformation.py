@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
-from millrace.common.partitioner import Partitioner
-from millrace.common.sink import Sink
-from millrace.common.source import Source
-from millrace.common.type_information import TypeInformation
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.partitioner import Partitioner
+from millrace.common.sink.sink import Sink
+from millrace.common.source.source import Source
+from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.operator import Operator
 from millrace.runtime.program import Exchange
 

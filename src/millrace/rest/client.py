@@ -13,8 +13,8 @@ from urllib.parse import quote, urlencode, urlsplit
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import MillraceError, StateError
 from millrace.common.job import JobID
-from millrace.common.state import State, StateDescriptor
-from millrace.common.typeinfo import TypeInformation
+from millrace.common.state.descriptors import State, StateDescriptor
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.rest.address_file import RestAddress, find_address
 from millrace.rest.immutable_states import immutable_state
 from millrace.rest.json_values import dumps, to_json

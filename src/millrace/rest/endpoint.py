@@ -10,8 +10,8 @@ import secrets
 from collections.abc import Sequence
 from ipaddress import ip_address
 
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
 from millrace.engine.job_client import JobClient
 from millrace.engine.job_observer import JobObserver

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from millrace.common.errors import StateError
-from millrace.common.state import (
+from millrace.common.state.descriptors import (
     AggregatingState,
     AggregatingStateDescriptor,
     ListState,

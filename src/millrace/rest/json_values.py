@@ -29,7 +29,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from millrace.common.types import Row
+from millrace.common.types.row import Row
 
 __all__ = ["TAGS", "dumps", "to_json"]
 

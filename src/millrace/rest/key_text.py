@@ -21,7 +21,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from millrace.common.types import Row
+from millrace.common.types.row import Row
 from millrace.rest.json_values import dumps, to_json
 
 __all__ = [

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from millrace.common.time import Instant
-from millrace.common.typeinfo import (
+from millrace.common.time.amounts import Instant
+from millrace.common.types.row import named_row
+from millrace.common.types.typeinfo import (
     BasicTypeInfo,
     BigDecTypeInfo,
     DateTypeInfo,
@@ -21,7 +22,6 @@ from millrace.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
-from millrace.common.types import named_row
 from millrace.rest.key_text import untagged
 
 __all__ = ["typed_value"]
@@ -31,7 +31,7 @@ def typed_value(type_info: TypeInformation, value: Any) -> Any:
     """The value that parsed JSON stands for. Without a declared type it stays lists and dicts.
 
     Example:
-        >>> from millrace.common.typeinfo import Types
+        >>> from millrace.common.types.typeinfo import Types
         >>> typed_value(Types.TUPLE([Types.STRING(), Types.SQL_DATE()]), ["a", "2026-11-21"])
         ('a', datetime.date(2026, 11, 21))
     """

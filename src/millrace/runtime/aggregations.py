@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
-from millrace.common.types import Row
+from millrace.common.types.row import Row
 
 Position = int | str
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from millrace.common.async_functions import AsyncFunction, AsyncRetryStrategy
 from millrace.common.errors import JobExecutionError
+from millrace.common.functions.async_functions import AsyncFunction, AsyncRetryStrategy
 
 
 class Done(NamedTuple):

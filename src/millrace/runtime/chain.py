@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.declared_output import declared_output
 from millrace.runtime.exchange import ExchangeOutput, create_exchange
 from millrace.runtime.operator import Operator, OperatorContext

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
-from millrace.common.types import Row, named_row
+from millrace.common.types.row import Row, named_row
 
 if TYPE_CHECKING:
     import pyarrow

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.row_conversion import Conversion, row_conversion
-from millrace.common.type_information import TypeInformation
+from millrace.common.types.row_conversion import Conversion, row_conversion
+from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.operator import Operator
 from millrace.runtime.output import Output
 

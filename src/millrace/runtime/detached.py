@@ -10,9 +10,9 @@ import pickle
 from itertools import chain
 from typing import Any
 
-from millrace.common.payload import dump_pickle
 from millrace.runtime.columns import Columns
 from millrace.state.frozen import IMMUTABLE, is_immutable
+from millrace.state.serialization.payload import dump_pickle
 
 
 def detached(value: Any) -> Any:

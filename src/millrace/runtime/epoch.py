@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from millrace.common.accumulators import Accumulator
+from millrace.common.functions.accumulators import Accumulator
 from millrace.state.layer import Layer
 
 

@@ -13,13 +13,13 @@ from operator import index as index_of
 from typing import Any
 
 from millrace.common.errors import JobExecutionError, KeyTypeError
-from millrace.common.partitioner import Partitioner
-from millrace.common.payload import encode_records
-from millrace.common.runtime_context import RuntimeContext
+from millrace.common.functions.partitioner import Partitioner
+from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.runtime.buffer import ACTIVE, IDLE, MIN_WATERMARK, Buffer, BufferKind
 from millrace.runtime.columns import Columns, pack
 from millrace.runtime.program import Edge, Exchange
 from millrace.state.key_groups import KeyMemo, refusal, subtask_of
+from millrace.state.serialization.payload import encode_records
 
 
 class ExchangeOutput:

@@ -8,10 +8,10 @@ from operator import itemgetter, length_hint
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import Function
-from millrace.common.operator_state import CheckpointedFunction
-from millrace.common.output_tag import OutputTag
-from millrace.common.runtime_context import RuntimeContext
+from millrace.common.functions.base import Function
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.runtime_context import RuntimeContext
+from millrace.common.state.operator_state import CheckpointedFunction
 from millrace.runtime.epoch import Ack
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator

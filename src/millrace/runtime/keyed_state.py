@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from millrace.common.errors import StateError, StateMigrationError
-from millrace.common.functions import AggregateFunction
-from millrace.common.runtime_context import KeyedStateStore
-from millrace.common.state import (
+from millrace.common.functions.base import AggregateFunction
+from millrace.common.functions.runtime_context import KeyedStateStore
+from millrace.common.state.descriptors import (
     AggregatingState,
     AggregatingStateDescriptor,
     ListState,

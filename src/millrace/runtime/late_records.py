@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 

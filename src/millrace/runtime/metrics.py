@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from millrace.common.metrics import Counter, Distribution, Meter, MetricGroup
+from millrace.common.functions.metrics import Counter, Distribution, Meter, MetricGroup
 
 
 @dataclass(frozen=True, slots=True)

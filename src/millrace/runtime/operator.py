@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from millrace.common.accumulators import Accumulator
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.accumulators import Accumulator
+from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.metrics import MetricRegistry

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from millrace.common.broadcast_state import BroadcastState
 from millrace.common.errors import StateError
-from millrace.common.operator_state import (
-    FunctionInitializationContext,
-    FunctionSnapshotContext,
-    OperatorStateStore,
-)
-from millrace.common.runtime_context import KeyedStateStore
-from millrace.common.state import (
+from millrace.common.functions.runtime_context import KeyedStateStore
+from millrace.common.state.broadcast_state import BroadcastState
+from millrace.common.state.descriptors import (
     ListState,
     ListStateDescriptor,
     MapStateDescriptor,
     StateDescriptor,
+)
+from millrace.common.state.operator_state import (
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
 )
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import OperatorContext

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
-from millrace.common.type_information import TypeInformation
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.types.type_information import TypeInformation
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, TypeVar
 
-from millrace.common.accumulators import (
+from millrace.common.errors import JobExecutionError, StateError
+from millrace.common.functions.accumulators import (
     Accumulator,
     DoubleCounter,
     Histogram,
     IntCounter,
     LongCounter,
 )
-from millrace.common.errors import JobExecutionError, StateError
-from millrace.common.metrics import MetricGroup
-from millrace.common.runtime_context import RuntimeContext
+from millrace.common.functions.metrics import MetricGroup
+from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import OperatorContext

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.common.type_information import TypeInformation
+from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.program import Program, Stage
 from millrace.state.serialization.entry_types import StateOwner
 

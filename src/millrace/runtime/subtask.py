@@ -14,9 +14,8 @@ from itertools import chain as chain_of
 from itertools import groupby
 from typing import Any
 
-from millrace.common.accumulators import Accumulators, merge_all
 from millrace.common.errors import CheckpointError
-from millrace.common.payload import decode, encode
+from millrace.common.functions.accumulators import Accumulators, merge_all
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind, in_order
 from millrace.runtime.chain import OperatorChain
 from millrace.runtime.columns import unpack
@@ -34,6 +33,7 @@ from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.division import Division
 from millrace.state.layer import FileRef, Layer
 from millrace.state.layer_payload import Loader
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_kinds import VALVE

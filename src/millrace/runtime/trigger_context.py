@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.evictor import Evictor
-from millrace.common.metrics import MetricGroup
-from millrace.common.state import (
+from millrace.common.functions.metrics import MetricGroup
+from millrace.common.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     ReducingStateDescriptor,
     StateDescriptor,
 )
-from millrace.common.trigger import Trigger
+from millrace.common.window.evictor import Evictor
+from millrace.common.window.trigger import Trigger
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.metrics import RegisteredGroup

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.state_ttl import StateTtlConfig, StateVisibility, UpdateType
+from millrace.common.state.state_ttl import StateTtlConfig, StateVisibility, UpdateType
 from millrace.state.rolling_pass import MINIMUM_ENTRIES
 from millrace.state.table import Delta, Table
 

@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from millrace.common.functions import AggregateFunction
-from millrace.common.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+from millrace.common.functions.base import AggregateFunction
+from millrace.common.state.descriptors import (
+    AggregatingState,
+    ListState,
+    MapState,
+    ReducingState,
+    ValueState,
+)
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.ttl_cleanup import Cleanup, Lifetime, Stamped
 from millrace.state.flat_table import FlatTable

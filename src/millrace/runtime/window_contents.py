@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.evictor import TimestampedValue
-from millrace.common.typeinfo import TypeInformation, Types
+from millrace.common.types.typeinfo import TypeInformation, Types
+from millrace.common.window.evictor import TimestampedValue
 from millrace.runtime.detached import detached
 from millrace.runtime.window_logic import WindowLogic, namespace_of
 from millrace.runtime.window_state import ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS

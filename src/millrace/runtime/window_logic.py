@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     AggregateFunction,
     Function,
     ProcessWindowFunction,
     WindowFunction,
 )
-from millrace.common.runtime_context import RuntimeContext
+from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.common.window import TimeWindow, Window, WindowAssigner
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import detached

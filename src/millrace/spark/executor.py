@@ -20,13 +20,13 @@ from pyspark.serializers import NoOpSerializer
 from pyspark.util import _load_from_socket
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.common.payload import decode, dump_code
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.spark.slots import JavaObject, SlottedStage
 from millrace.spark.task import ANCHOR, PLAN_PROPERTY, LevelTask, WarmUp, encode_plan
+from millrace.state.serialization.payload import decode, dump_code
 
 log = logging.getLogger(__name__)
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
 
-from millrace.common.crash import crash_point
-from millrace.common.main_classes import install_main_classes
-from millrace.common.payload import dump_pickle
 from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.main_classes import install_main_classes
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Worker
+from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import FileRef
+from millrace.state.serialization.payload import dump_pickle
 
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast

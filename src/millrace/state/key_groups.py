@@ -26,7 +26,7 @@ from numbers import Number
 from typing import Any
 
 from millrace.common.errors import KeyTypeError
-from millrace.common.types import Row
+from millrace.common.types.row import Row
 
 MEMO_LIMIT = 1 << 20
 """Distinct keys whose key group a memo remembers before it starts afresh."""

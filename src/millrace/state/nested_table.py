@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from millrace.common.payload import dump_pickle
 from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
+from millrace.state.serialization.payload import dump_pickle
 from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
 
 SPLIT_BELOW = 10_000

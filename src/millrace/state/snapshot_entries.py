@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from millrace.common.errors import CheckpointError
-from millrace.common.time_window import TimeWindow
+from millrace.common.window.time_window import TimeWindow
 from millrace.state.internal_tables import (
     ACCUMULATORS,
     ELEMENTS,

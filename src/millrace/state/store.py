@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from millrace.common.errors import CheckpointError, KeyTypeError, StateError
-from millrace.common.type_information import TypeInformation
-from millrace.common.typeinfo import Types
+from millrace.common.types.type_information import TypeInformation
+from millrace.common.types.typeinfo import Types
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
 from millrace.state.division import MOST_BYTES, Division

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.broadcast_state import BroadcastState
-from millrace.common.state import MapStateDescriptor
+from millrace.common.state.broadcast_state import BroadcastState
+from millrace.common.state.descriptors import MapStateDescriptor
 from millrace.runtime.function_operator import Adapter, FunctionOperator
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state import OperatorStates

@@ -9,14 +9,14 @@ from itertools import count
 from typing import Any
 
 from millrace.common.errors import CheckpointError, SerializationError
-from millrace.common.main_classes import install_main_classes
-from millrace.common.payload import decode, encode_records
-from millrace.common.types import named_row
+from millrace.common.types.row import named_row
 from millrace.runtime.failure import describe_failure
+from millrace.runtime.main_classes import install_main_classes
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.output import Discard
 from millrace.state.key_groups import KeyMemo, subtask_of
 from millrace.state.serialization.entry_types import StateOwner
+from millrace.state.serialization.payload import decode, encode_records
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import SubtaskState
 from millrace.state_processor.arrow_rows import columns_of

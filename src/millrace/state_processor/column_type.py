@@ -17,10 +17,15 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
-from millrace.common.collection_types import SetTypeInfo
-from millrace.common.composite_types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo
-from millrace.common.type_information import TypeInformation
-from millrace.common.types import Row
+from millrace.common.types.collection_types import SetTypeInfo
+from millrace.common.types.composite_types import (
+    ListTypeInfo,
+    MapTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+)
+from millrace.common.types.row import Row
+from millrace.common.types.type_information import TypeInformation
 from millrace.state.serialization.stand_ins import StandIn
 
 __all__ = [

@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from millrace.common.broadcast_state import BroadcastState
-from millrace.common.functions import Function
-from millrace.common.operator_state import CheckpointedFunction
-from millrace.common.runtime_context import KeyedStateStore
-from millrace.common.state import MapStateDescriptor
-from millrace.common.timer_service import TimerService
+from millrace.common.functions.base import Function
+from millrace.common.functions.runtime_context import KeyedStateStore
+from millrace.common.state.broadcast_state import BroadcastState
+from millrace.common.state.descriptors import MapStateDescriptor
+from millrace.common.state.operator_state import CheckpointedFunction
+from millrace.common.time.timer_service import TimerService
 
 __all__ = [
     "BroadcastStateBootstrapFunction",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.functions import Function
-from millrace.common.runtime_context import KeyedStateStore
-from millrace.common.type_information import TypeInformation
+from millrace.common.functions.base import Function
+from millrace.common.functions.runtime_context import KeyedStateStore
+from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import OperatorContext

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.type_information import TypeInformation
+from millrace.common.types.type_information import TypeInformation
 from millrace.common.window import WindowAssigner
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS

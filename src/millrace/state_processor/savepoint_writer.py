@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace.common import options
-from millrace.common.config_options import ConfigOption
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import CheckpointError, StateError
-from millrace.common.main_classes import main_classes
+from millrace.runtime.main_classes import main_classes
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.files import delete_quietly, make_directory, write_file
 from millrace.state.checkpoint.layer_file import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.types import RowKind
+from millrace.common.types.row import RowKind
 from millrace.state.alike import alike
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range

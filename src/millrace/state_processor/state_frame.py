@@ -7,9 +7,9 @@ from functools import reduce
 from itertools import islice
 from typing import Any, Protocol
 
-from millrace.common.payload import decode, encode
-from millrace.common.type_information import TypeInformation
-from millrace.common.types import named_row
+from millrace.common.types.row import named_row
+from millrace.common.types.type_information import TypeInformation
+from millrace.state.serialization.payload import decode, encode
 from millrace.state_processor.arrow_columns import arrow_batches
 from millrace.state_processor.column_type import (
     NULL,

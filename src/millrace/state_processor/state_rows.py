@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from millrace.common.time_window import TimeWindow
+from millrace.common.window.time_window import TimeWindow
 from millrace.state.serialization.schema import type_of_schema
 from millrace.state.snapshot_entries import Entry, StateShape
 from millrace.state.snapshot_reader import StateInfo

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from millrace.common.main_classes import install_main_classes, main_classes
+from millrace.runtime.main_classes import install_main_classes, main_classes
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.layer import Layer
 from millrace.state.serialization.entry_types import StateOwner

@@ -8,13 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.evictor import Evictor
-from millrace.common.functions import Function
-from millrace.common.key_selector import batch_keys
-from millrace.common.time import Duration, Time
-from millrace.common.type_information import TypeInformation
-from millrace.common.watermark_strategy import TimestampAssigner
+from millrace.common.functions.base import Function
+from millrace.common.functions.key_selector import batch_keys
+from millrace.common.time.amounts import Duration, Time
+from millrace.common.time.watermark_strategy import TimestampAssigner
+from millrace.common.types.type_information import TypeInformation
 from millrace.common.window import Trigger, WindowAssigner
+from millrace.common.window.evictor import Evictor
 from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.datastream.checks import checked_assigner
 from millrace.datastream.keyed_stream import KeyedStream

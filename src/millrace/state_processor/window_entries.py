@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.time_window import TimeWindow
 from millrace.common.window import SlidingEventTimeWindows
+from millrace.common.window.time_window import TimeWindow
 from millrace.runtime.detached import detached
 from millrace.runtime.window_logic import WindowLogic
 from millrace.runtime.window_state import (

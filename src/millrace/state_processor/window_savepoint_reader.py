@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.functions import AggregateFunction, ReduceFunction
-from millrace.common.type_information import TypeInformation
+from millrace.common.functions.base import AggregateFunction, ReduceFunction
+from millrace.common.types.type_information import TypeInformation
 from millrace.common.window import SlidingEventTimeWindows, WindowAssigner
 from millrace.runtime.window_logic import WindowLogic
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from millrace.common.errors import UserFunctionError
-from millrace.common.payload import decode, encode
 from millrace.runtime.epoch import Failure
 from millrace.state.checkpoint.layer_file import SUFFIX, LayerFileRef, write_layer_file
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.store import SubtaskState
 
 __all__ = ["WrittenPart", "failed", "read_answer", "write_part"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from millrace.common.sink import Committer, Sink, SinkWriter, WriterContext
+from millrace.common.sink.sink import Committer, Sink, SinkWriter, WriterContext
 from millrace.testing.stream_record import StreamRecord
 
 T = TypeVar("T")

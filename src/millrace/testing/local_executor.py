@@ -11,7 +11,6 @@ import random
 from collections.abc import Callable
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.common.payload import decode, dump_code
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan
@@ -21,6 +20,7 @@ from millrace.runtime.worker import Element, Worker
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import Layer
+from millrace.state.serialization.payload import decode, dump_code
 from millrace.testing.faults import Dice, Faults
 
 

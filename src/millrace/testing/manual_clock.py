@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Event
 
-from millrace.common.time import Duration, Time, millis
+from millrace.common.time.amounts import Duration, Time, millis
 
 
 class ManualClock:

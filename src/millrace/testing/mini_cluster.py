@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.executor import Executor
 from millrace.engine.progress import Listener, Progress

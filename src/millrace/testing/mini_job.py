@@ -6,10 +6,10 @@ from contextlib import ExitStack, suppress
 from threading import Semaphore
 from typing import Any, Self, TypeVar
 
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult
-from millrace.common.time import Duration, Time
+from millrace.common.time.amounts import Duration, Time
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.engine.job_client import JobClient

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.functions import Function
-from millrace.common.metrics import Counter, Meter
-from millrace.common.output_tag import OutputTag
-from millrace.common.state import MapStateDescriptor
+from millrace.common.functions.base import Function
+from millrace.common.functions.metrics import Counter, Meter
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.state.descriptors import MapStateDescriptor
 from millrace.common.window import Window
 from millrace.datastream.data_stream import DataStream
 from millrace.runtime.buffer import MIN_WATERMARK

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from millrace.common.broadcast_functions import (
-    BroadcastProcessFunction,
-    KeyedBroadcastProcessFunction,
-)
-from millrace.common.co_functions import (
-    CoFlatMapFunction,
-    CoMapFunction,
-    CoProcessFunction,
-    KeyedCoProcessFunction,
-)
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -25,7 +15,17 @@ from millrace.common.functions import (
     ProcessFunction,
     ReduceFunction,
 )
-from millrace.common.state import MapStateDescriptor
+from millrace.common.functions.broadcast_functions import (
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from millrace.common.functions.co_functions import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+)
+from millrace.common.state.descriptors import MapStateDescriptor
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.keyed_stream import KeyedStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from millrace.common.pattern_model import EventPattern
+from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.testing.pattern_run import (
     Comparator,
     HasModel,

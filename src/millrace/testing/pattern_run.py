@@ -11,10 +11,9 @@ from typing import Any, Protocol
 
 from millrace.cep.comparator import EventComparator, checked_comparator
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions import KeySelector
-from millrace.common.key_selector import resolve_key_selector
-from millrace.common.pattern_functions import Match
-from millrace.common.pattern_model import EventPattern
+from millrace.common.functions.base import KeySelector
+from millrace.common.functions.key_selector import resolve_key_selector
+from millrace.common.functions.pattern_functions import Match
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.matcher import Matcher
@@ -23,6 +22,7 @@ from millrace.runtime.cep.partial_match import (
     FoundMatch,
     Matches,
 )
+from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.pattern_operator import rich_conditions

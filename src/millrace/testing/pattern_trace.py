@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from millrace.common.pattern_conditions import Condition
-from millrace.common.pattern_functions import Match
-from millrace.common.pattern_model import EventPattern
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.common.functions.pattern_functions import Match
 from millrace.runtime.cep.automaton import MatchState
 from millrace.runtime.cep.matcher import ConditionContext
 from millrace.runtime.cep.partial_match import Entry, FoundMatch, Matches, PartialMatch
+from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.cep.position import Way
 from millrace.testing.pattern_run import (
     Comparator,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from millrace.cep.condition_text import PLAIN, text_of
-from millrace.common.pattern_conditions import Condition
+from millrace.common.functions.pattern_conditions import Condition
 from millrace.testing.way_verdict import Check, Verdict
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source import (
+from millrace.common.source.source import (
     Boundedness,
     ReaderContext,
     Records,
@@ -19,7 +19,7 @@ from millrace.common.source import (
     SplitEnumerator,
     StaticEnumerator,
 )
-from millrace.common.watermark_strategy import (
+from millrace.common.time.watermark_strategy import (
     WatermarkGenerator,
     WatermarkOutput,
     WatermarkStrategy,

@@ -11,7 +11,7 @@ from typing import Any
 
 from millrace.cep.rules.condition_tree import Junction
 from millrace.cep.rules.expression import Expression
-from millrace.common.pattern_conditions import Condition
+from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
 from millrace.runtime.cep.position import Guard, Way
 

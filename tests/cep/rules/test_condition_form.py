@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from millrace.cep import Pattern
 from millrace.cep.rules import RuleError, field_condition
 from millrace.cep.rules.condition_form import written_condition
-from millrace.common.known_condition import equalities, without_context
-from millrace.common.pattern_conditions import IterativeCondition, all_of, condition_of
-from millrace.common.pattern_model import Event
+from millrace.common.functions.pattern_conditions import IterativeCondition, all_of, condition_of
 from millrace.common.types import Row
+from millrace.runtime.cep.known_condition import equalities, without_context
+from millrace.runtime.cep.pattern_model import Event
 
 
 class Taken(IterativeCondition.Context):

@@ -6,8 +6,8 @@ import pickle
 
 from millrace.cep import Pattern, Rule
 from millrace.cep.rules import field_condition, rule_from_json
-from millrace.common.pattern_rule import Rule as PlainRule
-from millrace.common.payload import dump_pickle
+from millrace.runtime.cep.pattern_rule import Rule as PlainRule
+from millrace.state.serialization.payload import dump_pickle
 from millrace.testing import match, trace
 
 SMALL = field_condition({"field": "amount", "op": "<", "value": 10})

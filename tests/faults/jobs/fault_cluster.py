@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.common.crash import crash_point
-from millrace.common.payload import decode
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.runtime.worker import Worker
+from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import FileRef
+from millrace.state.serialization.payload import decode
 
 FAULTS = (
     "lost before",

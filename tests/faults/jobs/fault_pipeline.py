@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.cep import CEP, Pattern, PatternProcessFunction, TimedOutPartialMatchHandler
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.common.source import (
     ReaderContext,
     Records,
@@ -28,8 +28,8 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
-from millrace.common.watermark_strategy import WatermarkStrategy
-from millrace.common.window_assigner import TumblingEventTimeWindows
+from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.window.window_assigner import TumblingEventTimeWindows
 from millrace.connectors.bucket_assigner import BucketAssigner
 from millrace.connectors.file_sink import FileSink
 from millrace.connectors.index_range import IndexRangeSplit, index_range_splits

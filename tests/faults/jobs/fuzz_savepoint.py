@@ -34,14 +34,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import MillraceError
 from millrace.common.functions import KeyedProcessFunction
-from millrace.common.payload import MARSHAL
 from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
-from millrace.common.typeinfo import Types
-from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.typeinfo import Types
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.window import TumblingEventTimeWindows
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
@@ -53,6 +52,7 @@ from millrace.state.key_groups import key_group_of
 from millrace.state.layer import Layer
 from millrace.state.layer_payload import framed, split
 from millrace.state.serialization.entry_types import StateOwner
+from millrace.state.serialization.payload import MARSHAL
 from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.store import SubtaskState

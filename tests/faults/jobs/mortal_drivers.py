@@ -17,10 +17,10 @@ from typing import Any
 import fault_pipeline as pipeline
 from fault_cluster import FaultyCluster
 
-from millrace.common import crash
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.progress import Progress
+from millrace.state.checkpoint import crash_points as crash
 
 
 @dataclass

@@ -13,8 +13,8 @@ from typing import Any
 import fault_pipeline as pipeline
 from fault_functions import KillsItsProcess, Raises
 
+from millrace.common.config.restart_strategy import RestartStrategies
 from millrace.common.errors import MillraceError
-from millrace.common.restart_strategy import RestartStrategies
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 

@@ -7,9 +7,16 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_conditions import condition_of
-from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Part, Quantifier
+from millrace.common.functions.pattern_conditions import condition_of
 from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.pattern_model import (
+    Contiguity,
+    Event,
+    EventPattern,
+    Group,
+    Part,
+    Quantifier,
+)
 
 NOT_N = Event("n", condition_of(lambda value: value == "n", "where"), negated=True)
 TWICE_OR_MORE = Quantifier(2, None)

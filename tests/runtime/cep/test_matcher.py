@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import JobExecutionError
-from millrace.common.pattern_conditions import condition_of
-from millrace.common.pattern_model import Contiguity, Event, EventPattern, Quantifier
+from millrace.common.functions.pattern_conditions import condition_of
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.matcher import Matcher
 from millrace.runtime.cep.partial_match import KeyMatches
+from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Quantifier
 
 LOOP = Quantifier(1, None)
 

@@ -14,11 +14,11 @@ from millrace.cep import Pattern, Rule, RuleChange
 from millrace.cep.rules import RejectedRule, RuleError, field_condition, rule_to_json
 from millrace.cep.rules.rule_form import read_rule
 from millrace.common.errors import CheckpointError, JobDefinitionError
-from millrace.common.pattern_rule import RuleAction
-from millrace.common.payload import dump_pickle
 from millrace.runtime.cep.active_rule import ActiveRule
+from millrace.runtime.cep.pattern_rule import RuleAction
 from millrace.runtime.cep.rule_table import RuleTable
 from millrace.runtime.operator import OperatorContext
+from millrace.state.serialization.payload import dump_pickle
 from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING
 from millrace.state.store import SubtaskState
 

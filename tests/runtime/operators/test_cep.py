@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.common.errors import CheckpointError, JobExecutionError
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_conditions import RichIterativeCondition, condition_of
-from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
-from millrace.common.pattern_model import Contiguity, Event, EventPattern, Quantifier
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_conditions import RichIterativeCondition, condition_of
+from millrace.common.functions.pattern_functions import (
+    PatternProcessFunction,
+    TimedOutPartialMatchHandler,
+)
 from millrace.runtime.cep import shared_buffer
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
+from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Quantifier
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.operators.cep import CepOperator
 from millrace.testing import OperatorHarness

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from millrace.common.payload import decode
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.data_stream import DataStream
 from millrace.plan.transformation import Input
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operators.collect import CollectOperator
+from millrace.state.serialization.payload import decode
 from millrace.testing import OperatorHarness
 
 

@@ -24,7 +24,7 @@ from millrace.cep import (
 )
 from millrace.cep.rules import RejectedRule, field_condition, rule_to_json
 from millrace.common.errors import MalformedPatternError
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.operators.cep import CepOperator
 from millrace.state.key_groups import key_group_of, subtask_of

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.common.payload import decode, encode_records
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
 from millrace.runtime.output import Discard
+from millrace.state.serialization.payload import decode, encode_records
 from millrace.state.store import SubtaskState
 from millrace.testing import OperatorHarness
 

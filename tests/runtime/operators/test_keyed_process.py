@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.common.time_domain import TimeDomain
+from millrace.common.time.time_domain import TimeDomain
 from millrace.datastream import KeyedProcessFunction, OutputTag
 from millrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from millrace.testing import OperatorHarness, StreamRecord

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from millrace.common.payload import decode
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.output import Discard
+from millrace.state.serialization.payload import decode
 from millrace.state.store import SubtaskState
 
 

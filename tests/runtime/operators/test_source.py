@@ -14,7 +14,7 @@ from millrace.common.source import (
     SplitEnumerator,
     StaticEnumerator,
 )
-from millrace.common.watermark_strategy import WatermarkGenerator
+from millrace.common.time.watermark_strategy import WatermarkGenerator
 from millrace.runtime.epoch import Ack, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator

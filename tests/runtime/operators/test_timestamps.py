@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.common import Duration, WatermarkStrategy
-from millrace.common.watermark_strategy import TimestampAssigner, WatermarkGenerator
+from millrace.common.time.watermark_strategy import TimestampAssigner, WatermarkGenerator
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import OperatorHarness, StreamRecord
 

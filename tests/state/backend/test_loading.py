@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import StateError
 from millrace.datastream import EmbeddedRocksDBStateBackend, HashMapStateBackend
 from millrace.state.backend.loading import chosen_backend, load_backend

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import StateMigrationError
-from millrace.common.payload import decode, encode
-from millrace.common.typeinfo import Types
+from millrace.common.types.typeinfo import Types
 from millrace.state.backend import rocksdb
 from millrace.state.backend.key_value_store import Changes
 from millrace.state.backend.rocksdb import KEPT_FOR, EmbeddedRocksDBStateBackend
@@ -26,6 +25,7 @@ from millrace.state.backend.spilling_backend import SEALS
 from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.layer import Layer
 from millrace.state.layer import live as live_layers
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.store import SubtaskState
 
 pytest.importorskip("rocksdict")

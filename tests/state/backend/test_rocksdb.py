@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import StateError
 from millrace.datastream import (
     EmbeddedRocksDBStateBackend,

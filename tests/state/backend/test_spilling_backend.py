@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import KeyTypeError
-from millrace.common.payload import encode
 from millrace.state.backend.key_value_store import KeyValueStore, Row
 from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
 from millrace.state.layer import Layer
+from millrace.state.serialization.payload import encode
 from millrace.state.store import SubtaskState
 from millrace.testing.sorted_store import SortedStore
 

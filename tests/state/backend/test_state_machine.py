@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from millrace.common.configuration import Configuration
+from millrace.common.config.configuration import Configuration
 from millrace.common.functions import AggregateFunction
 from millrace.common.state import (
     AggregatingStateDescriptor,
@@ -21,7 +21,7 @@ from millrace.common.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from millrace.common.state_ttl import StateTtlConfig
+from millrace.common.state.state_ttl import StateTtlConfig
 from millrace.common.time import Time
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.keyed_state import KeyedStates

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from type_samples import SAMPLES, Account, Address, Money, Point, exactly
 
 from millrace.common.errors import SerializationError
-from millrace.common.payload import is_plain
-from millrace.common.serializer import TypeSerializer
-from millrace.common.typeinfo import TypeInformation, Types
 from millrace.common.types import Row, RowKind
+from millrace.common.types.serializer import TypeSerializer
+from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.state.serialization.converters import from_plain, to_plain
+from millrace.state.serialization.payload import is_plain
 from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
 
 

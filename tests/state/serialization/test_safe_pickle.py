@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from type_samples import SAMPLES, Color, Money, exactly
 
 from millrace.common.errors import SerializationError
-from millrace.common.time_window import TimeWindow
 from millrace.common.types import Row, RowKind
+from millrace.common.window.time_window import TimeWindow
 from millrace.connectors.file_source import FileSourceSplit
 from millrace.formats.stream_format import FileRange
 from millrace.state.layer import FileRef, Layer
@@ -103,9 +103,9 @@ def named(module: str, name: str) -> bytes:
     return b"c" + f"{module}\n{name}\n".encode()
 
 
-WINDOW = named("millrace.common.time_window", "TimeWindow")
-ROW = named("millrace.common.types", "Row")
-NAMED_ROW = named("millrace.common.types", "named_row")
+WINDOW = named("millrace.common.window.time_window", "TimeWindow")
+ROW = named("millrace.common.types.row", "Row")
+NAMED_ROW = named("millrace.common.types.row", "named_row")
 LAYER = named("millrace.state.layer", "Layer")
 
 
@@ -118,8 +118,8 @@ LAYER = named("millrace.state.layer", "Layer")
         named("builtins", "range") + b"(J\xff\xff\xff\x7ftR.",
         named("millrace.__main__", "main") + b".",
         named("millrace.cli.main", "main") + b".",
-        named("millrace.common.types", "os") + b".",
-        named("millrace.common.time_window", "TimeWindow.max_timestamp") + b".",
+        named("millrace.common.types.row", "os") + b".",
+        named("millrace.common.window.time_window", "TimeWindow.max_timestamp") + b".",
         named("functools", "partial") + b".",
         b"(Vx\ni__main__\nBomb\n.",
         b"(" + WINDOW + b"o.",
@@ -128,7 +128,7 @@ LAYER = named("millrace.state.layer", "Layer")
         ROW + b"}V__init__\nNsb.",
         LAYER + b"}Vepoch\nNsb.",
         LAYER + b")R.",
-        named("millrace.common.types", "RowKind") + b"(K\x00tR}V_value_\nK\x07sb.",
+        named("millrace.common.types.row", "RowKind") + b"(K\x00tR}V_value_\nK\x07sb.",
         named("decimal", "Decimal") + b"(V1\ntR}b.",
         ROW + b"K\x01a.",
         ROW + b"(K\x01tRK\x00K\x02s.",

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import SerializationError
-from millrace.common.payload import PICKLE, decode, encode
 from millrace.state.alike import alike
+from millrace.state.serialization.payload import PICKLE, decode, encode
 from millrace.state.serialization.stand_ins import StandIn, showing_codec
 
 SOURCE = """

@@ -12,12 +12,12 @@ import pytest
 from type_samples import Account, Color, Money, Point, exactly
 
 from millrace.common.errors import SerializationError, StateMigrationError
-from millrace.common.payload import decode
-from millrace.common.typeinfo import TypeInformation, Types
 from millrace.common.types import Row
+from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.state.layer import Layer
 from millrace.state.layer_payload import contents, entries_in, tables_in
 from millrace.state.serialization.entry_types import StateOwner
+from millrace.state.serialization.payload import decode
 from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.store import SubtaskState
 

@@ -6,7 +6,7 @@ from millrace.cep.rules.condition_form import field_condition
 from millrace.cep.rules.rule import Rule
 from millrace.cep.rules.rule_error import RuleError
 from millrace.cep.rules.rule_form import rule_from_json, rule_to_json
-from millrace.common.pattern_rule import RejectedRule, RuleAction, RuleChange, RuleMatch
+from millrace.runtime.cep.pattern_rule import RejectedRule, RuleAction, RuleChange, RuleMatch
 
 __all__ = [
     "RejectedRule",

@@ -30,8 +30,8 @@ from millrace.cep.rules.operands import (
     Operand,
 )
 from millrace.cep.rules.rule_error import RuleError
-from millrace.common.event_field import FieldPath
-from millrace.common.pattern_conditions import Condition
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.runtime.cep.event_field import FieldPath
 
 __all__ = ["field_condition", "read_condition", "written_condition"]
 

@@ -9,9 +9,9 @@ from typing import Any
 from millrace.cep.rules.condition_tree import Comparison, Junction, Membership, Tree
 from millrace.cep.rules.operands import Constant, Field
 from millrace.cep.rules.source_names import SourceNames
-from millrace.common.event_field import FieldPath
-from millrace.common.known_condition import Equality, KnownCondition
-from millrace.common.pattern_conditions import Condition
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.runtime.cep.event_field import FieldPath
+from millrace.runtime.cep.known_condition import Equality, KnownCondition
 
 __all__ = ["Expression", "compiled"]
 

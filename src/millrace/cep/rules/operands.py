@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from millrace.cep.rules.source_names import SourceNames
-from millrace.common.event_field import FieldPath, read_path, read_step
+from millrace.runtime.cep.event_field import FieldPath, read_path, read_step
 
 __all__ = ["ARITHMETIC", "WHICH", "Arithmetic", "Constant", "Field", "Matched", "Operand"]
 

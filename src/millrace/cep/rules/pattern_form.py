@@ -13,9 +13,10 @@ from millrace.cep.pattern import Pattern
 from millrace.cep.rules.condition_form import read_condition, written_condition
 from millrace.cep.rules.json_place import JsonPlace
 from millrace.cep.rules.rule_error import RuleError
-from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy, Skip
 from millrace.common.errors import MillraceError
-from millrace.common.pattern_model import (
+from millrace.common.time.amounts import Duration
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy, Skip
+from millrace.runtime.cep.pattern_model import (
     Contiguity,
     Event,
     EventPattern,
@@ -24,7 +25,6 @@ from millrace.common.pattern_model import (
     Quantifier,
     WithinType,
 )
-from millrace.common.time import Duration
 
 __all__ = ["read_pattern", "written_pattern"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.cep.pictures import Pictured
-from millrace.common import pattern_rule
+from millrace.runtime.cep import pattern_rule
 
 __all__ = ["Rule"]
 

@@ -13,10 +13,10 @@ from millrace.cep.rules.json_place import JsonPlace
 from millrace.cep.rules.pattern_form import read_pattern, written_pattern
 from millrace.cep.rules.rule import Rule
 from millrace.cep.rules.rule_error import RuleError
-from millrace.common import pattern_rule
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_rule import RuleAction, RuleChange
+from millrace.runtime.cep import pattern_rule
 from millrace.runtime.cep.automaton import Automaton
+from millrace.runtime.cep.pattern_rule import RuleAction, RuleChange
 
 __all__ = ["FORMAT", "read_rule", "rule_from_json", "rule_to_json"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from millrace.common.sink import (
+from millrace.common.sink.sink import (
     Sink,
 )
-from millrace.common.source import (
+from millrace.common.source.source import (
     Source,
 )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from millrace.common.known_condition import without_context
-from millrace.common.pattern_conditions import Condition
-from millrace.common.pattern_rule import Rule
+from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.automaton import Automaton, MatchState
+from millrace.runtime.cep.known_condition import without_context
 from millrace.runtime.cep.matcher import Call, Matcher, any_call
 from millrace.runtime.cep.partial_match import BufferedEvent, Entry, Matches, PartialMatch
+from millrace.runtime.cep.pattern_rule import Rule
 from millrace.runtime.cep.position import Way
 
 __all__ = ["ActiveRule"]
@@ -22,8 +22,8 @@ class ActiveRule:
         MalformedPatternError: the pattern contradicts itself.
 
     Example:
-        >>> from millrace.common.pattern_conditions import condition_of
-        >>> from millrace.common.pattern_model import Event, EventPattern
+        >>> from millrace.common.functions.pattern_conditions import condition_of
+        >>> from millrace.runtime.cep.pattern_model import Event, EventPattern
         >>> big = condition_of(lambda value: value > 9, "where")
         >>> rule = ActiveRule(Rule("r", 1, EventPattern((Event("a"), Event("b", big)))), 1)
         >>> rule.wakes(5), rule.wakes(50)

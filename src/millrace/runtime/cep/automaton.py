@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.pattern_conditions import Condition
-from millrace.common.pattern_model import Contiguity, EventPattern
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.runtime.cep.pattern_model import Contiguity, EventPattern
 from millrace.runtime.cep.position import Guard, Position, Way
 from millrace.runtime.cep.position_compiler import compile_pattern
 
@@ -94,7 +94,7 @@ class Automaton:
         MalformedPatternError: the pattern contradicts itself.
 
     Example:
-        >>> from millrace.common.pattern_model import Contiguity, Event
+        >>> from millrace.runtime.cep.pattern_model import Contiguity, Event
         >>> automaton = Automaton(EventPattern((Event("a"), Event("b", None, Contiguity.STRICT))))
         >>> automaton.positions
         (<position a>, <position b>)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millrace.common.after_match_skip_strategy import Skip
-from millrace.common.pattern_conditions import IterativeCondition
+from millrace.common.functions.pattern_conditions import IterativeCondition
+from millrace.runtime.cep.after_match_skip_strategy import Skip
 from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
 from millrace.runtime.cep.partial_match import (
     BufferedEvent,
@@ -58,8 +58,8 @@ class Matcher:
         clock: processing time for conditions that ask for it, ms since the epoch.
 
     Example:
-        >>> from millrace.common.pattern_conditions import condition_of
-        >>> from millrace.common.pattern_model import Contiguity, Event, EventPattern
+        >>> from millrace.common.functions.pattern_conditions import condition_of
+        >>> from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern
         >>> big = condition_of(lambda value: value > 9, "where")
         >>> pattern = EventPattern((Event("a", big), Event("b", big, Contiguity.STRICT)))
         >>> matcher, matches = Matcher(Automaton(pattern)), Matches()

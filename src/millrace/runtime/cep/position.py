@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from millrace.common.pattern_conditions import Condition
-from millrace.common.pattern_model import Contiguity
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["FINISH", "Guard", "Position", "Way"]
 

@@ -11,8 +11,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from millrace.common.errors import MalformedPatternError
-from millrace.common.pattern_conditions import Condition
-from millrace.common.pattern_model import Contiguity, Event, EventPattern, Group, Part, Quantifier
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.runtime.cep.pattern_model import (
+    Contiguity,
+    Event,
+    EventPattern,
+    Group,
+    Part,
+    Quantifier,
+)
 from millrace.runtime.cep.position import Guard, Position, Way
 
 __all__ = ["CompiledPattern", "compile_pattern"]

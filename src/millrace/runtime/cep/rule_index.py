@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from millrace.common.event_field import FieldPath, field_reader
-from millrace.common.known_condition import Equality, equalities
 from millrace.runtime.cep.active_rule import ActiveRule
+from millrace.runtime.cep.event_field import FieldPath, field_reader
+from millrace.runtime.cep.known_condition import Equality, equalities
 from millrace.runtime.cep.matcher import any_call
 
 __all__ = ["RuleIndex"]
@@ -24,9 +24,9 @@ class RuleIndex:
     """The rules in force.
 
     Example:
-        >>> from millrace.common.pattern_conditions import condition_of
-        >>> from millrace.common.pattern_model import Event, EventPattern
-        >>> from millrace.common.pattern_rule import Rule
+        >>> from millrace.common.functions.pattern_conditions import condition_of
+        >>> from millrace.runtime.cep.pattern_model import Event, EventPattern
+        >>> from millrace.runtime.cep.pattern_rule import Rule
         >>> big = condition_of(lambda value: value > 9, "where")
         >>> rule = ActiveRule(Rule("r", 1, EventPattern((Event("a", big),))), 1)
         >>> RuleIndex([rule]).starting(["k", "k"], [5, 50])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import CheckpointError, JobDefinitionError
-from millrace.common.pattern_rule import RejectedRule, Rule, RuleAction, RuleChange
 from millrace.runtime.cep.active_rule import ActiveRule
+from millrace.runtime.cep.pattern_rule import RejectedRule, Rule, RuleAction, RuleChange
 from millrace.runtime.cep.rule_index import RuleIndex
 from millrace.runtime.operator import OperatorContext
 from millrace.state.flat_table import FlatTable

@@ -17,8 +17,6 @@ from itertools import chain, islice
 from typing import Any
 
 from millrace.common.errors import CheckpointError
-from millrace.common.payload import MARSHAL_VERSION
-from millrace.common.plain_reader import read_plain
 from millrace.runtime.cep.automaton import BEGINNING, Automaton, Places
 from millrace.runtime.cep.partial_match import (
     Begun,
@@ -37,6 +35,8 @@ from millrace.runtime.operator import OperatorContext
 from millrace.state.frozen import is_immutable
 from millrace.state.internal_tables import MATCHED_EVENTS, PARTIAL_MATCHES
 from millrace.state.nested_table import NestedTable
+from millrace.state.serialization.payload import MARSHAL_VERSION
+from millrace.state.serialization.plain_reader import read_plain
 
 __all__ = ["SharedBuffer"]
 

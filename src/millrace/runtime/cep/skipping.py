@@ -7,8 +7,8 @@ from bisect import bisect_left, insort_right
 from collections.abc import Callable
 from typing import Any
 
-from millrace.common.after_match_skip_strategy import AfterMatchSkipStrategy, Skip
 from millrace.common.errors import JobExecutionError
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy, Skip
 from millrace.runtime.cep.partial_match import FoundMatch, Matches, Order
 
 __all__ = ["OnPruned", "release"]

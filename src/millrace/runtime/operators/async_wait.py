@@ -16,8 +16,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from millrace.common.async_functions import AsyncRetryStrategy
 from millrace.common.errors import JobExecutionError
+from millrace.common.functions.async_functions import AsyncRetryStrategy
 from millrace.runtime.async_requests import AsyncRequests, Done
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.detached import detached

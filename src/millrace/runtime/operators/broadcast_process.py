@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from millrace.common.broadcast_functions import (
+from millrace.common.errors import StateError
+from millrace.common.functions.broadcast_functions import (
     BaseBroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
-from millrace.common.errors import StateError
-from millrace.common.state import MapStateDescriptor, StateDescriptor
-from millrace.common.time_domain import TimeDomain
-from millrace.common.timer_service import TimerService
+from millrace.common.state.descriptors import MapStateDescriptor, StateDescriptor
+from millrace.common.time.time_domain import TimeDomain
+from millrace.common.time.timer_service import TimerService
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator import Operator

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from itertools import compress
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_functions import PatternProcessFunction
-from millrace.common.pattern_model import EventPattern
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_functions import PatternProcessFunction
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.matcher import Matcher
 from millrace.runtime.cep.partial_match import KeyMatches
+from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch
 from millrace.runtime.operators.pattern_operator import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.payload import encode
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
+from millrace.state.serialization.payload import encode
 
 
 class CollectOperator(Operator):

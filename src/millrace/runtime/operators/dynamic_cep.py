@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_functions import PatternProcessFunction
-from millrace.common.pattern_rule import RejectedRule, RuleMatch
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_functions import PatternProcessFunction
 from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.partial_match import BufferedEvent, FoundMatch, KeyMatches, Matches
+from millrace.runtime.cep.pattern_rule import RejectedRule, RuleMatch
 from millrace.runtime.cep.rule_table import ReadRule, RuleTable
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch

@@ -14,9 +14,9 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
-from millrace.common.functions import Function
-from millrace.common.join_functions import ProcessJoinFunction
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.base import Function
+from millrace.common.functions.join_functions import ProcessJoinFunction
+from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.late_records import LateRecords

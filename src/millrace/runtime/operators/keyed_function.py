@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from millrace.common.functions import (
+from millrace.common.functions.base import (
     FilterFunction,
     FlatMapFunction,
     Function,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from millrace.common.functions import KeyedProcessFunction
-from millrace.common.time_domain import TimeDomain
-from millrace.common.timer_service import TimerService
+from millrace.common.functions.base import KeyedProcessFunction
+from millrace.common.time.time_domain import TimeDomain
+from millrace.common.time.timer_service import TimerService
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import detached

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
-from millrace.common.typeinfo import Types
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.types.typeinfo import Types
 from millrace.common.window import TimeWindow, TumblingEventTimeWindows, WindowAssigner
-from millrace.common.window_assigner import checked_timestamp
+from millrace.common.window.window_assigner import checked_timestamp
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator

@@ -14,10 +14,13 @@ from itertools import compress
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
-from millrace.common.functions import Function
-from millrace.common.output_tag import OutputTag
-from millrace.common.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
-from millrace.common.runtime_context import RuntimeContext
+from millrace.common.functions.base import Function
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.pattern_functions import (
+    PatternProcessFunction,
+    TimedOutPartialMatchHandler,
+)
+from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.deadlines import Deadlines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.functions import ProcessFunction
-from millrace.common.timer_service import TimerService
+from millrace.common.functions.base import ProcessFunction
+from millrace.common.time.timer_service import TimerService
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator import Operator
 

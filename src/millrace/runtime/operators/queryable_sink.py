@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.functions import KeyedProcessFunction
-from millrace.common.runtime_context import RuntimeContext
-from millrace.common.state import ReducingStateDescriptor, ValueStateDescriptor
+from millrace.common.functions.base import KeyedProcessFunction
+from millrace.common.functions.runtime_context import RuntimeContext
+from millrace.common.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
 
 __all__ = ["QueryableSink"]
 

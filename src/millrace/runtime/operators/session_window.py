@@ -13,13 +13,13 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
-from millrace.common.session_windows import (
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.window import TimeWindow
+from millrace.common.window.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
 )
-from millrace.common.window import TimeWindow
-from millrace.common.window_assigner import checked_timestamp
+from millrace.common.window.window_assigner import checked_timestamp
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.late_records import LateRecords
 from millrace.runtime.operators.window_operator import missing_event_time

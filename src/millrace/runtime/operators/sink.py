@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from millrace.common.errors import SerializationError
-from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.sink.sink import Sink, SinkWriter, WriterContext
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.functions import SinkFunction
+from millrace.common.functions.base import SinkFunction
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator import Operator
 

@@ -12,7 +12,7 @@ from math import gcd
 from operator import itemgetter
 from typing import Any
 
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.output_tag import OutputTag
 from millrace.common.window import SlidingEventTimeWindows, TimeWindow
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.detached import are_immutable, detached

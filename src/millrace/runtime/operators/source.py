@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.source import ReaderContext, Source, SourceReader
-from millrace.common.watermark_strategy import WatermarkStrategy
+from millrace.common.source.source import ReaderContext, Source, SourceReader
+from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
 from millrace.runtime.operator import Operator

@@ -7,8 +7,11 @@ from operator import index as whole
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
-from millrace.common.watermark_generator import BoundedOutOfOrdernessGenerator, WatermarkGenerator
-from millrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from millrace.common.time.watermark_generator import (
+    BoundedOutOfOrdernessGenerator,
+    WatermarkGenerator,
+)
+from millrace.common.time.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.operator import Operator
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
-from millrace.common.evictor import Evictor, TimestampedValue
-from millrace.common.output_tag import OutputTag
+from millrace.common.functions.output_tag import OutputTag
 from millrace.common.window import MergingWindowAssigner, Trigger, TriggerResult, WindowAssigner
+from millrace.common.window.evictor import Evictor, TimestampedValue
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator

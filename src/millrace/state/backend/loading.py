@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import StateError
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend

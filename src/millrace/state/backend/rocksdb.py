@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from millrace.common import options
-from millrace.common.configuration import Configuration
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.backend.keyed_state_backend import KeyedStateBackend
 from millrace.state.backend.local_directory import (

@@ -22,9 +22,9 @@ from enum import Enum
 from typing import Any
 
 from millrace.common.errors import KeyTypeError
-from millrace.common.payload import dump_pickle, is_plain
-from millrace.common.types import Row
+from millrace.common.types.row import Row
 from millrace.state.key_groups import canonical
+from millrace.state.serialization.payload import dump_pickle, is_plain
 
 _LEAN = 2
 """marshal without references: faster for small values."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from millrace import __version__
-from millrace.common.payload import decode, encode
 from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.checkpoint.plain_shape import require
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.table import Delta, Table
 
 MARKER = b"\x00\x00marker"

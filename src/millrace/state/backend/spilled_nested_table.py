@@ -14,7 +14,6 @@ from itertools import filterfalse, islice
 from random import choices
 from typing import Any, NamedTuple
 
-from millrace.common.payload import dump_pickle
 from millrace.state.backend.key_value_store import Changes
 from millrace.state.backend.row_format import (
     check_key,
@@ -39,6 +38,7 @@ from millrace.state.backend.spilled_table import (
 )
 from millrace.state.frozen import MISSING, Frozen, is_immutable
 from millrace.state.nested_table import NestedTable
+from millrace.state.serialization.payload import dump_pickle
 from millrace.state.table import Delta, KeyFilter, Scan
 
 _LENGTH = struct.Struct(">I")

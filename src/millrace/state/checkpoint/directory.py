@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 
-from millrace.common.crash import crash_point
+from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 
 __all__ = [

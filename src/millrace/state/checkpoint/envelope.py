@@ -1,8 +1,9 @@
 """The frame around structured content: magic, format version, length and checksum.
 
-The content itself is one value of builtin types, encoded with `millrace.common.payload`. Only its
-marshal codec is let through, and read by `read_plain`: whatever the bytes are, reading them runs
-no code and allocates no more than they are worth.
+The content itself is one value of builtin types, encoded with
+`millrace.state.serialization.payload`. Only its marshal codec is let through, and read by
+`read_plain`: whatever the bytes are, reading them runs no code and allocates no more than they are
+worth.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import zlib
 from typing import Any
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, SerializationError
-from millrace.common.payload import MARSHAL, encode
-from millrace.common.plain_reader import read_plain
 from millrace.state.checkpoint.files import StrPath
+from millrace.state.serialization.payload import MARSHAL, encode
+from millrace.state.serialization.plain_reader import read_plain
 
 __all__ = ["dump_plain", "load_plain", "refuse_version", "seal", "unseal"]
 

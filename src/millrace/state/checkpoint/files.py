@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from io import FileIO
 
-from millrace.common.crash import crash_point
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.state.checkpoint.crash_points import crash_point
 
 __all__ = [
     "TEMP_SUFFIX",

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from millrace.common.crash import crash_point
+from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.files import Draft, StrPath, delete_quietly
 from millrace.state.checkpoint.layer_file import (
     SUFFIX,

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 
-from millrace.common.crash import crash_point
+from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.directory import (
     SHARED,
     checkpoint_numbers,

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from millrace.common.crash import crash_point
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.files import StrPath, make_directory, reading, write_file
 from millrace.state.checkpoint.layer_file import (

@@ -12,18 +12,18 @@ from functools import cached_property, singledispatch
 from operator import attrgetter
 from typing import Any
 
-from millrace.common.class_types import ClassTypeInfo, EnumTypeInfo
-from millrace.common.collection_types import SetTypeInfo, VariadicTupleTypeInfo
-from millrace.common.composite_types import (
+from millrace.common.errors import SerializationError
+from millrace.common.types.class_types import ClassTypeInfo, EnumTypeInfo
+from millrace.common.types.collection_types import SetTypeInfo, VariadicTupleTypeInfo
+from millrace.common.types.composite_types import (
     ListTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
 )
-from millrace.common.errors import SerializationError
-from millrace.common.type_information import TypeInformation
-from millrace.common.types import Row, named_row
-from millrace.common.value_types import ConvertedTypeInfo
+from millrace.common.types.row import Row, named_row
+from millrace.common.types.type_information import TypeInformation
+from millrace.common.types.value_types import ConvertedTypeInfo
 
 __all__ = ["Convert", "chained", "from_plain", "to_plain"]
 

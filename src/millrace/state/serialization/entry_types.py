@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from millrace.common.composite_types import ListTypeInfo, MapTypeInfo
-from millrace.common.type_information import PickledBytesTypeInfo, TypeInformation
+from millrace.common.types.composite_types import ListTypeInfo, MapTypeInfo
+from millrace.common.types.type_information import PickledBytesTypeInfo, TypeInformation
 from millrace.state.serialization.converters import Convert
 from millrace.state.serialization.delta_map import DeltaMap, Shape, shape_of_kind
 

@@ -11,16 +11,16 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from millrace.common.class_types import ClassTypeInfo, EnumTypeInfo
-from millrace.common.collection_types import SetTypeInfo, UnionTypeInfo, VariadicTupleTypeInfo
-from millrace.common.composite_types import (
+from millrace.common.types.class_types import ClassTypeInfo, EnumTypeInfo
+from millrace.common.types.collection_types import SetTypeInfo, UnionTypeInfo, VariadicTupleTypeInfo
+from millrace.common.types.composite_types import (
     ListTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
 )
-from millrace.common.serialized_type import SerializedTypeInfo
-from millrace.common.type_information import BasicTypeInfo, Schema, TypeInformation
+from millrace.common.types.serialized_type import SerializedTypeInfo
+from millrace.common.types.type_information import BasicTypeInfo, Schema, TypeInformation
 from millrace.state.serialization.converters import Convert, from_plain, to_plain
 from millrace.state.serialization.schema import has_class, shown, type_of_schema
 

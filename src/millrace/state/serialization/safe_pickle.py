@@ -25,8 +25,8 @@ from uuid import UUID, SafeUUID
 from zoneinfo import ZoneInfo
 
 from millrace.common.errors import SerializationError
-from millrace.common.plain_reader import MAX_COLLISIONS, MAX_DEPTH, check_collisions
-from millrace.common.types import Row, RowKind, named_row
+from millrace.common.types.row import Row, RowKind, named_row
+from millrace.state.serialization.plain_reader import MAX_COLLISIONS, MAX_DEPTH, check_collisions
 
 __all__ = ["dump_safe", "is_safe_class", "load_safe"]
 
@@ -111,9 +111,9 @@ _CALLED: dict[tuple[str, str], Callable[..., Any]] = {
     ("fractions", "Fraction"): _fraction,
     ("uuid", "SafeUUID"): SafeUUID,
     ("zoneinfo", "ZoneInfo"): _zone,
-    ("millrace.common.types", "Row"): Row,
-    ("millrace.common.types", "RowKind"): RowKind,
-    ("millrace.common.types", "named_row"): _named_row,
+    ("millrace.common.types.row", "Row"): Row,
+    ("millrace.common.types.row", "RowKind"): RowKind,
+    ("millrace.common.types.row", "named_row"): _named_row,
 }
 """What a pickle may call."""
 

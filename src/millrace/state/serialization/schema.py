@@ -16,30 +16,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millrace.common.collection_types import SetTypeInfo, UnionTypeInfo, VariadicTupleTypeInfo
-from millrace.common.composite_types import (
+from millrace.common.errors import CheckpointError
+from millrace.common.types.collection_types import SetTypeInfo, UnionTypeInfo, VariadicTupleTypeInfo
+from millrace.common.types.composite_types import (
     ArrayTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
 )
-from millrace.common.errors import CheckpointError
-from millrace.common.standard_types import (
+from millrace.common.types.standard_types import (
     DurationTypeInfo,
     FractionTypeInfo,
     UuidTypeInfo,
     ZonedTimestampTypeInfo,
     ZonedTimeTypeInfo,
 )
-from millrace.common.type_information import (
+from millrace.common.types.type_information import (
     PYTHON_TYPES,
     BasicTypeInfo,
     PickledBytesTypeInfo,
     Schema,
     TypeInformation,
 )
-from millrace.common.value_types import (
+from millrace.common.types.value_types import (
     BigDecTypeInfo,
     DateTypeInfo,
     InstantTypeInfo,

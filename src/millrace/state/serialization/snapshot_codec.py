@@ -1,8 +1,8 @@
 """The codec of what goes into checkpoints and savepoints and comes out of them.
 
-With ``state.pickle.allowed`` (the default) that is `millrace.common.payload`: marshal where all is
-plain, else pickle. Without, reading runs no code of whoever wrote the bytes, and trusts no length
-in them; what only pickle could write is refused when it is written.
+With ``state.pickle.allowed`` (the default) that is `millrace.state.serialization.payload`:
+marshal where all is plain, else pickle. Without, reading runs no code of whoever wrote the bytes,
+and trusts no length in them; what only pickle could write is refused when it is written.
 """
 
 from __future__ import annotations
@@ -11,8 +11,15 @@ import marshal
 from typing import Any
 
 from millrace.common.errors import SerializationError
-from millrace.common.payload import MARSHAL, MARSHAL_VERSION, PICKLE, decode, encode, is_plain
-from millrace.common.plain_reader import read_plain
+from millrace.state.serialization.payload import (
+    MARSHAL,
+    MARSHAL_VERSION,
+    PICKLE,
+    decode,
+    encode,
+    is_plain,
+)
+from millrace.state.serialization.plain_reader import read_plain
 from millrace.state.serialization.safe_pickle import dump_safe, load_safe
 
 __all__ = ["SAFE", "TRUSTING", "SnapshotCodec", "codec_of"]

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from millrace.common.errors import SerializationError
-from millrace.common.payload import PICKLE, decode
+from millrace.state.serialization.payload import PICKLE, decode
 from millrace.state.serialization.snapshot_codec import SAFE, SnapshotCodec
 
 __all__ = ["SHOWING", "StandIn", "showing_codec"]

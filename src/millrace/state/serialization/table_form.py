@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from millrace.common.errors import SerializationError, StateError, StateMigrationError
-from millrace.common.type_information import Schema, TypeInformation
+from millrace.common.types.type_information import Schema, TypeInformation
 from millrace.state.serialization.converters import Convert, chained, from_plain, to_plain
 from millrace.state.serialization.delta_map import DeltaMap, Shape, shape_of_kind
 from millrace.state.serialization.entry_types import (

@@ -1,0 +1,1 @@
+"""Configuration: options, and what of a job they set."""

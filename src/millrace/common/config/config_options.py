@@ -1,0 +1,214 @@
+"""Typed configuration options and how to declare them, with the names of PyFlink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from millrace.common.config.memory_size import MemorySize
+from millrace.common.errors import ConfigurationError
+from millrace.common.time.amounts import Duration, Time, millis
+
+__all__ = ["ConfigOption", "ConfigOptions", "OptionBuilder", "TypedConfigOptionBuilder"]
+
+T = TypeVar("T")
+
+TRUE_WORDS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigOption(Generic[T]):
+    """A configuration key, the type of its value, its default and what it does.
+
+    Example:
+        >>> option = ConfigOptions.key("user.limit").int_type().default_value(10)
+        >>> option.read("25")
+        25
+    """
+
+    key: str
+    type_name: str
+    default: T | None
+    description: str = ""
+    choices: tuple[str, ...] = ()
+    """For words: the ones that are allowed."""
+    minimum: int | None = None
+    """For numbers and durations (ms): the smallest allowed."""
+
+    def read(self, value: Any) -> T:
+        """The typed value of what the user gave: a value of that type or its text.
+
+        Raises:
+            ConfigurationError: it cannot be read, or is out of bounds.
+        """
+        try:
+            typed = READERS[self.type_name](value)
+        except (TypeError, ValueError) as error:
+            raise self._refused(value, f"a {self.type_name}", error) from None
+        checked: T = self._checked(typed)
+        return checked
+
+    def with_description(self, description: str) -> ConfigOption[T]:
+        """The same option with that description."""
+        return replace(self, description=description)
+
+    def at_least(self, minimum: int) -> ConfigOption[T]:
+        """The same option with a lower bound."""
+        return replace(self, minimum=minimum)
+
+    def one_of(self, *choices: str) -> ConfigOption[T]:
+        """The same option with only these words allowed, in any case."""
+        return replace(self, choices=choices)
+
+    def _checked(self, typed: Any) -> Any:
+        if self.choices:
+            return self._choice(typed)
+        if self.minimum is not None and size(typed) < self.minimum:
+            raise self._refused(typed, f"at least {self.minimum}{unit(typed)}")
+        return typed
+
+    def _choice(self, typed: str) -> str:
+        for choice in self.choices:
+            if choice.lower() == typed.lower():
+                return choice
+        raise self._refused(typed, f"one of {', '.join(self.choices)}")
+
+    def _refused(
+        self, value: Any, wanted: str, error: Exception | None = None
+    ) -> ConfigurationError:
+        why = f" ({error})" if error else ""
+        return ConfigurationError(f"{self.key} must be {wanted}, got {value!r}{why}")
+
+
+class ConfigOptions:
+    """Declares options of your own; keys that begin with ``user.`` are never refused."""
+
+    @staticmethod
+    def key(key: str) -> OptionBuilder:
+        """Begin the option of that key."""
+        return OptionBuilder(key)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionBuilder:
+    """An option that lacks its type."""
+
+    key: str
+
+    def boolean_type(self) -> TypedConfigOptionBuilder[bool]:
+        """Its value is true or false."""
+        return TypedConfigOptionBuilder(self.key, "boolean")
+
+    def int_type(self) -> TypedConfigOptionBuilder[int]:
+        """Its value is a whole number."""
+        return TypedConfigOptionBuilder(self.key, "number")
+
+    def long_type(self) -> TypedConfigOptionBuilder[int]:
+        """Its value is a whole number."""
+        return self.int_type()
+
+    def float_type(self) -> TypedConfigOptionBuilder[float]:
+        """Its value is a floating point number."""
+        return TypedConfigOptionBuilder(self.key, "float")
+
+    def double_type(self) -> TypedConfigOptionBuilder[float]:
+        """Its value is a floating point number."""
+        return self.float_type()
+
+    def string_type(self) -> TypedConfigOptionBuilder[str]:
+        """Its value is text."""
+        return TypedConfigOptionBuilder(self.key, "string")
+
+    def duration_type(self) -> TypedConfigOptionBuilder[Duration]:
+        """Its value is an amount of time."""
+        return TypedConfigOptionBuilder(self.key, "duration")
+
+    def memory_type(self) -> TypedConfigOptionBuilder[MemorySize]:
+        """Its value is an amount of memory."""
+        return TypedConfigOptionBuilder(self.key, "memory size")
+
+    def map_type(self) -> TypedConfigOptionBuilder[dict[str, str]]:
+        """Its value is pairs of text, written ``"a:1,b:2"``."""
+        return TypedConfigOptionBuilder(self.key, "map")
+
+
+@dataclass(frozen=True, slots=True)
+class TypedConfigOptionBuilder(Generic[T]):
+    """An option that lacks its default."""
+
+    key: str
+    type_name: str
+
+    def default_value(self, value: T) -> ConfigOption[T]:
+        """The option with that default."""
+        return ConfigOption(self.key, self.type_name, value)
+
+    def no_default_value(self) -> ConfigOption[T | None]:
+        """The option without a default."""
+        return ConfigOption(self.key, self.type_name, None)
+
+
+def size(value: Any) -> int | float:
+    """What a minimum is compared with: milliseconds, bytes or the number itself."""
+    if isinstance(value, Duration):
+        return value.to_millis()
+    number: int | float = value.bytes_size if isinstance(value, MemorySize) else value
+    return number
+
+
+def unit(value: Any) -> str:
+    return " ms" if isinstance(value, Duration) else ""
+
+
+def read_boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() not in TRUE_WORDS:
+        raise ValueError("true or false")
+    return TRUE_WORDS[str(value).lower()]
+
+
+def read_number(value: Any) -> int:
+    if isinstance(value, (bool, float)):
+        raise TypeError("not a whole number")
+    return int(value)
+
+
+def read_float(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError("not a number")
+    return float(value)
+
+
+def read_duration(value: Any) -> Duration:
+    if isinstance(value, Duration):
+        return value
+    if isinstance(value, (Time, timedelta, int)):
+        return Duration.of_millis(millis(value))
+    return Duration.parse(str(value))
+
+
+def read_memory_size(value: Any) -> MemorySize:
+    return value if isinstance(value, MemorySize) else MemorySize.parse(str(value))
+
+
+def read_map(value: Any) -> dict[str, str]:
+    if isinstance(value, dict):
+        return {str(key): str(item) for key, item in value.items()}
+    pairs = [pair.partition(":") for pair in str(value).split(",") if pair]
+    if not all(colon for _, colon, _ in pairs):
+        raise ValueError("pairs are written a:1,b:2")
+    return {key.strip(): item.strip() for key, _, item in pairs}
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "boolean": read_boolean,
+    "duration": read_duration,
+    "float": read_float,
+    "map": read_map,
+    "memory size": read_memory_size,
+    "number": read_number,
+    "string": str,
+}

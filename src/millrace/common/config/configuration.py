@@ -1,0 +1,194 @@
+"""The configuration of a job: pairs of key and value, read through typed options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.config.options import OPTIONS, options_as_markdown
+from millrace.common.errors import ConfigurationError
+
+__all__ = [
+    "ConfigOption",
+    "ConfigOptions",
+    "Configuration",
+    "OPTIONS",
+    "options_as_markdown",
+]
+
+T = TypeVar("T")
+
+FREE_PREFIXES = ("spark.", "user.", "pipeline.global-job-parameters.")
+"""Keys that nobody checks: Spark's, the user's own."""
+
+
+class Configuration:
+    """Pairs of key and value. Values keep their Python type; text is read where it is used.
+
+    Example:
+        >>> configuration = Configuration().set_string("parallelism.default", "2")
+        >>> configuration.get(OPTIONS["parallelism.default"])
+        2
+        >>> Configuration({"parallelism.defualt": 2}).validate()
+        Traceback (most recent call last):
+        ...
+        millrace.common.errors.ConfigurationError: unknown configuration key 'parallelism.defualt': did you mean 'parallelism.default'?
+    """  # noqa: E501 (a doctest shows the error on one line)
+
+    def __init__(self, other: Configuration | Mapping[str, Any] | None = None) -> None:
+        self._values: dict[str, Any] = {}
+        if other is not None:
+            self._values.update(other._values if isinstance(other, Configuration) else other)
+
+    def get(self, option: ConfigOption[T]) -> T:
+        """Value of an option, or its default.
+
+        Raises:
+            ConfigurationError: the value is not of the option's type.
+        """
+        value = self._values.get(option.key)
+        return option.default if value is None else option.read(value)  # type: ignore[return-value]
+
+    def set(self, option: ConfigOption[T], value: T) -> Configuration:
+        """Set the value of an option; it is checked at once."""
+        self._values[option.key] = value if value is None else option.read(value)
+        return self
+
+    def key_set(self) -> AbstractSet[str]:
+        """All keys."""
+        return self._values.keys()
+
+    def validate(self) -> None:
+        """Check every key and value; called when an environment is made of the configuration.
+
+        Raises:
+            ConfigurationError: a key of ours is unknown (names the nearest), or a value is wrong.
+        """
+        for key, value in self._values.items():
+            if key in OPTIONS:
+                self.get(OPTIONS[key])
+            else:
+                refuse_unknown(key, value)
+
+    def get_string(self, key: str, default_value: str | None = None) -> str | None:
+        """The value as text, or the default."""
+        value = self._values.get(key)
+        return default_value if value is None else as_text(value)
+
+    def set_string(self, key: str, value: str) -> Configuration:
+        """Set a text, which may also be the text of a number, duration or size."""
+        return self._put(key, value)
+
+    def get_integer(self, key: str, default_value: int | None = None) -> int | None:
+        """The value as a whole number, or the default."""
+        return self.get(ConfigOption(key, "number", default_value))
+
+    def set_integer(self, key: str, value: int) -> Configuration:
+        """Set a whole number."""
+        return self._put(key, value)
+
+    def get_boolean(self, key: str, default_value: bool | None = None) -> bool | None:
+        """The value as true or false, or the default."""
+        return self.get(ConfigOption(key, "boolean", default_value))
+
+    def set_boolean(self, key: str, value: bool) -> Configuration:
+        """Set true or false."""
+        return self._put(key, value)
+
+    def get_float(self, key: str, default_value: float | None = None) -> float | None:
+        """The value as a floating point number, or the default."""
+        return self.get(ConfigOption(key, "float", default_value))
+
+    def set_float(self, key: str, value: float) -> Configuration:
+        """Set a floating point number."""
+        return self._put(key, float(value))
+
+    def get_bytearray(self, key: str, default_value: bytearray | None = None) -> bytearray | None:
+        """The value as bytes, or the default."""
+        value = self._values.get(key)
+        if value is None:
+            return default_value
+        return bytearray(value.encode() if isinstance(value, str) else value)
+
+    def set_bytearray(self, key: str, value: bytearray) -> Configuration:
+        """Set bytes."""
+        return self._put(key, bytearray(value))
+
+    def contains_key(self, key: str) -> bool:
+        """Whether the key has a value."""
+        return key in self._values
+
+    def remove_config(self, key: str) -> bool:
+        """Forget the key; false if it had no value."""
+        return self._values.pop(key, None) is not None
+
+    def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
+        """Take over all pairs of the other one, with ``prefix`` before each key."""
+        for key, value in other._values.items():
+            self._values[(prefix or "") + key] = value
+        return self
+
+    def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
+        """Put all pairs, values as text, into the dict."""
+        target_dict.update(self.to_dict())
+
+    def to_dict(self) -> dict[str, str]:
+        """All pairs, values as text."""
+        return {key: as_text(value) for key, value in self._values.items()}
+
+    @staticmethod
+    def parse_list_value(value: str) -> list[str]:
+        """The items of a text such as ``"a;b"`` or ``"[a, b]"``."""
+        text = value.strip()
+        if text.startswith("[") and text.endswith("]"):
+            text = text[1:-1].replace(",", ";")
+        return [item.strip().strip("'\"") for item in text.split(";") if item.strip()]
+
+    def _put(self, key: str, value: Any) -> Configuration:
+        if not isinstance(key, str) or not key:
+            raise ConfigurationError(f"a configuration key is a text, got {key!r}")
+        if value is None:
+            raise ConfigurationError(f"{key} cannot be None: use remove_config to unset it")
+        self._values[key] = value
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Configuration:
+        return Configuration(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Configuration):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.to_dict().items()))
+
+    def __repr__(self) -> str:
+        return f"Configuration({self.to_dict()})"
+
+
+def as_text(value: Any) -> str:
+    """The text that reads as the value again."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (bytes, bytearray)):
+        return value.decode()
+    if isinstance(value, dict):
+        return ",".join(f"{key}:{item}" for key, item in value.items())
+    return str(value)
+
+
+def refuse_unknown(key: str, value: Any) -> None:
+    """Raise for a key that looks like one of ours; let foreign ones pass."""
+    if key.startswith(FREE_PREFIXES):
+        return
+    nearest = get_close_matches(key, OPTIONS, n=1, cutoff=0.6)
+    ours = key.partition(".")[0] in {known.partition(".")[0] for known in OPTIONS}
+    # A foreign key is refused only if it is very probably a misspelt one of ours.
+    if not ours and not get_close_matches(key, OPTIONS, n=1, cutoff=0.85):
+        return
+    hint = f"did you mean {nearest[0]!r}?" if nearest else "see the list in docs/configuration.md"
+    raise ConfigurationError(f"unknown configuration key {key!r}: {hint}")

@@ -1,0 +1,185 @@
+"""Asynchronous I/O (Flink docs, "Asynchronous I/O for External Data Access")."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.base import Function
+
+__all__ = ["AsyncFunction", "AsyncRetryPredicate", "AsyncRetryStrategy"]
+
+IN_contra = TypeVar("IN_contra", contravariant=True)
+OUT_co = TypeVar("OUT_co", covariant=True)
+ResultPredicate = Callable[[list[Any]], bool]
+ExceptionPredicate = Callable[[BaseException], bool]
+
+
+class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
+    """Asks something outside for each record, with many requests under way at once.
+
+    Example:
+        >>> import asyncio
+        >>> class Lookup(AsyncFunction):
+        ...     async def async_invoke(self, value):
+        ...         await asyncio.sleep(0.001)
+        ...         return [(value, "found")]
+        >>> asyncio.run(Lookup().async_invoke(1))
+        [(1, 'found')]
+    """
+
+    @abstractmethod
+    async def async_invoke(self, value: IN_contra) -> list[OUT_co]:
+        """The results for a record. Runs in an event loop: whatever blocks, blocks all requests.
+        After a failure of the job a request may be made again."""
+
+    def timeout(self, value: IN_contra) -> list[OUT_co]:
+        """The results for a record whose request took too long; unless overridden, the job
+        fails."""
+        raise TimeoutError(f"the asynchronous request for {value!r} has timed out")
+
+
+class AsyncRetryPredicate(ABC):
+    """What makes a request be repeated."""
+
+    @abstractmethod
+    def result_predicate(self) -> ResultPredicate | None:
+        """True for results that are not good enough; None: all are."""
+
+    @abstractmethod
+    def exception_predicate(self) -> ExceptionPredicate | None:
+        """True for exceptions after which to try again; None: never."""
+
+
+@dataclass(frozen=True)
+class _Predicates(AsyncRetryPredicate):
+    result: ResultPredicate | None = None
+    exception: ExceptionPredicate | None = None
+
+    def result_predicate(self) -> ResultPredicate | None:
+        return self.result
+
+    def exception_predicate(self) -> ExceptionPredicate | None:
+        return self.exception
+
+
+class AsyncRetryStrategy(ABC):
+    """How often and when a request is repeated. The timeout of the operator counts for all
+    attempts together.
+
+    Example:
+        >>> strategy = AsyncRetryStrategy.fixed_delay(3, 100, None, lambda error: True)
+        >>> strategy.can_retry(3), strategy.can_retry(4)
+        (True, False)
+    """
+
+    @abstractmethod
+    def can_retry(self, current_attempts: int) -> bool:
+        """Whether there may be another attempt after so many (the first one is 1)."""
+
+    @abstractmethod
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """How long to wait before it, ms."""
+
+    @abstractmethod
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        """What makes a request be repeated."""
+
+    @staticmethod
+    def no_restart() -> AsyncRetryStrategy:
+        """One attempt only."""
+        return FixedDelayRetryStrategy(0, 0)
+
+    @staticmethod
+    def fixed_delay(
+        max_attempts: int,
+        backoff_time_millis: int,
+        result_predicate: ResultPredicate | None = None,
+        exception_predicate: ExceptionPredicate | None = None,
+    ) -> AsyncRetryStrategy:
+        """The same delay before each of up to ``max_attempts`` further attempts.
+
+        Raises:
+            JobDefinitionError: a number is negative.
+        """
+        predicates = _Predicates(result_predicate, exception_predicate)
+        return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, predicates)
+
+    @staticmethod
+    def exponential_backoff(
+        max_attempts: int,
+        initial_delay: int,
+        max_retry_delay: int,
+        multiplier: float,
+        result_predicate: ResultPredicate | None = None,
+        exception_predicate: ExceptionPredicate | None = None,
+    ) -> AsyncRetryStrategy:
+        """A delay that grows by ``multiplier`` from attempt to attempt, up to a longest one (ms).
+
+        Raises:
+            JobDefinitionError: a number is negative, or the multiplier below 1.
+        """
+        predicates = _Predicates(result_predicate, exception_predicate)
+        return ExponentialBackoffRetryStrategy(
+            max_attempts, initial_delay, max_retry_delay, multiplier, predicates
+        )
+
+
+@dataclass(frozen=True)
+class FixedDelayRetryStrategy(AsyncRetryStrategy):
+    """See `AsyncRetryStrategy.fixed_delay`."""
+
+    max_attempts: int
+    backoff_time_millis: int
+    predicates: AsyncRetryPredicate = _Predicates()
+
+    def __post_init__(self) -> None:
+        _check_not_negative(self.max_attempts, self.backoff_time_millis)
+
+    def can_retry(self, current_attempts: int) -> bool:
+        return current_attempts <= self.max_attempts
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        return self.backoff_time_millis
+
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        return self.predicates
+
+
+@dataclass(frozen=True)
+class ExponentialBackoffRetryStrategy(AsyncRetryStrategy):
+    """See `AsyncRetryStrategy.exponential_backoff`."""
+
+    max_attempts: int
+    initial_delay: int
+    max_retry_delay: int
+    multiplier: float
+    predicates: AsyncRetryPredicate = _Predicates()
+
+    def __post_init__(self) -> None:
+        _check_not_negative(self.max_attempts, self.initial_delay, self.max_retry_delay)
+        if self.multiplier < 1:
+            raise JobDefinitionError(
+                f"exponential_backoff() needs a multiplier of at least 1, got {self.multiplier}"
+            )
+
+    def can_retry(self, current_attempts: int) -> bool:
+        return current_attempts <= self.max_attempts
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        try:
+            delay = self.initial_delay * self.multiplier ** max(current_attempts - 1, 0)
+        except OverflowError:
+            delay = self.max_retry_delay
+        return int(min(delay, self.max_retry_delay))
+
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        return self.predicates
+
+
+def _check_not_negative(*numbers: int) -> None:
+    if any(number < 0 for number in numbers):
+        raise JobDefinitionError(f"a retry strategy takes numbers of at least 0, got {numbers}")

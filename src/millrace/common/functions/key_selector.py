@@ -1,0 +1,143 @@
+"""Turns what ``key_by`` is given into something fast that takes keys out of records.
+
+The results are picklable as long as the user's own functions are, and work on whole lists with as
+few Python frames as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.functions.base import KeySelector
+from millrace.common.types.row import Row
+
+__all__ = ["BatchKeys", "CompositeKey", "FieldKey", "batch_keys", "resolve_key_selector"]
+
+Getter = Callable[[Any], Any]
+
+
+def resolve_key_selector(selector: Any) -> Getter:
+    """What takes the key out of one record.
+
+    Args:
+        selector: a `KeySelector`, a callable, the name of a field (of rows, dicts, named tuples
+            or objects), a position, or a tuple or list of these, which makes the key a tuple.
+
+    Raises:
+        JobDefinitionError: it is none of these.
+
+    Example:
+        >>> resolve_key_selector(("name", "age"))({"name": "Alice", "age": 11})
+        ('Alice', 11)
+    """
+    if isinstance(selector, KeySelector):
+        return selector.get_key
+    if isinstance(selector, str):
+        return FieldKey(selector)
+    if isinstance(selector, int) and not isinstance(selector, bool):
+        return itemgetter(selector)
+    if isinstance(selector, (tuple, list)) and selector:
+        return CompositeKey(tuple(resolve_key_selector(part) for part in selector))
+    if callable(selector):
+        return selector  # type: ignore[no-any-return]
+    raise JobDefinitionError(
+        "key_by takes a callable, a KeySelector, a field name, a position or a tuple of these, "
+        f"got {selector!r}"
+    )
+
+
+def batch_keys(selector: Any) -> Callable[[list[Any]], list[Any]]:
+    """What takes the keys out of a list of records; takes the same as `resolve_key_selector`.
+
+    Example:
+        >>> batch_keys(1)([("a", 1), ("b", 2)])
+        [1, 2]
+    """
+    return batched(resolve_key_selector(selector))
+
+
+def batched(getter: Getter) -> Callable[[list[Any]], list[Any]]:
+    """The form for lists of what takes one key."""
+    return getter.batch if isinstance(getter, (FieldKey, CompositeKey)) else BatchKeys(getter)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchKeys:
+    """Applies a function to every record of a list."""
+
+    get_key: Getter
+
+    def __call__(self, values: list[Any]) -> list[Any]:
+        return list(map(self.get_key, values))
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeKey:
+    """Makes a tuple of several keys."""
+
+    parts: tuple[Getter, ...]
+
+    def __call__(self, value: Any) -> tuple[Any, ...]:
+        return tuple([part(value) for part in self.parts])
+
+    def batch(self, values: list[Any]) -> list[Any]:
+        """The keys of a list of records."""
+        columns = [batched(part)(values) for part in self.parts]
+        return list(zip(*columns, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldKey:
+    """Takes a named field; finds out once per type of record how."""
+
+    name: str
+    getters: dict[type, Getter] = field(default_factory=dict, compare=False, repr=False)
+
+    def __call__(self, value: Any) -> Any:
+        try:
+            return self.getter(type(value))(value)
+        except (AttributeError, LookupError) as error:
+            raise self.missing(value) from error
+
+    def batch(self, values: list[Any]) -> list[Any]:
+        """The keys of a list of records, at the speed of C if all are of one type."""
+        types = set(map(type, values))
+        if len(types) != 1:
+            return list(map(self, values))
+        try:
+            return list(map(self.getter(types.pop()), values))
+        except (AttributeError, LookupError):
+            # Once more, one by one, for an error that shows the record.
+            return list(map(self, values))
+
+    def getter(self, record_type: type) -> Getter:
+        """How to take the field out of records of that type."""
+        getter = self.getters.get(record_type)
+        if getter is None:
+            getter = self.getters[record_type] = field_getter(record_type, self.name)
+        return getter
+
+    def missing(self, value: Any) -> JobExecutionError:
+        """The error for a record that lacks the field."""
+        return JobExecutionError(
+            f"key_by({self.name!r}): the record {value!r} has no field {self.name!r}; "
+            "use a field it has, or a function"
+        )
+
+    # Getters are made again where they are needed: a type may not be picklable.
+    def __reduce__(self) -> tuple[type[FieldKey], tuple[str]]:
+        return FieldKey, (self.name,)
+
+
+def field_getter(record_type: type, name: str) -> Getter:
+    """The fastest way to a field of records of that type."""
+    if issubclass(record_type, (Row, Mapping)):
+        return itemgetter(name)
+    positions = getattr(record_type, "_fields", ())
+    if issubclass(record_type, tuple) and name in positions:
+        return itemgetter(positions.index(name))
+    return attrgetter(name)

@@ -1,0 +1,41 @@
+"""Names of side outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.typeinfo import TypeInformation
+
+__all__ = ["OutputTag"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class OutputTag(Generic[T]):
+    """Names a side output; two tags of the same id are the same side output.
+
+    Semantics: Flink docs, "Side Outputs". A function emits with ``yield tag, value``.
+
+    Args:
+        tag_id: the name.
+        type_info: type of its records; None: anything that can be pickled.
+
+    Raises:
+        JobDefinitionError: the id is empty or not a string.
+
+    Example:
+        >>> OutputTag("late") == OutputTag("late")
+        True
+    """
+
+    tag_id: str
+    type_info: TypeInformation | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tag_id, str) or not self.tag_id:
+            raise JobDefinitionError(
+                f"an OutputTag needs a name such as OutputTag('late'), got {self.tag_id!r}"
+            )

@@ -1,0 +1,212 @@
+"""What an event must be to be taken into a pattern.
+
+Semantics: Flink docs, "FlinkCEP", section Conditions. Wherever one of the classes is taken, a plain
+callable does as well: of the event, or of the event and a `IterativeCondition.Context`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from typing import Any, Generic, TypeVar
+
+from millrace.common.errors import JobDefinitionError, MalformedPatternError
+from millrace.common.functions.base import Function
+
+__all__ = [
+    "Condition",
+    "IterativeCondition",
+    "RichIterativeCondition",
+    "SimpleCondition",
+    "all_of",
+    "any_of",
+    "condition_of",
+]
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class IterativeCondition(ABC, Generic[T_contra]):
+    """A condition that sees what its partial match has taken so far.
+
+    Flink: class ``IterativeCondition``. It must be true or false for good: it may be asked again.
+
+    Example:
+        >>> class Rising(IterativeCondition):
+        ...     def filter(self, value, ctx):
+        ...         before = ctx.get_events_for_pattern("rise")
+        ...         return not before or value > before[-1]
+        >>> condition_of(Rising(), "where").iterative
+        True
+    """
+
+    class Context(ABC):
+        """What a condition may ask about."""
+
+        @abstractmethod
+        def get_events_for_pattern(self, name: str) -> list[Any]:
+            """The events that the partial match has for the pattern of that name, oldest first;
+            an empty list if there are none (or no such pattern)."""
+
+        @abstractmethod
+        def timestamp(self) -> int:
+            """The event's time in ms since the epoch; in processing time, when it arrived."""
+
+        @abstractmethod
+        def current_processing_time(self) -> int:
+            """The time of the clock, ms since the epoch."""
+
+    @abstractmethod
+    def filter(self, value: T_contra, ctx: IterativeCondition.Context) -> bool:
+        """Whether the event is taken."""
+
+
+class RichIterativeCondition(IterativeCondition[T_contra], Function):
+    """An iterative condition with `open` and `close`, and a runtime context.
+
+    Flink: class ``RichIterativeCondition``.
+    """
+
+
+class SimpleCondition(IterativeCondition[T_contra]):
+    """A condition on the event alone. Flink: class ``SimpleCondition``.
+
+    Example:
+        >>> class Large(SimpleCondition):
+        ...     def filter(self, value, ctx=None):
+        ...         return value > 100
+        >>> condition_of(Large(), "where").iterative
+        False
+    """
+
+    @abstractmethod
+    def filter(self, value: T_contra, ctx: IterativeCondition.Context | None = None) -> bool:
+        """Whether the event is taken."""
+
+    @staticmethod
+    def of(predicate: Callable[[T], bool]) -> SimpleCondition[T]:
+        """A plain callable as a condition.
+
+        Raises:
+            MalformedPatternError: it is none.
+        """
+        if isinstance(predicate, type) or not callable(predicate):
+            raise MalformedPatternError(
+                f"SimpleCondition.of() takes a callable of the event, got {predicate!r}"
+            )
+        return _Predicate(predicate)
+
+
+class _Predicate(SimpleCondition[Any]):
+    def __init__(self, predicate: Callable[[Any], bool]) -> None:
+        self.predicate = predicate
+
+    def filter(self, value: Any, ctx: IterativeCondition.Context | None = None) -> bool:
+        return self.predicate(value)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Condition:
+    """A condition as the matcher uses it.
+
+    Example:
+        >>> small = condition_of(lambda value: value < 10, "where")
+        >>> even = condition_of(lambda value: value % 2 == 0, "where")
+        >>> all_of(small, even).call(4), all_of(small, even).call(5)
+        (True, False)
+    """
+
+    call: Callable[..., Any]
+    """Takes the event, an iterative one the `IterativeCondition.Context` too."""
+    iterative: bool = False
+    source: Any = None
+    """What the user gave: the callable or the condition object; None for combined ones."""
+    text: str = ""
+    """How people should read it, where that is known better than from its source."""
+    parts: tuple[Condition, ...] = ()
+    """What a combined one is made of."""
+    word: str = ""
+    """How the parts are combined: "and" or "or"."""
+
+    def with_context(self) -> Callable[[Any, Any], Any]:
+        """The condition as a callable of event and context, whatever it needs."""
+        if self.iterative:
+            return self.call
+        call = self.call
+        return lambda value, ctx: call(value)
+
+    def leaves(self) -> list[Condition]:
+        """The conditions that are not made of others, in the order they are asked."""
+        if not self.parts:
+            return [self]
+        return [leaf for part in self.parts for leaf in part.leaves()]
+
+
+def condition_of(where: Any, method: str) -> Condition:
+    """What the user gave to ``method``, as a condition.
+
+    Raises:
+        JobDefinitionError: it is neither callable nor a condition.
+    """
+    if isinstance(where, Condition):
+        return where
+    if isinstance(where, _Predicate):
+        return Condition(where.predicate, source=where.predicate)
+    if isinstance(where, SimpleCondition):
+        return Condition(where.filter, source=where)
+    if isinstance(where, IterativeCondition):
+        return Condition(where.filter, iterative=True, source=where)
+    if isinstance(where, type) or not callable(where):
+        raise JobDefinitionError(
+            f"{method}() takes a condition: a callable of the event (or of the event and a "
+            f"context), a SimpleCondition or an IterativeCondition; got {where!r}"
+        )
+    return Condition(where, iterative=_takes_two(where), source=where)
+
+
+def all_of(first: Condition, second: Condition) -> Condition:
+    """Both; the second is not asked where the first is false."""
+    a, b, iterative = _paired(first, second)
+    if iterative:
+        call: Callable[..., Any] = lambda value, ctx: a(value, ctx) and b(value, ctx)  # noqa: E731
+    else:
+        call = lambda value: a(value) and b(value)  # noqa: E731
+    return Condition(call, iterative, parts=_flat("and", first, second), word="and")
+
+
+def any_of(first: Condition, second: Condition) -> Condition:
+    """Either; the second is not asked where the first is true."""
+    a, b, iterative = _paired(first, second)
+    if iterative:
+        call: Callable[..., Any] = lambda value, ctx: a(value, ctx) or b(value, ctx)  # noqa: E731
+    else:
+        call = lambda value: a(value) or b(value)  # noqa: E731
+    return Condition(call, iterative, parts=_flat("or", first, second), word="or")
+
+
+def _paired(first: Condition, second: Condition) -> tuple[Any, Any, bool]:
+    if first.iterative or second.iterative:
+        return first.with_context(), second.with_context(), True
+    return first.call, second.call, False
+
+
+def _flat(word: str, *conditions: Condition) -> tuple[Condition, ...]:
+    """A chain of the same word as one list of parts."""
+    flat: list[Condition] = []
+    for condition in conditions:
+        flat += condition.parts if condition.word == word else [condition]
+    return tuple(flat)
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Whether a callable wants the context too: whether it can only be called with two."""
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return False
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p for p in parameters if p.kind in positional and p.default is Parameter.empty]
+    return len(needed) == 2

@@ -1,0 +1,116 @@
+"""What users do with the matches of a pattern.
+
+Semantics: Flink docs, "FlinkCEP", section Detecting Patterns. A match is a dict from the names of
+patterns to the events taken for them, oldest first; patterns that took none are not in it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, NoReturn, TypeVar
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.functions.base import Function
+from millrace.common.functions.output_tag import OutputTag
+
+__all__ = [
+    "Match",
+    "PatternFlatSelectFunction",
+    "PatternFlatTimeoutFunction",
+    "PatternProcessFunction",
+    "PatternSelectFunction",
+    "PatternTimeoutFunction",
+    "TimedOutPartialMatchHandler",
+]
+
+IN = TypeVar("IN")
+IN_contra = TypeVar("IN_contra", contravariant=True)
+OUT_co = TypeVar("OUT_co", covariant=True)
+Match = dict[str, list[IN]]
+"""Events by the name of the pattern they were taken for."""
+
+
+class PatternProcessFunction(Function, Generic[IN, OUT_co]):
+    """Makes records of matches. Flink: class ``PatternProcessFunction``.
+
+    Example:
+        >>> class Alert(PatternProcessFunction):
+        ...     def process_match(self, match, ctx):
+        ...         yield f"{match['small'][0]} then {match['large'][0]} at {ctx.timestamp()}"
+    """
+
+    class Context(ABC):
+        """What is known of the match in hand."""
+
+        @abstractmethod
+        def timestamp(self) -> int:
+            """When the match was certain, ms since the epoch: the time of the event that completed
+            it; or when time did, or ended the partial match. With a skip strategy that is when no
+            match that began earlier could win any more. In processing time, the clock."""
+
+        @abstractmethod
+        def current_processing_time(self) -> int:
+            """The time of the clock, ms since the epoch."""
+
+        @abstractmethod
+        def get_current_key(self) -> Any:
+            """The key of the match; None on a stream without keys."""
+
+        def output(self, output_tag: OutputTag[Any], value: Any) -> NoReturn:
+            """Not here: ``yield output_tag, value``. (Flink: ``output``.)"""
+            raise JobExecutionError(
+                f"ctx.output({output_tag!r}, ...) is not how records get to a side output here: "
+                "yield output_tag, value"
+            )
+
+    @abstractmethod
+    def process_match(
+        self, match: Match[IN], ctx: PatternProcessFunction.Context
+    ) -> Iterable[OUT_co] | None:
+        """Yield any number of records; ``yield tag, value`` goes to a side output."""
+
+
+class TimedOutPartialMatchHandler(ABC, Generic[IN]):
+    """Beside `PatternProcessFunction`: takes what did not become a match in time. Flink: interface
+    ``TimedOutPartialMatchHandler``."""
+
+    @abstractmethod
+    def process_timed_out_match(
+        self, match: Match[IN], ctx: PatternProcessFunction.Context
+    ) -> Iterable[Any] | None:
+        """Yield side outputs: ``yield tag, value``; what has no tag goes to the main output."""
+
+
+class PatternSelectFunction(Function, Generic[IN, OUT_co]):
+    """One record of each match. Flink: interface ``PatternSelectFunction``."""
+
+    @abstractmethod
+    def select(self, match: Match[IN]) -> OUT_co:
+        """The record."""
+
+
+class PatternFlatSelectFunction(Function, Generic[IN, OUT_co]):
+    """Any number of records of each match. Flink: interface ``PatternFlatSelectFunction``."""
+
+    @abstractmethod
+    def flat_select(self, match: Match[IN]) -> Iterable[OUT_co] | None:
+        """Yield the records."""
+
+
+class PatternTimeoutFunction(Function, Generic[IN, OUT_co]):
+    """One record of each partial match that time ended. Flink: interface
+    ``PatternTimeoutFunction``."""
+
+    @abstractmethod
+    def timeout(self, match: Match[IN], timeout_timestamp: int) -> OUT_co:
+        """The record; ``timeout_timestamp`` in ms since the epoch."""
+
+
+class PatternFlatTimeoutFunction(Function, Generic[IN, OUT_co]):
+    """Any number of records of each partial match that time ended. Flink: interface
+    ``PatternFlatTimeoutFunction``."""
+
+    @abstractmethod
+    def timeout(self, match: Match[IN], timeout_timestamp: int) -> Iterable[OUT_co] | None:
+        """Yield the records; ``timeout_timestamp`` in ms since the epoch."""

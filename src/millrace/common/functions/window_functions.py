@@ -1,0 +1,60 @@
+"""Functions over windows of a whole stream (Flink docs, "Windows": non-keyed windows)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+from millrace.common.functions.base import Function
+from millrace.common.functions.runtime_context import KeyedStateStore
+
+__all__ = ["AllWindowFunction", "ProcessAllWindowFunction"]
+
+IN_contra = TypeVar("IN_contra", contravariant=True)
+OUT_co = TypeVar("OUT_co", covariant=True)
+W_contra = TypeVar("W_contra", contravariant=True)
+
+
+class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
+    """Evaluates a window of the whole stream from all its elements."""
+
+    @abstractmethod
+    def apply(self, window: W_contra, inputs: Iterable[IN_contra]) -> Iterable[OUT_co] | None:
+        """What the window emits."""
+
+
+class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
+    """Evaluates a window of the whole stream, with access to clocks and state."""
+
+    class Context(ABC):
+        """What is known about the window."""
+
+        @abstractmethod
+        def window(self) -> Any:
+            """The window that is evaluated."""
+
+        @abstractmethod
+        def current_processing_time(self) -> int:
+            """The machine's time, ms since the epoch."""
+
+        @abstractmethod
+        def current_watermark(self) -> int:
+            """The event-time watermark, ms since the epoch."""
+
+        @abstractmethod
+        def window_state(self) -> KeyedStateStore:
+            """State of this window; clear it in `ProcessAllWindowFunction.clear`."""
+
+        @abstractmethod
+        def global_state(self) -> KeyedStateStore:
+            """State over all windows."""
+
+    @abstractmethod
+    def process(
+        self, context: ProcessAllWindowFunction.Context, elements: Iterable[IN_contra]
+    ) -> Iterable[OUT_co | tuple[Any, Any]] | None:
+        """What the window emits."""
+
+    def clear(self, context: ProcessAllWindowFunction.Context) -> None:
+        """Delete the window's state; called when the window is gone for good."""

@@ -1,0 +1,95 @@
+"""Operator state: state of a subtask rather than a key (Flink docs, "Working with State").
+
+A function that implements `CheckpointedFunction` keeps what it likes in its own fields and hands it
+over when an epoch ends.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, TypeVar
+
+from millrace.common.functions.runtime_context import KeyedStateStore
+from millrace.common.state.broadcast_state import BroadcastState
+from millrace.common.state.descriptors import ListState, ListStateDescriptor, MapStateDescriptor
+
+__all__ = [
+    "CheckpointedFunction",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
+    "OperatorStateStore",
+]
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class OperatorStateStore(ABC):
+    """Hands out operator state."""
+
+    @abstractmethod
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor[K, V]
+    ) -> BroadcastState[K, V]:
+        """A map that is the same in every subtask: each must put the same into it."""
+
+    @abstractmethod
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
+        """A list whose elements are dealt out anew when the parallelism changes."""
+
+    @abstractmethod
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
+        """A list of which every subtask gets all elements when the parallelism changes."""
+
+
+class FunctionSnapshotContext(ABC):
+    """What a function may ask when its state is taken."""
+
+    @abstractmethod
+    def get_checkpoint_id(self) -> int:
+        """The number of the epoch that ends: every epoch is a consistent cut."""
+
+
+class FunctionInitializationContext(ABC):
+    """What a function gets before its first record."""
+
+    @abstractmethod
+    def is_restored(self) -> bool:
+        """Whether there is state of an earlier run."""
+
+    @abstractmethod
+    def get_operator_state_store(self) -> OperatorStateStore:
+        """State of this subtask."""
+
+    @abstractmethod
+    def get_keyed_state_store(self) -> KeyedStateStore:
+        """State of keys; raises StateError on a stream without keys."""
+
+
+class CheckpointedFunction(ABC):
+    """Mixed into a function, gives it operator state.
+
+    Example:
+        >>> from millrace.common.functions import MapFunction
+        >>> from millrace.common.types.typeinfo import Types
+        >>> class Numbered(MapFunction, CheckpointedFunction):
+        ...     def initialize_state(self, context):
+        ...         descriptor = ListStateDescriptor("count", Types.LONG())
+        ...         self.kept = context.get_operator_state_store().get_list_state(descriptor)
+        ...         self.count = sum(self.kept.get())
+        ...     def snapshot_state(self, context):
+        ...         self.kept.update([self.count])
+        ...     def map(self, value):
+        ...         self.count += 1
+        ...         return self.count, value
+    """
+
+    @abstractmethod
+    def initialize_state(self, context: FunctionInitializationContext) -> Any:
+        """Get the state; called before ``open``, on a new instance whenever this subtask's state
+        has come from elsewhere."""
+
+    @abstractmethod
+    def snapshot_state(self, context: FunctionSnapshotContext) -> Any:
+        """Put what must not be lost into the state; called at the end of every epoch."""

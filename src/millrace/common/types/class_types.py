@@ -1,0 +1,133 @@
+"""Types of values of Python classes: dataclasses, named tuples and enums.
+
+Values are written by the names of their fields, so that the class may change between two runs of a
+job (Flink docs, "State Schema Evolution").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.common.types.type_information import Schema, TypeInformation
+
+__all__ = ["ClassTypeInfo", "EnumTypeInfo"]
+
+_Missing = type(dataclasses.MISSING)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClassTypeInfo(TypeInformation):
+    """A dataclass or a named tuple; internally a tuple of the values of its fields."""
+
+    cls: type
+    field_names: tuple[str, ...]
+    types: tuple[TypeInformation, ...]
+
+    @property
+    def name(self) -> str:
+        pairs = zip(self.field_names, self.types, strict=True)
+        return f"{self.cls.__qualname__}({', '.join(f'{n}: {t.name}' for n, t in pairs)})"
+
+    @property
+    def is_named_tuple(self) -> bool:
+        """Whether it is a named tuple."""
+        return issubclass(self.cls, tuple)
+
+    @property
+    def is_immutable(self) -> bool:
+        frozen = self.is_named_tuple or self.cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+        return bool(frozen) and all(field.is_immutable for field in self.types)
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is self.cls
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        if type(obj) is not self.cls:
+            raise SerializationError(f"{obj!r} cannot be written as {self.cls.__qualname__}")
+        pairs = zip(self.field_names, self.types, strict=True)
+        return tuple(field.to_internal_type(getattr(obj, label)) for label, field in pairs)
+
+    def from_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        pairs = zip(self.types, obj, strict=True)
+        return self.make([field.from_internal_type(value) for field, value in pairs])
+
+    def make(self, values: list[Any]) -> Any:
+        """A value of the class from the values of its fields; nothing of the class is called."""
+        if self.is_named_tuple:
+            return tuple.__new__(self.cls, values)
+        made: Any = object.__new__(self.cls)
+        for label, value in zip(self.field_names, values, strict=True):
+            object.__setattr__(made, label, value)
+        return made
+
+    def defaults(self) -> dict[str, Callable[[], Any]]:
+        """What makes the default of each field that has one."""
+        if self.is_named_tuple:
+            named: dict[str, Any] = self.cls._field_defaults  # type: ignore[attr-defined]
+            return {label: constant(value) for label, value in named.items()}
+        found: dict[str, Callable[[], Any]] = {}
+        for field in dataclasses.fields(self.cls):
+            # not by identity: a class of a job file comes to workers with a copy of MISSING
+            if not isinstance(field.default, _Missing):
+                found[field.name] = constant(field.default)
+            elif callable(field.default_factory):
+                found[field.name] = field.default_factory
+        return found
+
+    def schema(self) -> Schema:
+        kind = "NAMED_TUPLE" if self.is_named_tuple else "DATACLASS"
+        return (
+            kind,
+            self.cls.__qualname__,
+            self.field_names,
+            tuple(t.schema() for t in self.types),
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EnumTypeInfo(TypeInformation):
+    """An `enum.Enum`; internally the member's name, of combined flags their value."""
+
+    cls: type[enum.Enum]
+
+    @property
+    def name(self) -> str:
+        return f"{self.cls.__qualname__}(enum)"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is self.cls
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        if type(obj) is not self.cls:
+            raise SerializationError(f"{obj!r} cannot be written as {self.cls.__qualname__}")
+        return obj.name if obj.name in self.cls.__members__ else obj.value
+
+    def from_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        return self.cls[obj] if type(obj) is str else self.cls(obj)
+
+    def schema(self) -> Schema:
+        return ("ENUM", self.cls.__qualname__, tuple(self.cls.__members__))
+
+
+def constant(value: Any) -> Callable[[], Any]:
+    """What always gives ``value``."""
+    return lambda: value

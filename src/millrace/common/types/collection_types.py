@@ -1,0 +1,105 @@
+"""Types of collections that PyFlink's `Types` does not have: sets, tuples of any length, unions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.types.type_information import Schema, TypeInformation
+
+__all__ = ["SetTypeInfo", "UnionTypeInfo", "VariadicTupleTypeInfo"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SetTypeInfo(TypeInformation):
+    """A `set` or `frozenset` of one type."""
+
+    element_type: TypeInformation
+    frozen: bool = False
+
+    @property
+    def kind(self) -> type[set[Any]] | type[frozenset[Any]]:
+        """The class of the values."""
+        return frozenset if self.frozen else set
+
+    @property
+    def name(self) -> str:
+        return f"{'FROZENSET' if self.frozen else 'SET'}({self.element_type.name})"
+
+    @property
+    def is_immutable(self) -> bool:
+        return self.frozen
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is self.kind and all(map(self.element_type.accepts, list(value)[:1]))
+
+    def need_conversion(self) -> bool:
+        return self.element_type.need_conversion()
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        return self.kind(map(self.element_type.to_internal_type, obj))
+
+    def from_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        return self.kind(map(self.element_type.from_internal_type, obj))
+
+    def schema(self) -> Schema:
+        return ("FROZENSET" if self.frozen else "SET", self.element_type.schema())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VariadicTupleTypeInfo(TypeInformation):
+    """A `tuple` of any length with elements of one type."""
+
+    element_type: TypeInformation
+
+    @property
+    def name(self) -> str:
+        return f"TUPLE({self.element_type.name}, ...)"
+
+    @property
+    def is_immutable(self) -> bool:
+        return self.element_type.is_immutable
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is tuple and all(map(self.element_type.accepts, value[:1]))
+
+    def need_conversion(self) -> bool:
+        return self.element_type.need_conversion()
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        return tuple(map(self.element_type.to_internal_type, obj))
+
+    def from_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        return tuple(map(self.element_type.from_internal_type, obj))
+
+    def schema(self) -> Schema:
+        return ("TUPLE_OF", self.element_type.schema())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UnionTypeInfo(TypeInformation):
+    """Values of one of several types, none of which needs a conversion."""
+
+    types: tuple[TypeInformation, ...]
+
+    @property
+    def name(self) -> str:
+        return " | ".join(member.name for member in self.types)
+
+    @property
+    def is_immutable(self) -> bool:
+        return all(member.is_immutable for member in self.types)
+
+    def accepts(self, value: Any) -> bool:
+        return any(member.accepts(value) for member in self.types)
+
+    def schema(self) -> Schema:
+        return ("UNION", tuple(member.schema() for member in self.types))

@@ -1,0 +1,238 @@
+"""Types made of other types: lists, arrays, maps, tuples and rows."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.row import Row, RowKind, named_row
+from millrace.common.types.type_information import BasicTypeInfo, Schema, TypeInformation
+
+__all__ = ["ArrayTypeInfo", "ListTypeInfo", "MapTypeInfo", "RowTypeInfo", "TupleTypeInfo"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListTypeInfo(TypeInformation):
+    """A `list` of one type."""
+
+    element_type: TypeInformation
+
+    @property
+    def name(self) -> str:
+        return f"LIST({self.element_type.name})"
+
+    def schema(self) -> Schema:
+        return ("LIST", self.element_type.schema())
+
+    @property
+    def is_immutable(self) -> bool:
+        return False
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, list) and first_accepted(self.element_type, value)
+
+    def need_conversion(self) -> bool:
+        return self.element_type.need_conversion()
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        return [self.element_type.to_internal_type(item) for item in obj]
+
+    def from_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        return [self.element_type.from_internal_type(item) for item in obj]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ArrayTypeInfo(ListTypeInfo):
+    """A sequence of one type: list, tuple, `array.array`; of bytes also bytes and bytearray."""
+
+    kind: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}({self.element_type.name})"
+
+    def schema(self) -> Schema:
+        return ("ARRAY", self.kind, self.element_type.schema())
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, (bytes, bytearray)):
+            return self.element_type == BasicTypeInfo("BYTE")
+        is_array = isinstance(value, (list, tuple, array))
+        return is_array and first_accepted(self.element_type, value)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MapTypeInfo(TypeInformation):
+    """A `dict` of one type of keys and one of values."""
+
+    key_type: TypeInformation
+    value_type: TypeInformation
+
+    @property
+    def name(self) -> str:
+        return f"MAP({self.key_type.name}, {self.value_type.name})"
+
+    def schema(self) -> Schema:
+        return ("MAP", self.key_type.schema(), self.value_type.schema())
+
+    @property
+    def is_immutable(self) -> bool:
+        return False
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, dict) and all(
+            self.key_type.accepts(key) and is_null_or_accepted(self.value_type, item)
+            for key, item in list(value.items())[:1]
+        )
+
+    def need_conversion(self) -> bool:
+        return self.key_type.need_conversion() or self.value_type.need_conversion()
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        key, value = self.key_type.to_internal_type, self.value_type.to_internal_type
+        return {key(k): value(v) for k, v in obj.items()}
+
+    def from_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        key, value = self.key_type.from_internal_type, self.value_type.from_internal_type
+        return {key(k): value(v) for k, v in obj.items()}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TupleTypeInfo(TypeInformation):
+    """A `tuple` of fixed length."""
+
+    types: tuple[TypeInformation, ...]
+
+    @property
+    def name(self) -> str:
+        return f"TUPLE({', '.join(field.name for field in self.types)})"
+
+    def schema(self) -> Schema:
+        return ("TUPLE", tuple(field.schema() for field in self.types))
+
+    @property
+    def is_immutable(self) -> bool:
+        return all(field.is_immutable for field in self.types)
+
+    def get_field_types(self) -> list[TypeInformation]:
+        """Types of the fields, in order."""
+        return list(self.types)
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, tuple) and all_accepted(self.types, value)
+
+    def need_conversion(self) -> bool:
+        return any(field.need_conversion() for field in self.types)
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        return tuple(convert_out(self.types, obj))
+
+    def from_internal_type(self, obj: Any) -> Any:
+        if obj is None or not self.need_conversion():
+            return obj
+        return tuple(convert_in(self.types, obj))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RowTypeInfo(TypeInformation):
+    """A `Row`; internally a tuple of its kind and its values."""
+
+    types: tuple[TypeInformation, ...]
+    field_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.field_names is not None and len(self.field_names) != len(self.types):
+            raise JobDefinitionError(
+                f"a row type needs one name per field: {len(self.field_names)} names "
+                f"{list(self.field_names)} for {len(self.types)} types"
+            )
+
+    @property
+    def name(self) -> str:
+        if self.field_names is None:
+            return f"ROW({', '.join(field.name for field in self.types)})"
+        pairs = zip(self.field_names, self.types, strict=True)
+        return f"ROW({', '.join(f'{label}: {field.name}' for label, field in pairs)})"
+
+    def schema(self) -> Schema:
+        return ("ROW", self.field_names, tuple(field.schema() for field in self.types))
+
+    @property
+    def is_immutable(self) -> bool:
+        return False
+
+    def get_field_names(self) -> list[str]:
+        """Names of the fields; ``f0``, ``f1``, ... if they were given none."""
+        if self.field_names is None:
+            return [f"f{index}" for index in range(len(self.types))]
+        return list(self.field_names)
+
+    def get_field_types(self) -> list[TypeInformation]:
+        """Types of the fields, in order."""
+        return list(self.types)
+
+    def get_field_index(self, field_name: str) -> int:
+        """Position of that field, -1 if there is none."""
+        names = self.get_field_names()
+        return names.index(field_name) if field_name in names else -1
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Row) and all_accepted(self.types, list(value))
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        kind = obj.get_row_kind() if isinstance(obj, Row) else RowKind.INSERT
+        return (kind.value, *convert_out(self.types, self.values_of(obj)))
+
+    def from_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        return named_row(self.field_names, convert_in(self.types, obj[1:]), obj[0])
+
+    def values_of(self, obj: Any) -> Sequence[Any]:
+        """The fields of a row, tuple, list, dict or object, in order."""
+        if isinstance(obj, Row):
+            return list(obj)
+        if isinstance(obj, (tuple, list)):
+            return obj
+        fields = obj if isinstance(obj, Mapping) else getattr(obj, "__dict__", None)
+        if fields is None:
+            raise SerializationError(f"{obj!r} cannot be written as {self.name}")
+        return [fields.get(label) for label in self.get_field_names()]
+
+
+def is_null_or_accepted(field: TypeInformation, value: Any) -> bool:
+    return value is None or field.accepts(value)
+
+
+def first_accepted(element: TypeInformation, values: Sequence[Any]) -> bool:
+    return not len(values) or is_null_or_accepted(element, values[0])
+
+
+def all_accepted(fields: tuple[TypeInformation, ...], values: Sequence[Any]) -> bool:
+    return len(fields) == len(values) and all(map(is_null_or_accepted, fields, values))
+
+
+def convert_out(fields: tuple[TypeInformation, ...], values: Sequence[Any]) -> list[Any]:
+    return [field.to_internal_type(value) for field, value in zip(fields, values, strict=True)]
+
+
+def convert_in(fields: tuple[TypeInformation, ...], values: Sequence[Any]) -> list[Any]:
+    return [field.from_internal_type(value) for field, value in zip(fields, values, strict=True)]

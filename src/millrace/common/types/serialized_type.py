@@ -1,0 +1,55 @@
+"""A type whose values are written by a serializer of the user's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
+
+from millrace.common.types.serializer import TypeSerializer
+from millrace.common.types.type_information import Schema, TypeInformation
+
+__all__ = ["SerializedTypeInfo"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SerializedTypeInfo(TypeInformation):
+    """Whatever a `TypeSerializer` writes; internally its bytes."""
+
+    label: str
+    """The serializer's name: two types of the same name and version are the same."""
+    version: int
+    serializer: TypeSerializer[Any] = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        return f"SERIALIZED({self.label}, version {self.version})"
+
+    @property
+    def is_immutable(self) -> bool:
+        return False
+
+    def accepts(self, value: Any) -> bool:
+        return True
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        stream = BytesIO()
+        self.serializer.serialize(obj, stream)
+        return stream.getvalue()
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else self.serializer.deserialize(BytesIO(obj))
+
+    def migrated(self, obj: bytes | None, version: int) -> Any:
+        """The internal form of a value that was written in an earlier version."""
+        if obj is None:
+            return None
+        return self.to_internal_type(self.serializer.migrate(BytesIO(obj), version))
+
+    def schema(self) -> Schema:
+        return ("SERIALIZED", self.label, self.version)

@@ -1,0 +1,163 @@
+"""Types of values of Python's standard library: times with their zones, UUIDs, fractions.
+
+They have no counterpart in PyFlink's `Types`; `Types.of` makes them of type hints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta, timezone, tzinfo
+from fractions import Fraction
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from millrace.common.errors import SerializationError
+from millrace.common.types.value_types import EPOCH, MICROSECOND, ConvertedTypeInfo
+
+__all__ = [
+    "DurationTypeInfo",
+    "FractionTypeInfo",
+    "UuidTypeInfo",
+    "ZonedTimeTypeInfo",
+    "ZonedTimestampTypeInfo",
+]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UuidTypeInfo(ConvertedTypeInfo):
+    """`uuid.UUID`; internally its 16 bytes."""
+
+    @property
+    def name(self) -> str:
+        return "UUID"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is UUID
+
+    def encode(self, value: UUID) -> bytes:
+        return value.bytes
+
+    def decode(self, internal: bytes) -> UUID:
+        return UUID(bytes=internal)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DurationTypeInfo(ConvertedTypeInfo):
+    """`datetime.timedelta`; internally microseconds."""
+
+    @property
+    def name(self) -> str:
+        return "DURATION"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is timedelta
+
+    def encode(self, value: timedelta) -> int:
+        return value // MICROSECOND
+
+    def decode(self, internal: int) -> timedelta:
+        return timedelta(microseconds=internal)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FractionTypeInfo(ConvertedTypeInfo):
+    """`fractions.Fraction`; internally numerator and denominator."""
+
+    @property
+    def name(self) -> str:
+        return "FRACTION"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is Fraction
+
+    def encode(self, value: Fraction) -> tuple[int, int]:
+        return value.numerator, value.denominator
+
+    def decode(self, internal: tuple[int, int]) -> Fraction:
+        return Fraction(*internal)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ZonedTimestampTypeInfo(ConvertedTypeInfo):
+    """`datetime.datetime` with or without a zone; internally microseconds of its wall clock, and
+    where there is more to tell, also its fold and its zone."""
+
+    @property
+    def name(self) -> str:
+        return "TIMESTAMP"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is datetime
+
+    def encode(self, value: datetime) -> Any:
+        wall = (value.replace(tzinfo=None, fold=0) - EPOCH) // MICROSECOND
+        if value.tzinfo is None and not value.fold:
+            return wall
+        return wall, value.fold, encode_zone(value.tzinfo)
+
+    def decode(self, internal: Any) -> datetime:
+        if isinstance(internal, int):
+            return EPOCH + internal * MICROSECOND
+        wall, fold, zone = internal
+        value: datetime = EPOCH + wall * MICROSECOND
+        return value.replace(fold=fold, tzinfo=decode_zone(zone))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ZonedTimeTypeInfo(ConvertedTypeInfo):
+    """`datetime.time` with or without a zone; internally like `ZonedTimestampTypeInfo`."""
+
+    @property
+    def name(self) -> str:
+        return "TIME"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is time
+
+    def encode(self, value: time) -> Any:
+        seconds = value.hour * 3600 + value.minute * 60 + value.second
+        wall = seconds * 1_000_000 + value.microsecond
+        if value.tzinfo is None and not value.fold:
+            return wall
+        return wall, value.fold, encode_zone(value.tzinfo)
+
+    def decode(self, internal: Any) -> time:
+        if isinstance(internal, int):
+            return (EPOCH + internal * MICROSECOND).time()
+        wall, fold, zone = internal
+        value: datetime = EPOCH + wall * MICROSECOND
+        return value.time().replace(fold=fold, tzinfo=decode_zone(zone))
+
+
+def encode_zone(zone: tzinfo | None) -> Any:
+    """A zone as plain data: a name, an offset in microseconds, or an offset and a name.
+
+    Raises:
+        SerializationError: it is of a class that cannot be told apart from its offset.
+    """
+    if zone is None:
+        return None
+    if type(zone) is ZoneInfo and zone.key is not None:
+        return zone.key
+    if type(zone) is timezone:
+        offset = zone.utcoffset(None) // MICROSECOND
+        name = zone.tzname(None)
+        usual = timezone(timedelta(microseconds=offset)).tzname(None)
+        return offset if name == usual else (offset, name)
+    raise SerializationError(
+        f"the time zone {zone!r} of type {type(zone).__qualname__} cannot be written; use "
+        "zoneinfo.ZoneInfo or datetime.timezone"
+    )
+
+
+def decode_zone(internal: Any) -> tzinfo | None:
+    """The zone again."""
+    if internal is None:
+        return None
+    if type(internal) is str:
+        return ZoneInfo(internal)
+    if type(internal) is int:
+        return timezone(timedelta(microseconds=internal))
+    offset, name = internal
+    return timezone(timedelta(microseconds=offset), name)

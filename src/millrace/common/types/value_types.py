@@ -1,0 +1,153 @@
+"""Types of single values that are converted to builtin ones: decimals, dates and times.
+
+They accept exactly their class: a subclass (such as pandas' Timestamp) would not come back as it
+was.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.common.time.amounts import Instant
+from millrace.common.types.type_information import Schema, TypeInformation
+
+__all__ = [
+    "BigDecTypeInfo",
+    "ConvertedTypeInfo",
+    "DateTypeInfo",
+    "InstantTypeInfo",
+    "TimeTypeInfo",
+    "TimestampTypeInfo",
+]
+
+EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+EPOCH = datetime(1970, 1, 1)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class ConvertedTypeInfo(TypeInformation):
+    """A single value that is not internal as it is."""
+
+    __slots__ = ()
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def schema(self) -> Schema:
+        return self.name
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        if not self.accepts(obj):
+            raise SerializationError(f"{obj!r} cannot be written as {self.name}")
+        return self.encode(obj)
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else self.decode(obj)
+
+    @abstractmethod
+    def encode(self, value: Any) -> Any:
+        """The internal form of a value that is not None."""
+
+    @abstractmethod
+    def decode(self, internal: Any) -> Any:
+        """The value of an internal form that is not None."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BigDecTypeInfo(ConvertedTypeInfo):
+    """`decimal.Decimal`; internally its digits as text."""
+
+    @property
+    def name(self) -> str:
+        return "BIG_DEC"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is Decimal
+
+    def encode(self, value: Decimal) -> str:
+        return str(value)
+
+    def decode(self, internal: str) -> Decimal:
+        if type(internal) is not str:  # of a whole number it takes the square of its length
+            raise SerializationError("a decimal that is not text")
+        return Decimal(internal)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class InstantTypeInfo(ConvertedTypeInfo):
+    """`millrace.common.time.Instant`; internally (seconds, nanoseconds)."""
+
+    @property
+    def name(self) -> str:
+        return "INSTANT"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Instant)
+
+    def encode(self, value: Instant) -> tuple[int, int]:
+        return value.seconds, value.nanos
+
+    def decode(self, internal: tuple[int, int]) -> Instant:
+        return Instant(*internal)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DateTypeInfo(ConvertedTypeInfo):
+    """`datetime.date`; internally days since the epoch."""
+
+    @property
+    def name(self) -> str:
+        return "SQL_DATE"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is date
+
+    def encode(self, value: date) -> int:
+        return value.toordinal() - EPOCH_ORDINAL
+
+    def decode(self, internal: int) -> date:
+        return date.fromordinal(internal + EPOCH_ORDINAL)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TimeTypeInfo(ConvertedTypeInfo):
+    """`datetime.time` without a zone; internally microseconds since midnight."""
+
+    @property
+    def name(self) -> str:
+        return "SQL_TIME"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is time and value.tzinfo is None
+
+    def encode(self, value: time) -> int:
+        seconds = value.hour * 3600 + value.minute * 60 + value.second
+        return seconds * 1_000_000 + value.microsecond
+
+    def decode(self, internal: int) -> time:
+        return (EPOCH + internal * MICROSECOND).time()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TimestampTypeInfo(ConvertedTypeInfo):
+    """`datetime.datetime` without a zone; internally microseconds since 1970-01-01 00:00."""
+
+    @property
+    def name(self) -> str:
+        return "SQL_TIMESTAMP"
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is datetime and value.tzinfo is None
+
+    def encode(self, value: datetime) -> int:
+        return (value - EPOCH) // MICROSECOND
+
+    def decode(self, internal: int) -> datetime:
+        return EPOCH + internal * MICROSECOND

@@ -1,0 +1,33 @@
+"""Assigners whose windows may merge (Flink docs, "Windows", section Session Windows)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+from millrace.common.window.window_assigner import WindowAssigner
+
+__all__ = ["MergingWindowAssigner"]
+
+T_contra = TypeVar("T_contra", contravariant=True)
+W = TypeVar("W")
+W2 = TypeVar("W2")
+
+
+class MergingWindowAssigner(WindowAssigner[T_contra, W], ABC):
+    """Puts each record into a window of its own; windows that belong together become one."""
+
+    class MergeCallback(ABC, Generic[W2]):
+        """Is told which windows become one."""
+
+        @abstractmethod
+        def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
+            """``to_be_merged`` become ``merge_result``."""
+
+    @abstractmethod
+    def merge_windows(
+        self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[W]
+    ) -> None:
+        """Find out which of the windows belong together and tell ``callback``, once per group.
+        A window may be in one group only."""

@@ -1,0 +1,142 @@
+"""What a pattern is, as plain data: the API builds it, the matcher is compiled from it.
+
+Semantics: Flink docs, "FlinkCEP", section The Pattern API. SQL's ``MATCH_RECOGNIZE`` can be said
+with the same data.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from millrace.common.functions.pattern_conditions import Condition
+from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
+
+__all__ = [
+    "Contiguity",
+    "Event",
+    "EventPattern",
+    "Group",
+    "Part",
+    "Quantifier",
+    "WithinType",
+]
+
+
+class Contiguity(enum.Enum):
+    """What may lie between an event and the one taken before it (Flink docs: Combining Patterns).
+
+    The values are the words of the API.
+    """
+
+    STRICT = "next"
+    """Nothing."""
+    RELAXED = "followed_by"
+    """Events that could not have been taken instead."""
+    ANY = "followed_by_any"
+    """Anything: also what could have been taken is passed over in a second try."""
+
+
+class WithinType(enum.Enum):
+    """What `Pattern.within` limits."""
+
+    FIRST_AND_LAST = "first and last"
+    """The time from the first event of a match to the last."""
+    PREVIOUS_AND_CURRENT = "previous and current"
+    """The time from the event before to the one of this pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier:
+    """How often a pattern occurs."""
+
+    least: int = 1
+    most: int | None = 1
+    """None: there is no limit."""
+    optional: bool = False
+    """Whether it may be left out altogether."""
+    greedy: bool = False
+    """Whether what follows has to wait as long as it can go on."""
+    inner: Contiguity = Contiguity.RELAXED
+    """What may lie between its occurrences."""
+    until: Condition | None = None
+    """An event for which this is true ends the loop; it is not part of it."""
+    gap: int | None = None
+    """Less than this between its occurrences, ms."""
+
+
+ONCE = Quantifier()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event, or several alike: ``Pattern.begin("a").where(...)``."""
+
+    name: str
+    condition: Condition | None = None
+    """None: any event."""
+    contiguity: Contiguity = Contiguity.RELAXED
+    """How it follows what is before it; of no meaning for the first."""
+    negated: bool = False
+    """It must not occur: `STRICT`, not as the next event; `RELAXED`, not before what follows."""
+    quantifier: Quantifier = ONCE
+    gap: int | None = None
+    """Less than this since the event before, ms (`WithinType.PREVIOUS_AND_CURRENT`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Patterns in a row that are quantified together."""
+
+    parts: tuple[Part, ...]
+    contiguity: Contiguity = Contiguity.RELAXED
+    quantifier: Quantifier = ONCE
+    gap: int | None = None
+
+
+Part = Event | Group
+
+
+@dataclass(frozen=True, slots=True)
+class EventPattern:
+    """A whole pattern.
+
+    Example:
+        >>> pattern = EventPattern((Event("a"), Group((Event("b"), Event("c")))))
+        >>> [event.name for event in pattern.events()]
+        ['a', 'b', 'c']
+    """
+
+    parts: tuple[Part, ...]
+    within: int | None = None
+    """A match takes less than this from its first event to its last, ms."""
+    skip: AfterMatchSkipStrategy = field(default_factory=AfterMatchSkipStrategy.no_skip)
+
+    def events(self) -> Iterator[Event]:
+        """All events, groups taken apart, in the order of the program."""
+        return _events(self.parts)
+
+    def conditions(self) -> Iterator[Condition]:
+        """All conditions that are not made of others, each once; the ends of loops are among them,
+        and what must not occur."""
+        leaves = {id(leaf): leaf for c in _conditions(self.parts) for leaf in c.leaves()}
+        yield from leaves.values()
+
+
+def _conditions(parts: tuple[Part, ...]) -> Iterator[Condition]:
+    for part in parts:
+        if isinstance(part, Group):
+            yield from _conditions(part.parts)
+        elif part.condition is not None:
+            yield part.condition
+        if part.quantifier.until is not None:
+            yield part.quantifier.until
+
+
+def _events(parts: tuple[Part, ...]) -> Iterator[Event]:
+    for part in parts:
+        if isinstance(part, Group):
+            yield from _events(part.parts)
+        else:
+            yield part

@@ -1,0 +1,203 @@
+"""Patterns that come and go while a job runs.
+
+Flink has no such thing in its open-source library; the words are those of ``CEP.dynamic_pattern``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, Self
+
+from millrace.common.errors import JobDefinitionError
+from millrace.runtime.cep.pattern_model import EventPattern
+
+__all__ = ["RejectedRule", "Rule", "RuleAction", "RuleChange", "RuleMatch"]
+
+
+class HasModel(Protocol):
+    """What builds patterns."""
+
+    def model(self) -> EventPattern:
+        """The pattern as plain data."""
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Rule:
+    """A pattern with a name, and for which keys it is. (For users: `millrace.cep.Rule`.)
+
+    Args:
+        id: its name.
+        version: from 1 on; a higher one replaces what is there.
+        pattern: what to look for, as ``Pattern`` or as `EventPattern`.
+        key_prefix: how the keys begin that it is for, as text; empty: all.
+        enabled: whether it is looked for.
+        metadata: whatever those who get its matches want to know of it.
+
+    Raises:
+        JobDefinitionError: an argument is of another type.
+        MalformedPatternError: the pattern contradicts itself.
+
+    Example:
+        >>> from millrace.runtime.cep.pattern_model import Event
+        >>> rule = Rule("small", 1, EventPattern((Event("a"),)), key_prefix="eu-")
+        >>> rule
+        <rule 'small' version 1>
+    """
+
+    id: str
+    version: int
+    pattern: EventPattern
+    key_prefix: str
+    enabled: bool
+    metadata: Mapping[str, Any]
+
+    def __init__(
+        self,
+        id: str,
+        version: int,
+        pattern: EventPattern | HasModel,
+        key_prefix: str = "",
+        enabled: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        _check(id, version, key_prefix)
+        model = pattern if isinstance(pattern, EventPattern) else _model(pattern)
+        values = (id, version, model, key_prefix, bool(enabled), dict(metadata or {}))
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
+
+    def model(self) -> EventPattern:
+        """The pattern as plain data."""
+        return self.pattern
+
+    @property
+    def json(self) -> str | None:
+        """The JSON that it was read from; None: it was made, or changed, in Python."""
+        json: str | None = self.__dict__.get("_json")
+        return json
+
+    def read_from(self, json: str) -> Self:
+        """Note the JSON that it was read from. No field: copies with other fields are not that."""
+        object.__setattr__(self, "_json", json)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<rule {self.id!r} version {self.version}>"
+
+
+def _check_id(id: Any) -> None:
+    if not isinstance(id, str) or not id:
+        raise JobDefinitionError(f"a rule's id is text that is not empty, got {id!r}")
+
+
+def _check(id: Any, version: Any, key_prefix: Any) -> None:
+    _check_id(id)
+    if type(version) is not int or version < 1:
+        raise JobDefinitionError(
+            f"rule {id!r}: a version is a whole number from 1 on, got {version!r}"
+        )
+    if not isinstance(key_prefix, str):
+        raise JobDefinitionError(f"rule {id!r}: a key prefix is text, got {key_prefix!r}")
+
+
+def _model(pattern: Any) -> EventPattern:
+    build = getattr(pattern, "model", None)
+    model = build() if callable(build) and not isinstance(pattern, type) else None
+    if not isinstance(model, EventPattern):
+        raise JobDefinitionError(
+            f"a rule takes a Pattern such as Pattern.begin('a'), got {pattern!r}"
+        )
+    return model
+
+
+class RuleAction(enum.Enum):
+    """What can be done to a rule that is there."""
+
+    ENABLE = "enable"
+    DISABLE = "disable"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    """Do something to a rule that is there.
+
+    Raises:
+        JobDefinitionError: an argument is of another type.
+
+    Example:
+        >>> RuleChange.disable("small")
+        RuleChange(action=<RuleAction.DISABLE: 'disable'>, rule='small')
+    """
+
+    action: RuleAction
+    rule: str
+    """Its id."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.action, RuleAction):
+            raise JobDefinitionError(
+                f"a change of a rule is RuleChange.enable(id), disable(id) or remove(id), got the "
+                f"action {self.action!r}"
+            )
+        _check_id(self.rule)
+
+    @staticmethod
+    def enable(rule: str) -> RuleChange:
+        """Look for its matches again."""
+        return RuleChange(RuleAction.ENABLE, rule)
+
+    @staticmethod
+    def disable(rule: str) -> RuleChange:
+        """Look for its matches no longer; its partial matches are dropped."""
+        return RuleChange(RuleAction.DISABLE, rule)
+
+    @staticmethod
+    def remove(rule: str) -> RuleChange:
+        """Forget it, and its partial matches."""
+        return RuleChange(RuleAction.REMOVE, rule)
+
+
+class RuleMatch(dict[str, list[Any]]):
+    """A match, and the rule that found it: a dict from the names of patterns to their events.
+
+    Example:
+        >>> match = RuleMatch({"a": [5]}, "small", 3)
+        >>> match["a"], match.rule, match.version
+        ([5], 'small', 3)
+    """
+
+    rule: str
+    """The rule's id."""
+    version: int
+    metadata: Mapping[str, Any]
+
+    def __init__(
+        self,
+        events: Mapping[str, list[Any]],
+        rule: str = "",
+        version: int = 0,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(events)
+        self.rule = rule
+        self.version = version
+        self.metadata = {} if metadata is None else metadata
+
+    def __repr__(self) -> str:
+        return f"RuleMatch({super().__repr__()}, {self.rule!r}, {self.version})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RuleMatch, (dict(self), self.rule, self.version, dict(self.metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRule:
+    """What was sent as a rule, but is none."""
+
+    given: str
+    """What it was, as text; long ones are cut off."""
+    reason: str
+    """Long ones are cut off."""

@@ -1,0 +1,37 @@
+"""Classes of the program's main module, which workers must know under the same names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from millrace.common.errors import SerializationError
+from millrace.state.serialization.payload import dump_code
+
+__all__ = ["install_main_classes", "main_classes"]
+
+
+def main_classes() -> dict[str, type]:
+    """The classes that the job file itself defines: records of them travel by name."""
+    main = sys.modules.get("__main__")
+    return {
+        name: value
+        for name, value in vars(main).items()
+        if isinstance(value, type) and value.__module__ == "__main__" and _can_travel(value)
+    }
+
+
+def install_main_classes(classes: Mapping[str, type]) -> None:
+    """Let this process's main module have these classes."""
+    main = sys.modules["__main__"]
+    for name, kind in classes.items():
+        setattr(main, name, kind)
+
+
+def _can_travel(kind: type) -> bool:
+    """A class that cannot be pickled is left out; if the program needs it, its operator says so."""
+    try:
+        dump_code(kind, lambda: kind.__name__)
+    except SerializationError:
+        return False
+    return True

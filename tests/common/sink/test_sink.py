@@ -1,0 +1,33 @@
+"""What a sink does that overrides nothing but its writer."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.common.errors import StateError
+from millrace.common.sink import Sink, SinkWriter
+
+
+class Counting(Sink):
+    def create_writer(self, context, state):
+        return CountingWriter()
+
+
+class CountingWriter(SinkWriter):
+    def write(self, values, timestamps):
+        pass
+
+
+def test_nothing_needs_a_commit():
+    assert Counting().create_committer() is None
+    assert Counting().work_files(None) is None
+    assert list(CountingWriter().prepare_commit(end_of_input=True)) == []
+
+
+def test_one_state_needs_no_merging():
+    assert Counting().merge_writer_states(["state"]) == "state"
+
+
+def test_several_states_are_refused_by_the_name_of_the_sink():
+    with pytest.raises(StateError, match="Counting .*merge_writer_states"):
+        Counting().merge_writer_states([1, 2])
