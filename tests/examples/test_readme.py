@@ -1,4 +1,4 @@
-"""The program in the README is the one in the examples, and prints what the README says."""
+"""Programs of the README and the first pages are those in the examples, and print what is said."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from millrace.datastream.job_launcher import JobLauncher
 from millrace.testing.local_executor import LocalExecutor
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = ROOT / "examples" / "unpaid_orders.py"
+PAGES = {
+    "README.md": "unpaid_orders.py",
+    "docs/getting-started.md": "unpaid_orders.py",
+    "docs/index.md": "visits.py",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -22,12 +26,14 @@ def _in_process() -> Iterator[None]:
     JobLauncher.install(None)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/getting-started.md"])
-def test_the_program_prints_what_it_says(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("page", "name"), PAGES.items())
+def test_the_program_prints_what_it_says(
+    page: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     [program] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert program == PROGRAM.read_text(encoding="utf-8")
+    assert program == (ROOT / "examples" / name).read_text(encoding="utf-8")
     exec(compile(program, page, "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
     assert printed
-    assert f"unpaid_orders.py\n{printed}```" in text
+    assert f"{name}\n{printed}```" in text
