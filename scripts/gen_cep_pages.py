@@ -1,10 +1,10 @@
-"""Puts the examples of docs/cep, what they print, and pictures of their patterns into the pages.
+"""Puts the examples of docs/cep, what they print, and diagrams of their patterns into the pages.
 
 Run without arguments after a change of an example; with ``--check`` it only says what is out of
 date (tests/docs/test_cep_pages.py does the same).
 
 On a page, ``title="examples/..."`` is a block with that file, ``title="... prints"`` one with what
-it prints, and ``![...](pictures/<name>.svg)`` a picture of the pattern in `PICTURES`.
+it prints, and a block of Mermaid after ``<!-- pattern: NAME -->`` the pattern in `PATTERNS`.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from millrace.testing import run_local
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "cep"
-PICTURES: dict[str, tuple[Any, ...]] = {
+PATTERNS: dict[str, tuple[Any, ...]] = {
     "first_pattern": ("examples/first_pattern.py", "guessed"),
     "late_again": ("examples/flights/late_again.py", "late_again"),
     "not_back": ("examples/flights/not_back.py", "not_back"),
     "card_fraud": ("examples/cards/fraud_rules.py", "probe", 1, 500),
 }
-"""By picture: the file, and the name of the pattern in it or of a function (and its arguments) that
+"""By name: the file, and the name of the pattern in it or of a function (and its arguments) that
 makes a pattern or the JSON of a rule."""
 
 BLOCK = re.DOTALL | re.MULTILINE
 FILE = re.compile(r'^```(?P<kind>\w+) title="(?P<path>examples/[\w./]+)"\n.*?^```$', BLOCK)
 PRINTS = re.compile(r'^```text title="(?P<path>examples/[\w./]+) prints"\n.*?^```$', BLOCK)
-PICTURE = re.compile(r"\]\(pictures/(?P<name>\w+)\.svg\)")
+DIAGRAM = re.compile(r"^<!-- pattern: (?P<name>\w+) -->\n```mermaid\n.*?^```$", BLOCK)
 
 
 def pages() -> list[Path]:
@@ -46,13 +46,12 @@ def pages() -> list[Path]:
     return [page for page in sorted(PAGES.glob("*.md")) if FILE.search(page.read_text("utf-8"))]
 
 
-def files(page: Path) -> dict[Path, str]:
-    """A page and its pictures as they should be."""
+def content(page: Path) -> str:
+    """A page as it should be."""
     text = page.read_text("utf-8")
     text = FILE.sub(_with_file, text)
     text = PRINTS.sub(lambda match: _block(f"{match['path']} prints", printed(match["path"])), text)
-    names = PICTURE.findall(text)
-    return {page: text, **{PAGES / "pictures" / f"{name}.svg": picture(name) for name in names}}
+    return DIAGRAM.sub(_with_diagram, text)
 
 
 def _with_file(match: re.Match[str]) -> str:
@@ -62,6 +61,10 @@ def _with_file(match: re.Match[str]) -> str:
 
 def _block(title: str, text: str) -> str:
     return f'```text title="{title}"\n{text}```'
+
+
+def _with_diagram(match: re.Match[str]) -> str:
+    return f"<!-- pattern: {match['name']} -->\n```mermaid\n{diagram(match['name'])}```"
 
 
 @cache
@@ -74,15 +77,15 @@ def printed(path: str) -> str:
 
 
 @cache
-def picture(name: str) -> str:
-    """The pattern of an example, drawn."""
-    path, pattern, *arguments = PICTURES[name]
+def diagram(name: str) -> str:
+    """The pattern of an example as Mermaid text."""
+    path, pattern, *arguments = PATTERNS[name]
     with _importable(path), run_local(), redirect_stdout(StringIO()):
         found = runpy.run_path(str(ROOT / path))[pattern]
     drawn = found(*arguments) if callable(found) else found
     if isinstance(drawn, str):
         drawn = rule_from_json(drawn)
-    return str(drawn.to_svg())
+    return str(drawn.to_mermaid())
 
 
 @contextmanager
@@ -96,13 +99,8 @@ def _importable(path: str) -> Iterator[None]:
 
 
 def outdated() -> list[Path]:
-    """Pages and pictures that are not as they should be."""
-    wanted = {path: text for page in pages() for path, text in files(page).items()}
-    return [
-        path
-        for path, text in wanted.items()
-        if not path.exists() or path.read_text("utf-8") != text
-    ]
+    """Pages that are not as they should be."""
+    return [page for page in pages() if page.read_text("utf-8") != content(page)]
 
 
 def main() -> int:
@@ -114,9 +112,7 @@ def main() -> int:
             print(f"{path.relative_to(ROOT)} is out of date: run `python scripts/gen_cep_pages.py`")
         return 1 if outdated() else 0
     for page in pages():
-        for path, text in files(page).items():
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, "utf-8")
+        page.write_text(content(page), "utf-8")
     return 0
 
 

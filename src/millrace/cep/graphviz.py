@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.cep.graph import BEGIN, Edge, Graph, Node
-from millrace.cep.svg import ILLEGAL
+from millrace.cep.mermaid import CONTROL
 from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["dot_of"]
@@ -47,6 +47,6 @@ def _edge(edge: Edge) -> str:
 
 def _quoted(*lines: str) -> str:
     """Lines as one string of Graphviz's."""
-    legal = (ILLEGAL.sub("\ufffd", line) for line in lines)
+    legal = (CONTROL.sub("\ufffd", line) for line in lines)
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in legal)
     return '"' + "\\n".join(escaped) + '"'

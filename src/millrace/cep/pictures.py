@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from millrace.cep.explain import Explanation, explain
 from millrace.cep.graph import graph_of
 from millrace.cep.graphviz import dot_of
-from millrace.cep.svg import Drawing, svg_of
+from millrace.cep.mermaid import Diagram, mermaid_of
 from millrace.runtime.cep.pattern_model import EventPattern
 
 
@@ -50,14 +50,14 @@ class Pictured(ABC):
         """
         return dot_of(graph_of(self.model()))
 
-    def to_svg(self) -> Drawing:
-        """The automaton as a drawing; no other program is needed. Notebooks show it.
+    def to_mermaid(self) -> Diagram:
+        """The automaton as Mermaid text, which notebooks, GitHub and MkDocs show as a picture.
 
-        A solid line is `next`, a dashed one `followed_by`, a dotted one `followed_by_any`.
+        A thick line is `next`, a dashed one `followed_by`, a dotted one `followed_by_any`.
 
         Example:
             >>> from millrace.cep import Pattern
-            >>> Pattern.begin("a").next("b").to_svg().startswith("<svg ")
-            True
+            >>> print(Pattern.begin("a").next("b").to_mermaid().splitlines()[0])
+            flowchart LR
         """
-        return svg_of(graph_of(self.model()))
+        return mermaid_of(graph_of(self.model()))

@@ -18,7 +18,7 @@ def test_a_rule_looks_like_its_pattern() -> None:
     rule = Rule("r", 1, PATTERN)
     assert rule.explain() == PATTERN.explain()
     assert rule.to_dot() == PATTERN.to_dot()
-    assert rule.to_svg() == PATTERN.to_svg()
+    assert rule.to_mermaid() == PATTERN.to_mermaid()
 
 
 def test_a_rule_of_json_can_be_explained_too() -> None:
