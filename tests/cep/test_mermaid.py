@@ -72,14 +72,8 @@ def test_lines_tell_the_contiguity() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'a "b"',
-        "<script>",
-        "a < b && c > d",
-        "#quot;",
-        "`**bold**`",
-        "end",
-        "%% note",
-        "a\x00b\ud800",
+        *('a "b"', "<script>", "a < b && c > d", "#quot;", "`**bold**`", "end", "%% note"),
+        *("a\x00b\ud800", "{x}", "x|y", "[[a]]", "(((", "1. a", "- b", "--> n1", "\\n"),
     ],
 )
 def test_no_text_is_markup(text: str) -> None:
