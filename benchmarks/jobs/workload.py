@@ -189,7 +189,7 @@ def add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
 def sliding_window(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
     pairs = numbers(env, n, slowly(n)).map(lambda i: (i * PRIME % WINDOW_KEYS, i % 1000))
     windows = SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(1))
-    return pairs.key_by(lambda pair: pair[0]).window(windows).reduce(add)
+    return pairs.key_by(lambda pair: pair[0]).window(windows).share_panes().reduce(add)
 
 
 def expected_sliding_window(n: int) -> Counter[Any]:

@@ -55,6 +55,8 @@ class Elements(ProcessWindowFunction):
 class Serials(AggregateFunction):
     """Changes its accumulator in place."""
 
+    mergeable = True
+
     def create_accumulator(self):
         return []
 

@@ -279,7 +279,10 @@ def of_typed_records(env: StreamExecutionEnvironment) -> Any:
     parts = [
         keyed.window(tumbling).reduce(higher).uid("panes"),
         keyed.window(tumbling).process(Events()).uid("pane-elements"),
-        keyed.window(SlidingEventTimeWindows.of(3_000, 1_000)).reduce(higher).uid("slices"),
+        keyed.window(SlidingEventTimeWindows.of(3_000, 1_000))
+        .share_panes()
+        .reduce(higher)
+        .uid("slices"),
         keyed.window(sessions).process(Events()).uid("merging"),
         keyed.window(tumbling).evictor(CountEvictor.of(2)).process(Events()).uid("evicting"),
         keyed.window(tumbling).allowed_lateness(500).reduce(higher).uid("lateness"),

@@ -77,8 +77,20 @@ def test_a_changed_job_fails_with_the_way_out(tmp_path) -> None:
             if not resume:
                 job.process()
                 continue
-            with pytest.raises(MillraceError, match="allowed lateness was changed. Take that back"):
+            with pytest.raises(MillraceError, match="sharing of panes was changed. Take that back"):
                 job.process()
+
+
+def test_a_job_keeps_to_the_declaration_that_its_open_windows_were_made_with() -> None:
+    def alone():
+        return windows(SLIDING).share_panes(False).reduce(max)
+
+    for before, after in ((FORMS["slices"], alone), (alone, FORMS["slices"])):
+        with pytest.raises(CheckpointError, match="or sharing of panes was changed"):
+            resumed(before, after, 1)
+    harness = resumed(alone, alone, 1, 7)
+    harness.process_watermark(100)
+    assert harness.output() == [("a", 1), ("a", 7), ("a", 7)]
 
 
 def test_what_fits_goes_on() -> None:

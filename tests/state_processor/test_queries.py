@@ -76,6 +76,8 @@ class Purse(KeyedProcessFunction):
 class Total(AggregateFunction[Any, list[int], int]):
     """Its accumulators are changed in place."""
 
+    mergeable = True
+
     def create_accumulator(self) -> list[int]:
         return []
 

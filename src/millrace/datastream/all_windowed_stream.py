@@ -73,6 +73,11 @@ class AllWindowedStream(Generic[T, W]):
         self._windowed.side_output_late_data(output_tag)
         return self
 
+    def share_panes(self, shared: bool = True) -> AllWindowedStream[T, W]:
+        """See `WindowedStream.share_panes`."""
+        self._windowed.share_panes(shared)
+        return self
+
     @overload
     def reduce(
         self,

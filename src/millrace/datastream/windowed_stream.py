@@ -122,6 +122,25 @@ class WindowedStream(Generic[T, K, W]):
         self._spec = replace(self._spec, late_tag=output_tag)
         return self
 
+    def share_panes(self, shared: bool = True) -> WindowedStream[T, K, W]:
+        """Let sliding windows share what they have in common: a record is aggregated once, and not
+        once for each window it is in; panes are merged when a window fires. The result is right
+        if ``reduce`` is associative, or ``merge`` of two accumulators is what all their records
+        give; nothing checks that. Functions can declare it themselves (``mergeable``).
+
+        Without a declaration each window has an accumulator of its own, as in Flink. A job goes on
+        from a checkpoint only with the declaration it was made with.
+
+        Example:
+            >>> from millrace.datastream import StreamExecutionEnvironment
+            >>> env = StreamExecutionEnvironment.get_execution_environment()
+            >>> clicks = env.from_collection([("a", 1), ("b", 1)]).key_by(0)
+            >>> day = SlidingEventTimeWindows.of(Time.days(1), Time.minutes(1))
+            >>> counts = clicks.window(day).share_panes().reduce(lambda a, b: (a[0], a[1] + b[1]))
+        """
+        self._spec = replace(self._spec, share_panes=shared)
+        return self
+
     # -- what windows compute ----------------------------------------------------------
 
     @overload
@@ -207,6 +226,7 @@ class WindowedStream(Generic[T, K, W]):
         self, name: str, logic: WindowLogic, output_type: TypeInformation | None
     ) -> DataStream[Any]:
         _check_trigger(self._spec)
+        logic = replace(logic, share_panes=self._spec.share_panes)
         factory = window_operator(self._spec, logic, self._stream._key_batch)
         return self._stream._then(name, factory, logic, output_type=output_type)
 
@@ -248,8 +268,7 @@ def _fast_operator(
     if type(assigner) is TumblingEventTimeWindows:
         return PaneWindowOperator
     if type(assigner) is SlidingEventTimeWindows and assigner.slide <= assigner.size:
-        shared = not logic.incremental or logic.merges()
-        return SlidingWindowOperator if shared else PaneWindowOperator
+        return SlidingWindowOperator if logic.shares_panes() else PaneWindowOperator
     if type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows):
         return SessionWindowOperator if logic.incremental else None
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.types.row import Row
@@ -95,6 +95,8 @@ class Projection:
 class Sum:
     """Adds up one field."""
 
+    mergeable: ClassVar[bool] = True
+
     position: Position
 
     def __call__(self, first: Any, second: Any) -> Any:
@@ -106,6 +108,8 @@ class Sum:
 @dataclass(frozen=True)
 class Extreme:
     """Keeps the least (or greatest) value of one field."""
+
+    mergeable: ClassVar[bool] = True
 
     position: Position
     greatest: bool
@@ -119,6 +123,8 @@ class Extreme:
 @dataclass(frozen=True)
 class ExtremeBy:
     """Keeps the record with the least (or greatest) value of one field."""
+
+    mergeable: ClassVar[bool] = True
 
     position: Position
     greatest: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dis
+import operator
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +24,9 @@ from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
+_MERGEABLE = (max, min, operator.add)
+"""Functions to reduce with that cannot declare anything."""
+
 Namespace = Any
 """What stands for a window in tables: plain data for windows of time, else the window."""
 
@@ -36,6 +39,8 @@ class WindowLogic:
     aggregate: AggregateFunction[Any, Any, Any] | None = None
     reduce: Any = None
     window_function: Any = None
+    share_panes: bool | None = None
+    """Whether windows that overlap share their panes; None: if the function declares it."""
 
     @property
     def incremental(self) -> bool:
@@ -61,25 +66,20 @@ class WindowLogic:
             return self.aggregate.merge
         return as_callable(self.reduce, "reduce")
 
-    def merges(self) -> bool:
-        """Whether accumulators can be merged. Only sessions must be, so many an aggregate has a
-        ``merge`` that does nothing: one that does not look at both accumulators is no merge."""
-        if self.aggregate is None:
-            return self.reduce is not None
-        code = getattr(type(self.aggregate).merge, "__code__", None)
-        if code is None:
+    def shares_panes(self) -> bool:
+        """Whether windows that overlap share their panes. It takes a ``merge`` (or ``reduce``)
+        that is right for any two accumulators, which Flink asks of sessions only: many a program
+        has none, so it has to be declared. Panes of elements are always shared."""
+        if not self.incremental:
             return True
-        arguments = set(code.co_varnames[: code.co_argcount][-2:])
-        used = {name for i in dis.get_instructions(code) for name in _names(i.argval)}
-        return arguments <= used
+        if self.share_panes is not None:
+            return self.share_panes
+        function = self.reduce if self.aggregate is None else self.aggregate
+        return function in _MERGEABLE or getattr(function, "mergeable", False) is True
 
     def result(self) -> Callable[[Any], Any]:
         """accumulator -> result."""
         return self.aggregate.get_result if self.aggregate is not None else _same
-
-
-def _names(argument: Any) -> tuple[Any, ...]:
-    return argument if isinstance(argument, tuple) else (argument,)
 
 
 def _same(accumulator: Any) -> Any:

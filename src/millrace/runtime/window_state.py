@@ -66,6 +66,6 @@ def other_windows(operator: str) -> CheckpointError:
     """What to say when a checkpoint has windows that the operator cannot go on with."""
     return CheckpointError(
         f"the checkpoint has windows of operator '{operator}' in a form that the job no longer "
-        "keeps them in: their assigner, aggregation, trigger, evictor or allowed lateness was "
-        "changed. Take that back, or start without --resume"
+        "keeps them in: their assigner, aggregation, trigger, evictor, allowed lateness or "
+        "sharing of panes was changed. Take that back, or start without --resume"
     )

@@ -4,6 +4,7 @@ them, with disorder, lateness, snapshots and failures at random places."""
 from __future__ import annotations
 
 import copy
+from operator import add
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from millrace.datastream import (
     AggregateFunction,
     OutputTag,
     ProcessWindowFunction,
+    ReduceFunction,
     StreamExecutionEnvironment,
     WindowFunction,
 )
@@ -26,6 +28,7 @@ from millrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
+from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum
 from millrace.runtime.operators.pane_window import PaneWindowOperator
 from millrace.runtime.operators.session_window import SessionWindowOperator
 from millrace.runtime.operators.sliding_window import SlidingWindowOperator
@@ -196,6 +199,7 @@ SHAPES = {
     "tumbling": (TumblingEventTimeWindows.of(10), aligned(10, 10, 0)),
     "tumbling, moved": (TumblingEventTimeWindows.of(7, -3), aligned(7, 7, -3)),
     "sliding": (SlidingEventTimeWindows.of(10, 5), aligned(10, 5, 0)),
+    "sliding alone": (SlidingEventTimeWindows.of(10, 5), aligned(10, 5, 0)),
     "sliding, not a multiple": (SlidingEventTimeWindows.of(7, 3, 1), aligned(7, 3, 1)),
     "sliding, many panes": (SlidingEventTimeWindows.of(12, 2, -1), aligned(12, 2, -1)),
     "sliding, very many panes": (SlidingEventTimeWindows.of(60, 3), aligned(60, 3, 0)),
@@ -220,6 +224,7 @@ def build_windowed(shape: str, lateness: int, general: bool):
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_collection([]).key_by(0).window(SHAPES[shape][0])
     stream = stream.side_output_late_data(LATE).allowed_lateness(lateness)
+    stream = stream.share_panes("alone" not in shape)
     return stream.trigger(General()) if general else stream
 
 
@@ -399,8 +404,8 @@ class Lists(AggregateFunction):
 @given(st.lists(STEP, max_size=14))
 def test_an_aggregate_that_cannot_merge_slides_all_the_same(function, steps) -> None:
     """Flink asks for merge only where windows merge."""
-    trial = Trial("sliding", "aggregate in place", lateness=0, general=False)
-    windowed = build_windowed("sliding", 0, False)
+    trial = Trial("sliding alone", "aggregate in place", lateness=0, general=False)
+    windowed = build_windowed("sliding alone", 0, False)
     trial.harness = OperatorHarness(windowed.aggregate(function(), Label()))
     assert type(trial.harness.operator) is PaneWindowOperator
     for step in steps:
@@ -411,7 +416,9 @@ def test_an_aggregate_that_cannot_merge_slides_all_the_same(function, steps) -> 
 @pytest.mark.parametrize("general", [False, True])
 def test_an_accumulator_may_be_a_record_that_it_changes(general) -> None:
     """The windows of a record do not change each other's."""
-    harness = OperatorHarness(build_windowed("sliding", 0, general).aggregate(Lists(), Label()))
+    harness = OperatorHarness(
+        build_windowed("sliding alone", 0, general).aggregate(Lists(), Label())
+    )
     for time in (1, 2, 7):
         harness.process_element(("a", [time]), time)
     harness.process_watermark(100)
@@ -430,6 +437,9 @@ def test_an_accumulator_may_be_a_record_that_it_changes(general) -> None:
         ("sliding", "process", SlidingWindowOperator),
         ("sliding", "aggregate", SlidingWindowOperator),
         ("sliding", "reduce in place", SlidingWindowOperator),
+        ("sliding alone", "process", SlidingWindowOperator),
+        ("sliding alone", "aggregate", PaneWindowOperator),
+        ("sliding alone", "reduce in place", PaneWindowOperator),
         ("sliding with holes", "aggregate", WindowOperator),
         ("sessions", "aggregate", SessionWindowOperator),
         ("dynamic sessions", "reduce in place", SessionWindowOperator),
@@ -441,6 +451,58 @@ def test_plain_windows_have_operators_of_their_own(shape, logic, operator) -> No
     assert type(OperatorHarness(build(shape, logic, 0, False)).operator) is operator
     assert type(OperatorHarness(build(shape, logic, 0, True)).operator) is WindowOperator
     assert type(OperatorHarness(build(shape, logic, 1, False)).operator) is WindowOperator
+
+
+class Mergeable(Total):
+    mergeable = True
+
+
+class ReducesAgain(ReduceFunction):
+    mergeable = True
+
+    def reduce(self, value1, value2):
+        return max(value1, value2)
+
+
+@pytest.mark.parametrize(
+    ("function", "shares"),
+    [
+        (Total(), False),
+        (Mergeable(), True),
+        (lambda one, other: one if one > other else other, False),
+        (max, True),
+        (add, True),
+        (Sum(1), True),
+        (Extreme(1, greatest=True), True),
+        (ExtremeBy(1, greatest=False), True),
+        (ReducesAgain(), True),
+    ],
+)
+def test_panes_are_shared_where_it_is_declared(function, shares) -> None:
+    """What a function's code looks like does not matter; the window has the last word."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+
+    def operator_of(told: bool | None):
+        windowed = env.from_collection([]).key_by(0).window(SlidingEventTimeWindows.of(10, 5))
+        windowed = windowed if told is None else windowed.share_panes(told)
+        aggregates = isinstance(function, AggregateFunction)
+        stream = windowed.aggregate(function) if aggregates else windowed.reduce(function)
+        return type(OperatorHarness(stream).operator)
+
+    kinds = {True: SlidingWindowOperator, False: PaneWindowOperator}
+    assert operator_of(None) is kinds[shares]
+    assert operator_of(True) is SlidingWindowOperator
+    assert operator_of(False) is PaneWindowOperator
+
+
+def test_a_reduce_that_counts_is_right_where_nothing_is_declared() -> None:
+    """It takes ``other`` for a record, so results cannot be reduced again."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    windowed = env.from_collection([]).key_by(0).window(SlidingEventTimeWindows.of(10, 5))
+    harness = OperatorHarness(windowed.reduce(lambda one, other: (one[0], one[1] + 1)))
+    harness.process_elements([("a", 1)] * 4, [1, 2, 6, 7])
+    harness.process_watermark(100)
+    assert harness.output() == [("a", 2), ("a", 4), ("a", 2)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from millrace.common.functions.runtime_context import KeyedStateStore, RuntimeContext
 from millrace.common.time.time_domain import TimeDomain
@@ -103,6 +103,11 @@ class KeySelector(Function, Generic[IN_contra, KEY_co]):
 class ReduceFunction(Function, Generic[T]):
     """Combines two values into one of the same type."""
 
+    mergeable: ClassVar[bool] = False
+    """Whether ``reduce`` is associative: ``reduce(reduce(a, b), reduce(c, d))`` is
+    ``reduce(reduce(reduce(a, b), c), d)``. Sliding windows of a function that declares it share
+    their panes; it is not checked."""
+
     @abstractmethod
     def reduce(self, value1: T, value2: T) -> T:
         """The combination; ``value1`` is what was reduced so far."""
@@ -126,6 +131,11 @@ class AggregateFunction(Function, Generic[IN_contra, ACC, OUT_co]):
         3.0
     """
 
+    mergeable: ClassVar[bool] = False
+    """Whether ``merge`` of what two groups of values gave is what all of them give, one group added
+    after the other. Sliding windows of a function that declares it share their panes, which are
+    merged; it is not checked."""
+
     @abstractmethod
     def create_accumulator(self) -> ACC:
         """A new accumulator that has seen nothing."""
@@ -140,7 +150,8 @@ class AggregateFunction(Function, Generic[IN_contra, ACC, OUT_co]):
 
     @abstractmethod
     def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
-        """One accumulator for what both have seen; only merging windows (sessions) call it."""
+        """One accumulator for what both have seen; only windows that merge (sessions), and sliding
+        windows of a function that is declared `mergeable`, call it."""
 
 
 class ProcessFunction(Function, Generic[IN_contra, OUT_co]):

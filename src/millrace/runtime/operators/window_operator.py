@@ -43,6 +43,8 @@ class WindowSpec:
     allowed_lateness: int = 0
     """Milliseconds after its end that a window of event time is kept."""
     late_tag: OutputTag[Any] | None = None
+    share_panes: bool | None = None
+    """See `WindowLogic.share_panes`."""
 
 
 class WindowOperator(FunctionOperator):
