@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import SerializationError
+from millrace.common.types.composite_types import fields_of
+from millrace.common.types.logical.logical_type import LogicalType, StructuredType, VarCharType
 from millrace.common.types.type_information import Schema, TypeInformation
 
 __all__ = ["ClassTypeInfo", "EnumTypeInfo"]
@@ -42,6 +44,10 @@ class ClassTypeInfo(TypeInformation):
     def is_immutable(self) -> bool:
         frozen = self.is_named_tuple or self.cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
         return bool(frozen) and all(field.is_immutable for field in self.types)
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return StructuredType(fields_of(self.field_names, self.types), self.cls.__qualname__)
 
     def accepts(self, value: Any) -> bool:
         return type(value) is self.cls
@@ -105,6 +111,10 @@ class EnumTypeInfo(TypeInformation):
     @property
     def name(self) -> str:
         return f"{self.cls.__qualname__}(enum)"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return VarCharType()
 
     def accepts(self, value: Any) -> bool:
         return type(value) is self.cls

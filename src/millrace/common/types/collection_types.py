@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RawType
 from millrace.common.types.type_information import Schema, TypeInformation
 
 __all__ = ["SetTypeInfo", "UnionTypeInfo", "VariadicTupleTypeInfo"]
@@ -29,6 +30,10 @@ class SetTypeInfo(TypeInformation):
     @property
     def is_immutable(self) -> bool:
         return self.frozen
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return ArrayType(self.element_type.logical_type)
 
     def accepts(self, value: Any) -> bool:
         return type(value) is self.kind and all(map(self.element_type.accepts, list(value)[:1]))
@@ -64,6 +69,10 @@ class VariadicTupleTypeInfo(TypeInformation):
     def is_immutable(self) -> bool:
         return self.element_type.is_immutable
 
+    @property
+    def logical_type(self) -> LogicalType:
+        return ArrayType(self.element_type.logical_type)
+
     def accepts(self, value: Any) -> bool:
         return type(value) is tuple and all(map(self.element_type.accepts, value[:1]))
 
@@ -97,6 +106,10 @@ class UnionTypeInfo(TypeInformation):
     @property
     def is_immutable(self) -> bool:
         return all(member.is_immutable for member in self.types)
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return RawType(self.name, "plain")
 
     def accepts(self, value: Any) -> bool:
         return any(member.accepts(value) for member in self.types)

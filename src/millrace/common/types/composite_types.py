@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.logical.logical_type import (
+    ArrayType,
+    LogicalType,
+    MapType,
+    RowField,
+    RowType,
+    VarBinaryType,
+)
 from millrace.common.types.row import Row, RowKind, named_row
 from millrace.common.types.type_information import BasicTypeInfo, Schema, TypeInformation
 
@@ -30,6 +38,10 @@ class ListTypeInfo(TypeInformation):
     @property
     def is_immutable(self) -> bool:
         return False
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return ArrayType(self.element_type.logical_type)
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, list) and first_accepted(self.element_type, value)
@@ -61,6 +73,18 @@ class ArrayTypeInfo(ListTypeInfo):
     def schema(self) -> Schema:
         return ("ARRAY", self.kind, self.element_type.schema())
 
+    @property
+    def is_bytes(self) -> bool:
+        """Whether it is Java's ``byte[]``: bytes, in Python."""
+        return self.name == "PRIMITIVE_ARRAY(BYTE)"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        if self.is_bytes:
+            return VarBinaryType()
+        element = self.element_type.logical_type
+        return ArrayType(element.with_nullable(self.kind != "PRIMITIVE_ARRAY"))
+
     def accepts(self, value: Any) -> bool:
         if isinstance(value, (bytes, bytearray)):
             return self.element_type == BasicTypeInfo("BYTE")
@@ -85,6 +109,10 @@ class MapTypeInfo(TypeInformation):
     @property
     def is_immutable(self) -> bool:
         return False
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return MapType(self.key_type.logical_type, self.value_type.logical_type)
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, dict) and all(
@@ -128,6 +156,10 @@ class TupleTypeInfo(TypeInformation):
     def get_field_types(self) -> list[TypeInformation]:
         """Types of the fields, in order."""
         return list(self.types)
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return RowType(fields_of(positions(len(self.types)), self.types))
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, tuple) and all_accepted(self.types, value)
@@ -177,7 +209,7 @@ class RowTypeInfo(TypeInformation):
     def get_field_names(self) -> list[str]:
         """Names of the fields; ``f0``, ``f1``, ... if they were given none."""
         if self.field_names is None:
-            return [f"f{index}" for index in range(len(self.types))]
+            return list(positions(len(self.types)))
         return list(self.field_names)
 
     def get_field_types(self) -> list[TypeInformation]:
@@ -188,6 +220,10 @@ class RowTypeInfo(TypeInformation):
         """Position of that field, -1 if there is none."""
         names = self.get_field_names()
         return names.index(field_name) if field_name in names else -1
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return RowType(fields_of(self.get_field_names(), self.types))
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, Row) and all_accepted(self.types, list(value))
@@ -216,6 +252,17 @@ class RowTypeInfo(TypeInformation):
         if fields is None:
             raise SerializationError(f"{obj!r} cannot be written as {self.name}")
         return [fields.get(label) for label in self.get_field_names()]
+
+
+def positions(count: int) -> tuple[str, ...]:
+    """Names of fields that have none: ``f0``, ``f1``, ..."""
+    return tuple(f"f{index}" for index in range(count))
+
+
+def fields_of(names: Sequence[str], types: Sequence[TypeInformation]) -> tuple[RowField, ...]:
+    """The fields of a logical row type."""
+    pairs = zip(names, types, strict=True)
+    return tuple(RowField(name, field.logical_type) for name, field in pairs)
 
 
 def is_null_or_accepted(field: TypeInformation, value: Any) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
+from millrace.common.types.logical.logical_type import LogicalType, RawType
 from millrace.common.types.serializer import TypeSerializer
 from millrace.common.types.type_information import Schema, TypeInformation
 
@@ -28,6 +29,10 @@ class SerializedTypeInfo(TypeInformation):
     @property
     def is_immutable(self) -> bool:
         return False
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return RawType(self.label, f"version {self.version}")
 
     def accepts(self, value: Any) -> bool:
         return True

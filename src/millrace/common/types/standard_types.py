@@ -13,6 +13,17 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from millrace.common.errors import SerializationError
+from millrace.common.types.logical.logical_type import (
+    BinaryType,
+    BooleanType,
+    DayTimeIntervalType,
+    LogicalType,
+    RowType,
+    StructuredType,
+    TimeType,
+    VarCharType,
+    ZonedTimestampType,
+)
 from millrace.common.types.value_types import EPOCH, MICROSECOND, ConvertedTypeInfo
 
 __all__ = [
@@ -23,6 +34,12 @@ __all__ = [
     "ZonedTimestampTypeInfo",
 ]
 
+ZONED_TIME = StructuredType(
+    RowType.of(("wall", TimeType(6)), ("zone", VarCharType()), ("fold", BooleanType())).fields,
+    "datetime.time",
+)
+"""Flink has no time of day with a zone."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UuidTypeInfo(ConvertedTypeInfo):
@@ -31,6 +48,10 @@ class UuidTypeInfo(ConvertedTypeInfo):
     @property
     def name(self) -> str:
         return "UUID"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return BinaryType(16)
 
     def accepts(self, value: Any) -> bool:
         return type(value) is UUID
@@ -50,6 +71,10 @@ class DurationTypeInfo(ConvertedTypeInfo):
     def name(self) -> str:
         return "DURATION"
 
+    @property
+    def logical_type(self) -> LogicalType:
+        return DayTimeIntervalType(day_precision=6)
+
     def accepts(self, value: Any) -> bool:
         return type(value) is timedelta
 
@@ -67,6 +92,10 @@ class FractionTypeInfo(ConvertedTypeInfo):
     @property
     def name(self) -> str:
         return "FRACTION"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return VarCharType()
 
     def accepts(self, value: Any) -> bool:
         return type(value) is Fraction
@@ -86,6 +115,10 @@ class ZonedTimestampTypeInfo(ConvertedTypeInfo):
     @property
     def name(self) -> str:
         return "TIMESTAMP"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return ZonedTimestampType(6)
 
     def accepts(self, value: Any) -> bool:
         return type(value) is datetime
@@ -111,6 +144,10 @@ class ZonedTimeTypeInfo(ConvertedTypeInfo):
     @property
     def name(self) -> str:
         return "TIME"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return ZONED_TIME
 
     def accepts(self, value: Any) -> bool:
         return type(value) is time
@@ -149,6 +186,26 @@ def encode_zone(zone: tzinfo | None) -> Any:
         f"the time zone {zone!r} of type {type(zone).__qualname__} cannot be written; use "
         "zoneinfo.ZoneInfo or datetime.timezone"
     )
+
+
+def zone_text(zone: tzinfo | None) -> str | None:
+    """A zone as text: its name, or its offset with a name behind it.
+
+    >>> zone_text(timezone(timedelta(hours=-1), "Azores")), zone_text(ZoneInfo("Europe/Berlin"))
+    ('-3600000000 Azores', 'Europe/Berlin')
+    """
+    internal = encode_zone(zone)
+    if isinstance(internal, tuple):
+        return f"{internal[0]:+} {internal[1]}"
+    return f"{internal:+}" if isinstance(internal, int) else internal
+
+
+def zone_of_text(text: str | None) -> tzinfo | None:
+    """The zone again."""
+    if text is None or text[0] not in "+-":
+        return decode_zone(text)
+    offset, space, name = text.partition(" ")
+    return decode_zone((int(offset), name) if space else int(offset))
 
 
 def decode_zone(internal: Any) -> tzinfo | None:

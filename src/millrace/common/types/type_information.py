@@ -6,6 +6,25 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.common.types.logical.logical_type import (
+    BigIntType,
+    BooleanType,
+    CharType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LogicalType,
+    NullType,
+    RawType,
+    RowType,
+    SmallIntType,
+    StructuredType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+
 __all__ = ["BasicTypeInfo", "PickledBytesTypeInfo", "Schema", "TypeInformation"]
 
 Schema = Any
@@ -27,6 +46,24 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "NONE": (type(None),),
 }
 
+LOGICAL_TYPES: dict[str, LogicalType] = {
+    "STRING": VarCharType(),
+    "CHAR": CharType(1),
+    "BOOLEAN": BooleanType(),
+    "BYTE": TinyIntType(),
+    "SHORT": SmallIntType(),
+    "INT": IntType(),
+    "LONG": BigIntType(),
+    "BIG_INT": DecimalType(38, 0),
+    "FLOAT": FloatType(),
+    "DOUBLE": DoubleType(),
+    "BYTES": VarBinaryType(),
+    "COMPLEX": StructuredType(
+        RowType.of(("real", DoubleType()), ("imag", DoubleType())).fields, "complex"
+    ),
+    "NONE": NullType(),
+}
+
 
 class TypeInformation(ABC):
     """Describes the values of a stream, a key or a state."""
@@ -37,6 +74,11 @@ class TypeInformation(ABC):
     @abstractmethod
     def name(self) -> str:
         """As it is shown to people, for example ``LIST(LONG)``."""
+
+    @property
+    @abstractmethod
+    def logical_type(self) -> LogicalType:
+        """What the values are in Flink's type system, whatever class they have in Python."""
 
     @property
     def is_immutable(self) -> bool:
@@ -77,6 +119,10 @@ class BasicTypeInfo(TypeInformation):
     def name(self) -> str:
         return self.label
 
+    @property
+    def logical_type(self) -> LogicalType:
+        return LOGICAL_TYPES[self.label]
+
     def accepts(self, value: Any) -> bool:
         is_bool = isinstance(value, bool)
         return is_bool == (self.label == "BOOLEAN") and isinstance(value, PYTHON_TYPES[self.label])
@@ -92,6 +138,10 @@ class PickledBytesTypeInfo(TypeInformation):
     @property
     def name(self) -> str:
         return "PICKLED_BYTE_ARRAY"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return RawType("object", "pickle")
 
     @property
     def is_immutable(self) -> bool:

@@ -14,6 +14,14 @@ from typing import Any
 
 from millrace.common.errors import SerializationError
 from millrace.common.time.amounts import Instant
+from millrace.common.types.logical.logical_type import (
+    DateType,
+    DecimalType,
+    LocalZonedTimestampType,
+    LogicalType,
+    TimestampType,
+    TimeType,
+)
 from millrace.common.types.type_information import Schema, TypeInformation
 
 __all__ = [
@@ -68,6 +76,10 @@ class BigDecTypeInfo(ConvertedTypeInfo):
     def name(self) -> str:
         return "BIG_DEC"
 
+    @property
+    def logical_type(self) -> LogicalType:
+        return DecimalType(38, 18)
+
     def accepts(self, value: Any) -> bool:
         return type(value) is Decimal
 
@@ -88,6 +100,10 @@ class InstantTypeInfo(ConvertedTypeInfo):
     def name(self) -> str:
         return "INSTANT"
 
+    @property
+    def logical_type(self) -> LogicalType:
+        return LocalZonedTimestampType(9)
+
     def accepts(self, value: Any) -> bool:
         return isinstance(value, Instant)
 
@@ -105,6 +121,10 @@ class DateTypeInfo(ConvertedTypeInfo):
     @property
     def name(self) -> str:
         return "SQL_DATE"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return DateType()
 
     def accepts(self, value: Any) -> bool:
         return type(value) is date
@@ -124,6 +144,10 @@ class TimeTypeInfo(ConvertedTypeInfo):
     def name(self) -> str:
         return "SQL_TIME"
 
+    @property
+    def logical_type(self) -> LogicalType:
+        return TimeType(6)
+
     def accepts(self, value: Any) -> bool:
         return type(value) is time and value.tzinfo is None
 
@@ -142,6 +166,10 @@ class TimestampTypeInfo(ConvertedTypeInfo):
     @property
     def name(self) -> str:
         return "SQL_TIMESTAMP"
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return TimestampType(6)
 
     def accepts(self, value: Any) -> bool:
         return type(value) is datetime and value.tzinfo is None

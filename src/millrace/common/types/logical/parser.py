@@ -1,0 +1,283 @@
+"""Types as text: ``ROW<`a` INT NOT NULL, `b` ARRAY<STRING>>`` to the logical type it prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import (
+    MAX_LENGTH,
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    LogicalType,
+    MapType,
+    MultisetType,
+    NullType,
+    RawType,
+    RowField,
+    RowType,
+    SmallIntType,
+    StructuredType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+    YearMonthIntervalType,
+    ZonedTimestampType,
+)
+
+__all__ = ["parse_type"]
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>`(?:[^`]|``)*`)|(?P<text>'(?:[^']|'')*')|(?P<word>[^\W\d]\w*)|(?P<number>\d+)"
+    r"|(?P<sign>[<>(),:]))"
+)
+MAX_DEPTH = 64
+
+
+def parse_type(text: str) -> LogicalType:
+    """The type that a text names, in Flink's spelling.
+
+    Example:
+        >>> parse_type("row<id bigint not null, at timestamp_ltz(3)>")
+        ROW<`id` BIGINT NOT NULL, `at` TIMESTAMP_LTZ(3)>
+        >>> parse_type("DECIMAL(10, 2)").scale
+        2
+
+    Raises:
+        JobDefinitionError: the text is no type; the message says where it stops being one.
+    """
+    parser = _Parser(text)
+    found = parser.type(0)
+    if parser.token is not None:
+        raise parser.refusal("the end")
+    return found
+
+
+class _Parser:
+    """Reads tokens from left to right; ``kind`` and ``token`` are those of the next one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = 0
+        self.advance()
+
+    def advance(self) -> None:
+        self.start = self._end
+        match = _TOKEN.match(self._text, self._end)
+        if match is None:
+            self.kind: str | None = None
+            self.token: str | None = self._text[self._end :].strip() or None
+            return
+        self.kind, self._end = match.lastgroup, match.end()
+        self.token = match[match.lastgroup or 0]
+
+    def refusal(self, wanted: str) -> JobDefinitionError:
+        found = "its end" if self.token is None else repr(self.token)
+        return JobDefinitionError(
+            f"{self._text!r} is no type: {wanted} expected at position {self.start}, found {found}"
+        )
+
+    def at(self, *words: str) -> bool:
+        """Whether that is next; a quoted name is never a word of the language."""
+        return (
+            self.kind in ("word", "sign") and self.token is not None and self.token.upper() in words
+        )
+
+    def take(self, *words: str) -> bool:
+        """Go past that if it is next."""
+        if self.at(*words):
+            self.advance()
+            return True
+        return False
+
+    def need(self, *words: str) -> None:
+        for word in words:
+            if not self.take(word):
+                raise self.refusal(word)
+
+    def taken(self, kind: str, wanted: str) -> str:
+        """The next token, which is of that kind."""
+        if self.kind != kind or self.token is None:
+            raise self.refusal(wanted)
+        found = self.token
+        self.advance()
+        return found
+
+    def type(self, depth: int) -> LogicalType:
+        if depth > MAX_DEPTH:
+            raise JobDefinitionError(f"a type is nested in more than {MAX_DEPTH} others")
+        found = self._named(depth)
+        while self.at("ARRAY", "MULTISET"):
+            found = ArrayType(found) if self.take("ARRAY") else self._multiset(found)
+            found = self._nullable(found)
+        return found
+
+    def _multiset(self, element: LogicalType) -> LogicalType:
+        self.need("MULTISET")
+        return MultisetType(element)
+
+    def _nullable(self, found: LogicalType) -> LogicalType:
+        if self.take("NOT"):
+            self.need("NULL")
+            return found.not_null()
+        self.take("NULL")
+        return found
+
+    def _named(self, depth: int) -> LogicalType:
+        if self.kind != "word" or self.token is None or self.token.upper() not in _READERS:
+            raise self.refusal("the name of a type")
+        read = _READERS[self.token.upper()]
+        self.advance()
+        return self._nullable(read(self, depth + 1))
+
+    def number(self, default: int) -> int:
+        """A number in brackets, if there is one."""
+        if not self.take("("):
+            return default
+        found = int(self.taken("number", "a number"))
+        self.need(")")
+        return found
+
+    def decimal(self) -> LogicalType:
+        if not self.take("("):
+            return DecimalType()
+        precision, scale = int(self.taken("number", "a number")), 0
+        if self.take(","):
+            scale = int(self.taken("number", "a number"))
+        self.need(")")
+        return DecimalType(precision, scale)
+
+    def zoned(self, precision: int) -> LogicalType:
+        if self.take("WITHOUT"):
+            self.need("TIME", "ZONE")
+        elif self.take("WITH"):
+            local = self.take("LOCAL")
+            self.need("TIME", "ZONE")
+            return (LocalZonedTimestampType if local else ZonedTimestampType)(precision)
+        return TimestampType(precision)
+
+    def time(self) -> LogicalType:
+        found = TimeType(self.number(0))
+        if self.take("WITHOUT"):
+            self.need("TIME", "ZONE")
+        return found
+
+    def interval(self) -> LogicalType:
+        first, precision = self._unit()
+        fields, last_precision = first, precision
+        if self.take("TO"):
+            last, last_precision = self._unit()
+            fields = f"{first} TO {last}"
+        if first in ("YEAR", "MONTH"):
+            return YearMonthIntervalType(fields, precision or 2)
+        fraction = 6 if last_precision is None else last_precision
+        day = precision if first == "DAY" and precision is not None else 2
+        return DayTimeIntervalType(fields, day, fraction if fields.endswith("SECOND") else 6)
+
+    def _unit(self) -> tuple[str, int | None]:
+        unit = self.taken("word", "a unit of time").upper()
+        number = self.number(-1)
+        return unit, None if number < 0 else number
+
+    def collection(self, make: Callable[..., LogicalType], parts: int, depth: int) -> LogicalType:
+        self.need("<")
+        found = [self.type(depth)]
+        for _ in range(parts - 1):
+            self.need(",")
+            found.append(self.type(depth))
+        self.need(">")
+        return make(*found)
+
+    def row(self, depth: int) -> LogicalType:
+        end = ")" if self.take("(") else ">"
+        if end == ">":
+            self.need("<")
+        return RowType(self._fields(end, depth))
+
+    def structured(self, depth: int) -> LogicalType:
+        self.need("<")
+        name = self.string()
+        fields = self._fields(">", depth) if self.take(",") else ()
+        if not fields:
+            self.need(">")
+        return StructuredType(fields, name)
+
+    def _fields(self, end: str, depth: int) -> tuple[RowField, ...]:
+        fields: list[RowField] = []
+        while not self.take(end):
+            if fields:
+                self.need(",")
+            fields.append(self._field(depth))
+        return tuple(fields)
+
+    def _field(self, depth: int) -> RowField:
+        if self.kind not in ("name", "word") or self.token is None:
+            raise self.refusal("the name of a field")
+        quoted = self.kind == "name"
+        name = self.token[1:-1].replace("``", "`") if quoted else self.token
+        self.advance()
+        found = self.type(depth)
+        return RowField(name, found, self.string() if self.kind == "text" else None)
+
+    def string(self) -> str:
+        return self.taken("text", "a text in quotes")[1:-1].replace("''", "'")
+
+    def raw(self) -> LogicalType:
+        self.need("(")
+        name = self.string()
+        self.need(",")
+        found = RawType(name, self.string())
+        self.need(")")
+        return found
+
+    def double(self) -> LogicalType:
+        self.take("PRECISION")
+        return DoubleType()
+
+
+_Reader = Callable[[_Parser, int], LogicalType]
+
+_READERS: dict[str, _Reader] = {
+    "NULL": lambda parser, depth: NullType(),
+    "BOOLEAN": lambda parser, depth: BooleanType(),
+    "TINYINT": lambda parser, depth: TinyIntType(),
+    "SMALLINT": lambda parser, depth: SmallIntType(),
+    "INT": lambda parser, depth: IntType(),
+    "INTEGER": lambda parser, depth: IntType(),
+    "BIGINT": lambda parser, depth: BigIntType(),
+    "FLOAT": lambda parser, depth: FloatType(),
+    "DOUBLE": lambda parser, depth: parser.double(),
+    "DATE": lambda parser, depth: DateType(),
+    "CHAR": lambda parser, depth: CharType(parser.number(1)),
+    "VARCHAR": lambda parser, depth: VarCharType(parser.number(1)),
+    "STRING": lambda parser, depth: VarCharType(MAX_LENGTH),
+    "BINARY": lambda parser, depth: BinaryType(parser.number(1)),
+    "VARBINARY": lambda parser, depth: VarBinaryType(parser.number(1)),
+    "BYTES": lambda parser, depth: VarBinaryType(MAX_LENGTH),
+    "DECIMAL": lambda parser, depth: parser.decimal(),
+    "DEC": lambda parser, depth: parser.decimal(),
+    "NUMERIC": lambda parser, depth: parser.decimal(),
+    "TIME": lambda parser, depth: parser.time(),
+    "TIMESTAMP": lambda parser, depth: parser.zoned(parser.number(6)),
+    "TIMESTAMP_LTZ": lambda parser, depth: LocalZonedTimestampType(parser.number(6)),
+    "INTERVAL": lambda parser, depth: parser.interval(),
+    "ARRAY": lambda parser, depth: parser.collection(ArrayType, 1, depth),
+    "MULTISET": lambda parser, depth: parser.collection(MultisetType, 1, depth),
+    "MAP": lambda parser, depth: parser.collection(MapType, 2, depth),
+    "ROW": lambda parser, depth: parser.row(depth),
+    "STRUCTURED": lambda parser, depth: parser.structured(depth),
+    "RAW": lambda parser, depth: parser.raw(),
+}
