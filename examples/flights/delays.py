@@ -55,7 +55,10 @@ class Summary(ProcessWindowFunction[Delays, dict[str, Any], str, TimeWindow]):
     """Makes a record of an hour."""
 
     def process(
-        self, key: str, context: ProcessWindowFunction.Context, elements: Iterable[Delays]
+        self,
+        key: str,
+        context: ProcessWindowFunction.Context[TimeWindow],
+        elements: Iterable[Delays],
     ) -> Iterator[dict[str, Any]]:
         for delays in elements:
             yield {"origin": key, "hour": context.window().start, **summarize(delays)}

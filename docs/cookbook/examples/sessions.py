@@ -9,7 +9,10 @@ Click = tuple[str, int, str]  # visitor, second, page
 
 class Visit(ProcessWindowFunction[Click, str, str, TimeWindow]):
     def process(
-        self, key: str, context: ProcessWindowFunction.Context, elements: Iterable[Click]
+        self,
+        key: str,
+        context: ProcessWindowFunction.Context[TimeWindow],
+        elements: Iterable[Click],
     ) -> Iterator[str]:
         pages = " > ".join(page for _, _, page in elements)
         yield f"{key} from {context.window().start // 1000} s: {pages}"

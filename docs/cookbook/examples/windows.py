@@ -13,10 +13,13 @@ def warmer(one: Reading, other: Reading) -> Reading:
 
 class WithWindow(ProcessWindowFunction[Reading, str, str, TimeWindow]):
     def process(
-        self, key: str, context: ProcessWindowFunction.Context, elements: Iterable[Reading]
+        self,
+        key: str,
+        context: ProcessWindowFunction.Context[TimeWindow],
+        elements: Iterable[Reading],
     ) -> Iterator[str]:
         [(_, second, degrees)] = elements
-        window: TimeWindow = context.window()
+        window = context.window()
         yield f"{key} {window.start // 1000} to {window.end // 1000} s: {degrees} at {second} s"
 
 

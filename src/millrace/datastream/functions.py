@@ -44,6 +44,7 @@ from millrace.common.functions.partitioner import (
     Partitioner,
 )
 from millrace.common.functions.runtime_context import (
+    KeyedStateStore,
     RuntimeContext,
 )
 from millrace.common.functions.window_functions import (
@@ -86,6 +87,7 @@ __all__ = [
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
+    "KeyedStateStore",
     "MapBatchFunction",
     "MapFunction",
     "Partitioner",

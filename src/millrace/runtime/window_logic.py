@@ -96,7 +96,7 @@ def window_of(namespace: Namespace) -> Any:
     return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
 
-class ProcessContext(ProcessWindowFunction.Context):
+class ProcessContext(ProcessWindowFunction.Context[Any]):
     """The context of a process window function; also holds the current key and window."""
 
     def __init__(

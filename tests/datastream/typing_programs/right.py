@@ -84,7 +84,10 @@ class Mean(AggregateFunction[Sale, list[int], float]):
 
 class Named(ProcessWindowFunction[float, str, str, TimeWindow]):
     def process(
-        self, key: str, context: ProcessWindowFunction.Context, elements: Iterable[float]
+        self,
+        key: str,
+        context: ProcessWindowFunction.Context[TimeWindow],
+        elements: Iterable[float],
     ) -> Iterator[str]:
         yield f"{key} {next(iter(elements))}"
 
@@ -163,7 +166,7 @@ assert_type(words.process(Sorted()).get_side_output(BAD), DataStream[str])
 
 class Whole(ProcessAllWindowFunction[int, str, CountWindow]):
     def process(
-        self, context: ProcessAllWindowFunction.Context, elements: Iterable[int]
+        self, context: ProcessAllWindowFunction.Context[CountWindow], elements: Iterable[int]
     ) -> Iterator[str]:
         yield str(list(elements))
 

@@ -10,7 +10,15 @@ from typing import Any, Generic, TypeVar
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.base import Function
 
-__all__ = ["AsyncFunction", "AsyncRetryPredicate", "AsyncRetryStrategy"]
+__all__ = [
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
+    "ExponentialBackoffDelayRetryStrategy",
+    "FixedDelayRetryStrategy",
+    "NoRetryStrategy",
+    "RetryPredicate",
+]
 
 IN_contra = TypeVar("IN_contra", contravariant=True)
 OUT_co = TypeVar("OUT_co", covariant=True)
@@ -55,7 +63,9 @@ class AsyncRetryPredicate(ABC):
 
 
 @dataclass(frozen=True)
-class _Predicates(AsyncRetryPredicate):
+class RetryPredicate(AsyncRetryPredicate):
+    """Two functions, or one, that say whether to try again."""
+
     result: ResultPredicate | None = None
     exception: ExceptionPredicate | None = None
 
@@ -91,7 +101,7 @@ class AsyncRetryStrategy(ABC):
     @staticmethod
     def no_restart() -> AsyncRetryStrategy:
         """One attempt only."""
-        return FixedDelayRetryStrategy(0, 0)
+        return NoRetryStrategy()
 
     @staticmethod
     def fixed_delay(
@@ -105,7 +115,7 @@ class AsyncRetryStrategy(ABC):
         Raises:
             JobDefinitionError: a number is negative.
         """
-        predicates = _Predicates(result_predicate, exception_predicate)
+        predicates = RetryPredicate(result_predicate, exception_predicate)
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, predicates)
 
     @staticmethod
@@ -122,10 +132,23 @@ class AsyncRetryStrategy(ABC):
         Raises:
             JobDefinitionError: a number is negative, or the multiplier below 1.
         """
-        predicates = _Predicates(result_predicate, exception_predicate)
-        return ExponentialBackoffRetryStrategy(
+        predicates = RetryPredicate(result_predicate, exception_predicate)
+        return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, predicates
         )
+
+
+class NoRetryStrategy(AsyncRetryStrategy):
+    """One attempt only."""
+
+    def can_retry(self, current_attempts: int) -> bool:
+        return False
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        return 0
+
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        return RetryPredicate()
 
 
 @dataclass(frozen=True)
@@ -134,7 +157,7 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
 
     max_attempts: int
     backoff_time_millis: int
-    predicates: AsyncRetryPredicate = _Predicates()
+    predicates: AsyncRetryPredicate = RetryPredicate()
 
     def __post_init__(self) -> None:
         _check_not_negative(self.max_attempts, self.backoff_time_millis)
@@ -150,14 +173,14 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
 
 
 @dataclass(frozen=True)
-class ExponentialBackoffRetryStrategy(AsyncRetryStrategy):
+class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
     """See `AsyncRetryStrategy.exponential_backoff`."""
 
     max_attempts: int
     initial_delay: int
     max_retry_delay: int
     multiplier: float
-    predicates: AsyncRetryPredicate = _Predicates()
+    predicates: AsyncRetryPredicate = RetryPredicate()
 
     def __post_init__(self) -> None:
         _check_not_negative(self.max_attempts, self.initial_delay, self.max_retry_delay)

@@ -48,6 +48,7 @@ OUT_co = TypeVar("OUT_co", covariant=True)
 KEY_co = TypeVar("KEY_co", covariant=True)
 KEY_contra = TypeVar("KEY_contra", contravariant=True)
 W_contra = TypeVar("W_contra", contravariant=True)
+W_co = TypeVar("W_co", covariant=True)
 
 
 class Function(ABC):  # noqa: B024 (a function without a life cycle overrides nothing here)
@@ -237,11 +238,11 @@ class WindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra])
 class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra]):
     """Evaluates a window of one key, with access to clocks and state."""
 
-    class Context(ABC):
+    class Context(ABC, Generic[W_co]):
         """What is known about the window."""
 
         @abstractmethod
-        def window(self) -> Any:
+        def window(self) -> W_co:
             """The window that is evaluated."""
 
         @abstractmethod
@@ -264,12 +265,12 @@ class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_c
     def process(
         self,
         key: KEY_contra,
-        context: ProcessWindowFunction.Context,
+        context: ProcessWindowFunction.Context[W_contra],
         elements: Iterable[IN_contra],
     ) -> Iterable[OUT_co | tuple[Any, Any]] | None:
         """What the window emits."""
 
-    def clear(self, context: ProcessWindowFunction.Context) -> None:
+    def clear(self, context: ProcessWindowFunction.Context[W_contra]) -> None:
         """Delete the window's state; called when the window is gone for good."""
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-__all__ = ["Counter", "Distribution", "Meter", "MetricGroup"]
+__all__ = ["Counter", "Distribution", "Meter", "Metric", "MetricGroup"]
 
 
-class Counter(ABC):
+class Metric:
+    """What all metrics have in common."""
+
+
+class Counter(Metric):
     """A number that goes up and down."""
 
     @abstractmethod
@@ -24,7 +28,7 @@ class Counter(ABC):
         """The current count of this subtask."""
 
 
-class Meter(ABC):
+class Meter(Metric):
     """Events per second."""
 
     @abstractmethod
@@ -36,7 +40,7 @@ class Meter(ABC):
         """All events counted so far by this subtask."""
 
 
-class Distribution(ABC):
+class Distribution(Metric):
     """Sum, count, minimum and maximum of reported values."""
 
     @abstractmethod

@@ -14,6 +14,7 @@ __all__ = ["AllWindowFunction", "ProcessAllWindowFunction"]
 IN_contra = TypeVar("IN_contra", contravariant=True)
 OUT_co = TypeVar("OUT_co", covariant=True)
 W_contra = TypeVar("W_contra", contravariant=True)
+W_co = TypeVar("W_co", covariant=True)
 
 
 class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
@@ -27,11 +28,11 @@ class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
 class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
     """Evaluates a window of the whole stream, with access to clocks and state."""
 
-    class Context(ABC):
+    class Context(ABC, Generic[W_co]):
         """What is known about the window."""
 
         @abstractmethod
-        def window(self) -> Any:
+        def window(self) -> W_co:
             """The window that is evaluated."""
 
         @abstractmethod
@@ -52,9 +53,9 @@ class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
 
     @abstractmethod
     def process(
-        self, context: ProcessAllWindowFunction.Context, elements: Iterable[IN_contra]
+        self, context: ProcessAllWindowFunction.Context[W_contra], elements: Iterable[IN_contra]
     ) -> Iterable[OUT_co | tuple[Any, Any]] | None:
         """What the window emits."""
 
-    def clear(self, context: ProcessAllWindowFunction.Context) -> None:
+    def clear(self, context: ProcessAllWindowFunction.Context[W_contra]) -> None:
         """Delete the window's state; called when the window is gone for good."""

@@ -1,0 +1,7 @@
+"""PyFlink's path of `JobExecutionResult`."""
+
+from __future__ import annotations
+
+from millrace.common.job import JobExecutionResult
+
+__all__ = ["JobExecutionResult"]

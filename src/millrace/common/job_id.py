@@ -1,0 +1,7 @@
+"""PyFlink's path of `JobID`."""
+
+from __future__ import annotations
+
+from millrace.common.job import JobID
+
+__all__ = ["JobID"]

@@ -1,0 +1,7 @@
+"""PyFlink's path of `JobStatus`."""
+
+from __future__ import annotations
+
+from millrace.common.job import JobStatus
+
+__all__ = ["JobStatus"]

@@ -1,0 +1,7 @@
+"""PyFlink's path of `RuntimeExecutionMode`."""
+
+from __future__ import annotations
+
+from millrace.common.config.execution_mode import RuntimeExecutionMode
+
+__all__ = ["RuntimeExecutionMode"]

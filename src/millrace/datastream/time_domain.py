@@ -1,0 +1,7 @@
+"""PyFlink's path of `TimeDomain`."""
+
+from __future__ import annotations
+
+from millrace.common.time.time_domain import TimeDomain
+
+__all__ = ["TimeDomain"]

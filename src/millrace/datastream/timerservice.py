@@ -1,0 +1,7 @@
+"""PyFlink's path of `TimerService`."""
+
+from __future__ import annotations
+
+from millrace.common.time.timer_service import TimerService
+
+__all__ = ["TimerService"]

@@ -1,0 +1,7 @@
+"""PyFlink's path of `millrace.common.functions.metrics`."""
+
+from __future__ import annotations
+
+from millrace.common.functions.metrics import Counter, Distribution, Meter, Metric, MetricGroup
+
+__all__ = ["Counter", "Distribution", "Meter", "Metric", "MetricGroup"]
