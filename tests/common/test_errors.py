@@ -19,6 +19,7 @@ from millrace.common.errors import (
 )
 
 SPECIAL = {
+    "UnsupportedFileSystemSchemeError": ("s3://bucket/dir", "s3"),
     "CheckpointCorruptError": ("chk-3/_metadata", "checksum differs"),
     "UserFunctionError": ("Count", "('a', 1)", "Traceback ...\nValueError: bad\n"),
 }

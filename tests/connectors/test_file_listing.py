@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common.errors import JobDefinitionError
 from millrace.connectors.errors import SourceFileError
-from millrace.connectors.file_listing import list_files, local_path
+from millrace.connectors.file_listing import list_files
 
 
 def test_directories_are_listed_below_sorted_without_hidden(tmp_path: Path) -> None:
@@ -33,9 +32,3 @@ def test_a_link_to_a_file_counts_as_one(tmp_path: Path) -> None:
 def test_nothing_there_is_an_error_naming_the_path(tmp_path: Path) -> None:
     with pytest.raises(SourceFileError, match="missing: there is no such file"):
         list_files(str(tmp_path / "missing"))
-
-
-def test_file_uris_are_local_and_others_point_to_spark() -> None:
-    assert local_path("file:///data/a%20b") == "/data/a b"
-    with pytest.raises(JobDefinitionError, match=r"not s3://.*from_dataframe"):
-        local_path("s3://bucket/key")

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from millrace.common.config import options
 from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
-from millrace.common.errors import CheckpointError, ConfigurationError, MillraceError
+from millrace.common.errors import (
+    CheckpointError,
+    ConfigurationError,
+    MillraceError,
+    UnsupportedFileSystemSchemeError,
+)
+from millrace.filesystem.location import local_location, qualified
 
 
 class UsageError(MillraceError):
@@ -107,7 +113,7 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         default=None,
         help="show how far the job is (default: if standard error is a terminal)",
     )
-    run.add_argument("job", type=Path, metavar="job.py", help="the job file")
+    run.add_argument("job", type=location, metavar="job.py", help="the job file")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
 
 
@@ -130,8 +136,16 @@ def run_arguments(named: argparse.Namespace, argv: Sequence[str]) -> RunArgument
     )
 
 
+def location(text: str) -> Path:
+    """A path or a ``file:`` URI on a command line."""
+    try:
+        return local_location(text)
+    except UnsupportedFileSystemSchemeError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _files(text: str) -> list[Path]:
-    return [Path(part) for part in text.split(",") if part]
+    return [location(part) for part in text.split(",") if part]
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -158,7 +172,7 @@ def _start(word: str | None) -> str | None:
 
     try:
         return str(snapshot_metadata(resolved(word)).parent.absolute())
-    except CheckpointError as error:
+    except (CheckpointError, UnsupportedFileSystemSchemeError) as error:
         raise UsageError(str(error)) from None
 
 
@@ -178,7 +192,9 @@ def _settings(named: argparse.Namespace) -> Configuration:
     settings = Configuration(values)
     try:
         settings.validate()
-    except ConfigurationError as error:
+        for option in (options.CHECKPOINTING_DIR, options.SAVEPOINT_DIR, options.START_FROM):
+            qualified(settings.get(option) or "")
+    except (ConfigurationError, UnsupportedFileSystemSchemeError) as error:
         raise UsageError(str(error)) from None
     for key in values:
         _require_known(key)

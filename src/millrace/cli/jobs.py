@@ -12,6 +12,7 @@ from pathlib import Path
 from millrace.common.errors import CheckpointError, JobControlError
 from millrace.common.job import JobID
 from millrace.engine.control_mailbox import Mailbox, RunNote
+from millrace.filesystem.location import local_location
 from millrace.state.checkpoint.directory import complete_checkpoints
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 
@@ -102,9 +103,11 @@ def find_job(checkpoint_dir: Path, word: str) -> Job:
 
     Raises:
         JobControlError: there is none, or there are several.
+        UnsupportedFileSystemSchemeError: it is a URI of another file system.
     """
-    if "/" in word and Path(word, _LEASE).is_file():
-        return read_job(Path(word))
+    directory = local_location(word) if "/" in word else None
+    if directory is not None and (directory / _LEASE).is_file():
+        return read_job(directory)
     jobs = list(jobs_in(checkpoint_dir))
     found = [job for job in jobs if job.is_called(word)]
     if not found and len(word) >= SHORTEST:

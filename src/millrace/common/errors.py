@@ -16,6 +16,8 @@ The tree::
     │   └── LeaseLostError          this driver was superseded while it ran
     ├── JobExecutionError           a running job failed
     │   └── UserFunctionError       a function of the user raised; carries its traceback
+    ├── UnsupportedFileSystemSchemeError
+    │                               a URI names a file system that is not supported
     ├── JobCancelledError           the job was cancelled, so it has no result
     └── JobControlError             a running job cannot be told what it should do
 
@@ -42,6 +44,7 @@ __all__ = [
     "SerializationError",
     "StateError",
     "StateMigrationError",
+    "UnsupportedFileSystemSchemeError",
     "UserFunctionError",
 ]
 
@@ -72,6 +75,36 @@ class StateError(MillraceError):
 
 class SerializationError(MillraceError):
     """A value, key or function cannot be pickled or encoded."""
+
+
+class UnsupportedFileSystemSchemeError(MillraceError):
+    """A URI belongs to a file system that is not supported. Flink's class of the same name.
+
+    Args:
+        uri: as it was given.
+        scheme: the part before the first colon.
+        host: of a ``file:`` URI that names another machine.
+    """
+
+    def __init__(self, uri: str, scheme: str, host: str = "") -> None:
+        super().__init__(uri, scheme, host)
+        self.uri = uri
+        self.scheme = scheme
+        self.host = host
+
+    def __str__(self) -> str:
+        if self.host:
+            return (
+                f"{self.uri}: a file URI has three slashes (file:///directory); this one names "
+                f"the host '{self.host}', whose files cannot be reached"
+            )
+        return (
+            f"{self.uri}: the file system '{self.scheme}' is not supported; name a directory that "
+            "all machines of the job see under the same path, such as a shared mount, as a path "
+            f"or as file:///path (a directory that is really called '{self.scheme}:' is "
+            f"./{self.scheme}:). A Spark reader can read files from there: "
+            "env.from_dataframe(spark.read...)"
+        )
 
 
 class CheckpointError(MillraceError):

@@ -18,6 +18,7 @@ from millrace.common.source.source import (
 )
 from millrace.common.types.row import Row
 from millrace.connectors.file_source import FileSource, FileSourceSplit
+from millrace.filesystem.location import qualified
 from millrace.formats.parquet import ParquetColumnarRowInputFormat
 
 __all__ = ["DataFrameSource"]
@@ -45,7 +46,7 @@ class DataFrameSource(Source[Any]):
     ) -> None:
         self._dataframe = dataframe
         self._format = ParquetColumnarRowInputFormat(record_type=record_type)
-        self._directory = directory
+        self._directory = None if directory is None else qualified(directory)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_dataframe": None}  # readers need the files only

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from urllib.parse import unquote, urlsplit
 
-from millrace.common.errors import JobDefinitionError
 from millrace.connectors.errors import SourceFileError
 
-__all__ = ["is_hidden", "list_files", "local_path"]
+__all__ = ["is_hidden", "list_files"]
 
 
 def is_hidden(name: str) -> bool:
@@ -19,24 +17,6 @@ def is_hidden(name: str) -> bool:
     (True, True, False)
     """
     return name.startswith((".", "_"))
-
-
-def local_path(path: str | os.PathLike[str]) -> str:
-    """An absolute path; ``file://`` URIs are taken too.
-
-    Raises:
-        JobDefinitionError: the path belongs to another file system.
-    """
-    text = os.fspath(path)
-    scheme = urlsplit(text).scheme
-    if scheme == "file":
-        text = unquote(urlsplit(text).path)
-    elif "://" in text:
-        raise JobDefinitionError(
-            f"{text}: file connectors read and write local or mounted file systems, not "
-            f"{scheme}://. A Spark reader can read it: env.from_dataframe(spark.read...)"
-        )
-    return os.path.abspath(text)
 
 
 def list_files(root: str) -> list[str]:

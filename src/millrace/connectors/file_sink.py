@@ -16,13 +16,13 @@ from millrace.connectors.bucket_assigner import (
     CallableBucketAssigner,
 )
 from millrace.connectors.file_committer import FileCommitter
-from millrace.connectors.file_listing import local_path
 from millrace.connectors.file_writer import FileSinkSettings, FileWriter
 from millrace.connectors.orphans import work_files_in_use
 from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.part_file import FileWriterState
 from millrace.connectors.part_writer import BulkParts, PartFormat, RowParts
 from millrace.connectors.rolling_policy import RollingPolicy
+from millrace.filesystem.location import qualified
 
 __all__ = ["BulkFormatBuilder", "FileSink", "RowFormatBuilder", "StreamingFileSink"]
 
@@ -56,7 +56,8 @@ class FileSink(Sink[Any]):
         By default a part ends after 128 MiB, 60 s, or 60 s without a record.
 
         Raises:
-            JobDefinitionError: not a local path, or not an encoder.
+            JobDefinitionError: not an encoder.
+            UnsupportedFileSystemSchemeError: the path is of another file system.
         """
         if not isinstance(encoder, Encoder):
             raise JobDefinitionError(
@@ -72,7 +73,8 @@ class FileSink(Sink[Any]):
         """A builder for parts that are written as a whole, such as Parquet: one per checkpoint.
 
         Raises:
-            JobDefinitionError: not a local path, or not a writer factory.
+            JobDefinitionError: not a writer factory.
+            UnsupportedFileSystemSchemeError: the path is of another file system.
         """
         if not isinstance(writer_factory, BulkWriterFactory):
             raise JobDefinitionError(
@@ -103,7 +105,7 @@ class BulkFormatBuilder:
 
     def __init__(self, base_path: str | os.PathLike[str], part_format: PartFormat) -> None:
         self._settings = FileSinkSettings(
-            local_path(base_path),
+            qualified(base_path),
             part_format,
             BucketAssigner.date_time_bucket_assigner(),
             RollingPolicy.on_checkpoint_rolling_policy(),

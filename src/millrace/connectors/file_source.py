@@ -23,8 +23,9 @@ from millrace.common.source.source import (
 )
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.connectors.errors import SourceFileError
-from millrace.connectors.file_listing import list_files, local_path
+from millrace.connectors.file_listing import list_files
 from millrace.connectors.index_range import require_at_least
+from millrace.filesystem.location import qualified
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
 
 __all__ = ["FileSource", "FileSourceBuilder", "FileSourceSplit"]
@@ -85,7 +86,8 @@ class FileSource(Source[T]):
         """A builder of a source of text, CSV or JSON lines.
 
         Raises:
-            JobDefinitionError: no paths, not a format, or not a local path.
+            JobDefinitionError: no paths, or not a format.
+            UnsupportedFileSystemSchemeError: a path is of another file system.
         """
         return FileSourceBuilder(stream_format, paths)
 
@@ -96,7 +98,8 @@ class FileSource(Source[T]):
         """A builder of a source of Parquet files.
 
         Raises:
-            JobDefinitionError: no paths, not a format, or not a local path.
+            JobDefinitionError: no paths, or not a format.
+            UnsupportedFileSystemSchemeError: a path is of another file system.
         """
         return FileSourceBuilder(bulk_format, paths)
 
@@ -127,7 +130,7 @@ class FileSourceBuilder(Generic[T]):
         if not paths:
             raise JobDefinitionError("a FileSource needs at least one path")
         self._format = file_format
-        self._paths = [local_path(path) for path in paths]
+        self._paths = [qualified(path) for path in paths]
         self._discovery_interval: int | None = None
         self._split_size = DEFAULT_SPLIT_SIZE
 

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from millrace.connectors.durable_files import delete_if_there
-from millrace.connectors.file_listing import local_path
 from millrace.connectors.part_file import (
     FileWriterState,
     PartCommittable,
     is_made_by,
     is_work_file,
 )
+from millrace.filesystem.location import qualified
 
 __all__ = ["sweep_orphans", "work_files_in_use"]
 
@@ -48,7 +48,7 @@ def sweep_orphans(
     now = time.time_ns() // 1_000_000 if now is None else now
     files = [
         os.path.join(d, name)
-        for d, _, names in os.walk(local_path(base_path))
+        for d, _, names in os.walk(qualified(base_path))
         for name in names
         if (is_work_file(name) if run_ids is None else is_made_by(name, run_ids))
     ]

@@ -12,10 +12,10 @@ keeps a copy in keyed state, makes exact changes of that; `env.state_changes` jo
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from millrace.common.errors import CheckpointCorruptError, JobDefinitionError, JobExecutionError
@@ -31,6 +31,7 @@ from millrace.common.source.source import (
 )
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.engine.job_identity import job_id_of
+from millrace.filesystem.location import qualified
 from millrace.state.alike import alike
 from millrace.state.checkpoint.directory import complete_checkpoints, metadata_path
 from millrace.state.checkpoint.files import StrPath
@@ -123,7 +124,8 @@ class StateChangesSource(Source[StateUpdate | CopyComplete]):
         self.poll_interval = millis(poll_interval)
         if self.poll_interval <= 0:
             raise JobDefinitionError(f"the poll interval must be positive, not {poll_interval!r}")
-        self.directory = str(Path(directory, job_id_of(job_name)) if job_name else directory)
+        base = qualified(directory)
+        self.directory = os.path.join(base, job_id_of(job_name)) if job_name else base
         self.uid = uid
         self.state_name = state_name
         self.bounded = bounded

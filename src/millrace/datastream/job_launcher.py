@@ -34,6 +34,7 @@ from millrace.engine.job_identity import new_run_id
 from millrace.engine.job_manager import JobManager
 from millrace.engine.progress import Listener
 from millrace.engine.rescaling import Replan
+from millrace.filesystem.location import qualified
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation
@@ -161,17 +162,17 @@ class JobLauncher:
         if isinstance(restart, FallbackRestartStrategy):
             restart = RestartStrategies.no_restart()
         return JobConfig(
-            checkpoint_dir=configuration.get(options.CHECKPOINTING_DIR),
+            checkpoint_dir=_location(configuration.get(options.CHECKPOINTING_DIR)),
             checkpoint_interval=DEFAULT_INTERVAL if interval is None else interval.to_millis(),
             retained_checkpoints=configuration.get(options.CHECKPOINTING_NUM_RETAINED),
             retention=CheckpointConfig(configuration).get_externalized_checkpoint_retention(),
             tolerable_failed_checkpoints=configuration.get(options.TOLERABLE_FAILED_CHECKPOINTS),
             resume=self.resume,
             resume_from=configuration.get(options.RESUME_FROM),
-            start_from=configuration.get(options.START_FROM),
+            start_from=_location(configuration.get(options.START_FROM)),
             claim=configuration.get(options.CLAIM_MODE) == "CLAIM",
             allow_non_restored=configuration.get(options.ALLOW_NON_RESTORED),
-            savepoint_dir=configuration.get(options.SAVEPOINT_DIR),
+            savepoint_dir=_location(configuration.get(options.SAVEPOINT_DIR)),
             restart_strategy=restart,
             target_epoch=configuration.get(options.EPOCH_TARGET_DURATION).to_millis(),
             initial_records=ALL if batch else configuration.get(options.EPOCH_INITIAL_RECORDS),
@@ -180,6 +181,10 @@ class JobLauncher:
             keep_warm=configuration.get(options.EPOCH_KEEP_WARM).to_millis(),
             batch=batch,
         )
+
+
+def _location(text: str | None) -> str | None:
+    return None if text is None else qualified(text)
 
 
 def run_to_end(client: JobClient) -> JobExecutionResult:

@@ -29,6 +29,7 @@ from millrace.engine.state_assignment import (
     inputs_of,
 )
 from millrace.engine.state_registry import StateRegistry
+from millrace.filesystem.location import qualified
 from millrace.plan.job_graph import JobGraph
 from millrace.state.checkpoint.directory import COMMITTED, committed_path
 from millrace.state.checkpoint.manifest import Manifest
@@ -66,7 +67,7 @@ class CheckpointCoordinator:
         self._run_id = run_id
         self._job_name = job_name
         self.durable = config.checkpoint_dir is not None
-        self._base = config.checkpoint_dir or tempfile.mkdtemp(prefix="millrace-")
+        self._base = qualified(config.checkpoint_dir or tempfile.mkdtemp(prefix="millrace-"))
         self.job_id = job_id_of(job_name)
         self.job_dir = str(Path(self._base) / self.job_id)
         self._last = 0
@@ -233,7 +234,8 @@ class CheckpointCoordinator:
     def savepoint_directory(self, request: SavepointRequest) -> str:
         """Where a savepoint is to go; made if it is missing.
 
-        Raises CheckpointError when none is named, or nothing can be written there.
+        Raises CheckpointError when none is named, or nothing can be written there, and
+        UnsupportedFileSystemSchemeError when it belongs to a file system that is not supported.
         """
         directory = request.directory or self._config.savepoint_dir
         if directory is None:
@@ -241,6 +243,7 @@ class CheckpointCoordinator:
                 "a savepoint needs a directory: name one, or set "
                 "execution.checkpointing.savepoint-dir"
             )
+        directory = qualified(directory)
         try:
             os.makedirs(directory, exist_ok=True)
             tempfile.TemporaryFile(dir=directory).close()

@@ -19,6 +19,7 @@ from millrace.common.errors import (
     JobCancelledError,
     JobExecutionError,
     MillraceError,
+    UnsupportedFileSystemSchemeError,
     UserFunctionError,
 )
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
@@ -390,7 +391,7 @@ class JobManager:
     def _begin_savepoint(self, request: SavepointRequest) -> None:
         try:
             self._checkpoints.savepoint_directory(request)
-        except CheckpointError as error:
+        except (CheckpointError, UnsupportedFileSystemSchemeError) as error:
             refuse(request, error)
             return
         self._serving = request

@@ -14,6 +14,7 @@ from millrace.common.config import options
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import CheckpointError, StateError
+from millrace.filesystem.location import qualified
 from millrace.runtime.main_classes import main_classes
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.files import delete_quietly, make_directory, write_file
@@ -148,9 +149,10 @@ class SavepointWriter:
         Raises:
             CheckpointError: there is something at the path, or the file system refused; nothing is
                 left behind.
+            UnsupportedFileSystemSchemeError: the path belongs to another file system.
             UserFunctionError: a bootstrap function failed.
         """
-        directory = Path(os.path.abspath(path))
+        directory = Path(qualified(path))
         if directory.exists() and any(directory.iterdir()):
             raise CheckpointError(f"{directory} is not empty; write the savepoint to a new path")
         try:

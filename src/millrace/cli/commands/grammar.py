@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from millrace.cli.arguments import UsageError
+from millrace.cli.arguments import UsageError, location
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Handler = Callable[[argparse.Namespace, Sequence[str]], int]
@@ -36,7 +36,7 @@ def add_checkpoint_dir(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint-dir",
         metavar="D",
-        type=Path,
+        type=location,
         help="where jobs keep their checkpoints (default: under your state directory)",
     )
 

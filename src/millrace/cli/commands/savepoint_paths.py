@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from millrace.cli.arguments import location
+from millrace.filesystem.location import local_location
+
 if TYPE_CHECKING:
     from millrace.state.checkpoint.snapshot import Snapshot
     from millrace.state.snapshot_reader import SnapshotReader
@@ -22,7 +25,7 @@ def add_directory(parser: argparse.ArgumentParser) -> None:
         "directory",
         metavar="DIR",
         nargs="?",
-        type=Path,
+        type=location,
         help="where to look, also in the directories below (default: under your state directory)",
     )
 
@@ -85,12 +88,13 @@ def resolved(word: str) -> Path:
 
     Raises:
         CheckpointError: several savepoints under the state directory have such an id.
+        UnsupportedFileSystemSchemeError: it is a URI of another file system.
     """
     from millrace.cli.savepoint_summary import digits
     from millrace.cli.state_directory import default_savepoint_dir
     from millrace.common.errors import CheckpointError
 
-    path = Path(word)
+    path = local_location(word)
     if path.exists() or not _ID.fullmatch(word):
         return path
     below = savepoints_below(default_savepoint_dir())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
-from millrace.cli.arguments import UsageError
+from millrace.cli.arguments import UsageError, location
 from millrace.cli.commands.grammar import Commands, add_command, add_job
 from millrace.cli.commands.job_request import ask_job, report, target
 
@@ -27,7 +26,7 @@ def register(commands: Commands) -> None:
         "directory",
         metavar="DIR",
         nargs="?",
-        type=Path,
+        type=location,
         help="where to put it (default: the job's savepoint directory)",
     )
 
@@ -38,6 +37,6 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         if named.directory is not None:
             raise UsageError(f"two jobs are named: {named.name} and --job {named.job}")
         # with --job, the only other word is the directory
-        named.name, named.directory = None, Path(named.name)
+        named.name, named.directory = None, location(named.name)
     job, answer = ask_job(named, "savepoint", directory=target(named.directory))
     return report(named, job, answer, str(answer["savepoint"]))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
-from millrace.cli.arguments import UsageError
+from millrace.cli.arguments import UsageError, location
 from millrace.cli.commands.grammar import Commands, add_command, add_job
 from millrace.cli.commands.job_request import ask_job, check_ended, report, target
 
@@ -24,7 +23,7 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--savepoint",
         metavar="DIR",
-        type=Path,
+        type=location,
         help="where to put the savepoint (default: the job's savepoint directory)",
     )
     parser.add_argument(

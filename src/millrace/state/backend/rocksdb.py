@@ -13,6 +13,7 @@ from typing import Any
 
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
+from millrace.filesystem.location import qualified
 from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.backend.keyed_state_backend import KeyedStateBackend
 from millrace.state.backend.local_directory import (
@@ -212,7 +213,7 @@ def _settings_from(configuration: Configuration, given: _Settings) -> _Settings:
     )
     chosen: dict[str, Any] = dict(_PREDEFINED[predefined])
     localdir = get(options.ROCKSDB_LOCALDIR)
-    paths = tuple(path.strip() for path in localdir.split(",")) if localdir else ()
+    paths = tuple(qualified(path.strip()) for path in localdir.split(",")) if localdir else ()
     return replace(
         given,
         native=replace(native, **chosen),

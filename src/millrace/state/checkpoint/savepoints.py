@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.common.errors import CheckpointError
+from millrace.filesystem.location import qualified
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
@@ -46,7 +47,7 @@ def find_savepoints(directory: StrPath) -> Iterator[Snapshot | DamagedSavepoint]
 
     Links are not followed. Checkpoints of jobs are passed over.
     """
-    for path, names, files in os.walk(directory):
+    for path, names, files in os.walk(qualified(directory)):
         names[:] = sorted(n for n in names if n != SHARED and not _CHECKPOINT.fullmatch(n))
         if METADATA in files and not _CHECKPOINT.fullmatch(os.path.basename(path)):
             names.clear()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.common.errors import CheckpointError
+from millrace.filesystem.location import local_location
 from millrace.state.checkpoint.directory import METADATA, complete_checkpoints, metadata_path
 from millrace.state.checkpoint.files import StrPath, reading
 from millrace.state.checkpoint.layer_set import LayerSet, check_segments, read_layers_of
@@ -51,8 +52,9 @@ def snapshot_metadata(path: StrPath) -> Path:
 
     Raises:
         CheckpointError: there is none.
+        UnsupportedFileSystemSchemeError: it belongs to a file system that is not supported.
     """
-    given = Path(path)
+    given = local_location(path)
     if given.name == METADATA and given.is_file():
         return given
     if (given / METADATA).is_file():

@@ -1,0 +1,1 @@
+"""File systems by URI scheme: what checkpoints, savepoints and file connectors store files with."""

@@ -1,0 +1,72 @@
+"""Locations: paths and URIs as users write them, brought to the one form that the engine uses."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+from millrace.common.errors import UnsupportedFileSystemSchemeError
+
+__all__ = ["StrPath", "local_location", "qualified", "scheme_of"]
+
+StrPath = str | os.PathLike[str]
+
+LOCAL_SCHEME = "file"
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(.*)", re.DOTALL)
+"""One slash is enough: `pathlib` makes ``s3:/bucket`` of ``s3://bucket``, Hadoop writes
+``file:/data``. A scheme has two characters at least, so that drive letters are none."""
+
+
+def scheme_of(location: StrPath) -> str:
+    """The scheme of a location in lower case; that of a plain path is ``file``.
+
+    >>> scheme_of("s3://bucket/key"), scheme_of("/data"), scheme_of("file:///data")
+    ('s3', 'file', 'file')
+    """
+    found = _URI.fullmatch(os.fspath(location))
+    return found[1].lower() if found else LOCAL_SCHEME
+
+
+def qualified(location: StrPath) -> str:
+    """The form in which the engine keeps a location: an absolute path for a local one.
+
+    Args:
+        location: a path, absolute or relative to the working directory, or a URI.
+
+    Raises:
+        UnsupportedFileSystemSchemeError: no file system is known for the URI's scheme, or it
+            names a file of another host.
+
+    >>> qualified("file:///data/a%20b")
+    '/data/a b'
+    """
+    text = os.fspath(location)
+    found = _URI.fullmatch(text)
+    if found is None:
+        return os.path.abspath(text)
+    if found[1].lower() != LOCAL_SCHEME:
+        raise UnsupportedFileSystemSchemeError(text, found[1])
+    return _path_of_file_uri(text, found[2])
+
+
+def _path_of_file_uri(text: str, rest: str) -> str:
+    """``file:/path``, ``file:///path`` and ``file://localhost/path``; ``rest`` follows ``file:/``.
+
+    ``file://data`` is one more that `pathlib` may have made shorter; its host is refused."""
+    if not rest.startswith("/"):
+        return os.path.abspath("/" + unquote(rest))
+    host, _, path = rest[1:].partition("/")
+    if host.lower() not in ("", "localhost"):
+        raise UnsupportedFileSystemSchemeError(text, LOCAL_SCHEME, host)
+    return os.path.abspath("/" + unquote(path))
+
+
+def local_location(location: StrPath) -> Path:
+    """A path for what can only be on this machine's file systems; a plain path stays as it is.
+
+    Raises:
+        UnsupportedFileSystemSchemeError: it is the URI of another file system.
+    """
+    return Path(qualified(location) if _URI.fullmatch(os.fspath(location)) else location)
