@@ -18,6 +18,8 @@ from millrace.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
+from millrace.datastream.connectors.file_system import FileSink, FileSource
+from millrace.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
 from millrace.datastream.state import ListStateDescriptor
 from millrace.datastream.window import TumblingEventTimeWindows
 from millrace.runtime.columns import Columns, pack, to_batch, unpack
@@ -172,6 +174,76 @@ def test_pandas() -> None:
         made.process_elements([{"x": 1, "y": 2}, {"x": 3, "y": 4}], [11, 12])
         assert [tuple(r) for r in made.records()] == [({"x": 3, "y": 4, "z": 7}, 12)]
         assert type(made.output()[0]["z"]) is int
+
+
+BIG = 2**60 + 1
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([BIG, None], "Int64"),
+        ([BIG, 1], "int64"),
+        ([None, None], "object"),
+        ([[BIG, None], None], "list<item: int64>[pyarrow]"),
+        ([[{"a": BIG}, {"a": None}], None], "list<item: struct<a: int64>>[pyarrow]"),
+        ([[[BIG, None]], [[]]], "list<item: list<item: int64>>[pyarrow]"),
+        ([1.5, None], "float64"),
+        ([True, None], "object"),
+    ],
+)
+def test_integers_beside_none_stay_integers_in_pandas(values, dtype) -> None:
+    pytest.importorskip("pandas")
+    seen = []
+
+    def look(frame):
+        seen.append(str(frame["value"].dtype))
+        return frame
+
+    with harness(look, "pandas", records="value") as made:
+        made.process_elements(values)
+        assert made.output() == values
+        assert list(map(type, made.output())) == list(map(type, values))
+    assert seen == [dtype]
+
+
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+@pytest.mark.parametrize("sign", ["int", "uint"])
+def test_integers_of_all_widths_keep_them_in_pandas(sign, width) -> None:
+    pytest.importorskip("pandas")
+    kind = getattr(pa, f"{sign}{width}")()
+
+    def cast(batch):
+        return pa.RecordBatch.from_arrays([batch["value"].cast(kind)], ["value"])
+
+    def look(frame):
+        assert str(frame["value"].dtype).lower() == str(kind)
+        return frame
+
+    env = new_env()
+    stream = env.from_collection([1, None]).map_batches(cast).map_batches(look, "pandas", "value")
+    with run_local():
+        assert list(stream.execute_and_collect()) == [1, None]
+
+
+@pytest.mark.parametrize("record_type", [dict, Row])
+def test_integers_beside_none_go_from_parquet_through_pandas_to_parquet(
+    tmp_path, record_type
+) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"id": [BIG, None, 3], "parts": [[BIG, None], None, []]})
+    (tmp_path / "in").mkdir()
+    pq.write_table(table, tmp_path / "in" / "a.parquet")
+    parquet = ParquetColumnarRowInputFormat(record_type=record_type, columnar=True)
+    source = FileSource.for_bulk_file_format(parquet, str(tmp_path / "in")).build()
+    writers = ParquetBulkWriters.for_arrow_schema(table.schema)
+    sink = FileSink.for_bulk_format(str(tmp_path / "out"), writers).build()
+    stream = new_env().from_source(source, WatermarkStrategy.no_watermarks(), "in")
+    records = "dict" if record_type is dict else "row"
+    stream.map_batches(lambda frame: frame[::-1], "pandas", records).sink_to(sink)
+    with run_local():
+        stream.get_execution_environment().execute()
+    assert pq.read_table(tmp_path / "out").to_pylist() == table.to_pylist()[::-1]
 
 
 def test_polars() -> None:

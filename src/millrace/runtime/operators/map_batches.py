@@ -115,7 +115,7 @@ Conversions = tuple[Callable[[Any], Any], Callable[[Any], Iterable[Any]]]
 def _conversions(batch_format: str) -> Conversions:
     """(record batch -> frame, frame -> record batches)."""
     if batch_format == "pandas":
-        return (lambda batch: batch.to_pandas()), _from_pandas
+        return _to_pandas, _from_pandas
     if batch_format == "polars":
         return import_module("polars").from_arrow, _from_polars
     return (lambda batch: batch), _from_arrow
@@ -132,6 +132,35 @@ def _from_arrow(result: Any) -> list[Any]:
         f"a vectorised function on Arrow returns a RecordBatch, a Table or None, got "
         f"{type(result).__name__}"
     )
+
+
+def _to_pandas(batch: Any) -> Any:
+    """The batch as a frame. Integers of which some are missing stay integers: in a column of NumPy
+    they would be floats, and large ones other numbers."""
+    frame = batch.to_pandas()
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if _misses_integers(column):
+            frame[name] = column.to_pandas(types_mapper=_nullable_dtype)
+    return frame
+
+
+def _misses_integers(column: Any) -> bool:
+    kinds = arrow().types
+    if kinds.is_integer(column.type):
+        return bool(column.null_count)
+    if kinds.is_map(column.type):
+        return _misses_integers(column.keys) or _misses_integers(column.items)
+    if kinds.is_struct(column.type):
+        return any(map(_misses_integers, column.flatten()))
+    return bool(kinds.is_nested(column.type)) and _misses_integers(column.flatten())
+
+
+def _nullable_dtype(kind: Any) -> Any:
+    """pandas' own dtype of integers with missing ones; what has integers inside stays Arrow's."""
+    pandas = import_module("pandas")
+    if arrow().types.is_integer(kind):
+        return pandas.api.types.pandas_dtype(str(kind).replace("i", "I").replace("uI", "UI"))
+    return pandas.ArrowDtype(kind)
 
 
 def _from_pandas(result: Any) -> list[Any]:
