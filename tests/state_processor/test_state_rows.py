@@ -28,7 +28,7 @@ PAIR = Types.TUPLE([Types.LONG(), Types.STRING()])
         ("flat", None, None),
     ],
 )
-def test_declared_state(kind: str, declared: TypeInformation | None, value: Any) -> None:
+def test_declared_state(kind: str, declared: TypeInformation[Any] | None, value: Any) -> None:
     """Its values need not be looked at."""
     state = SubtaskState()
     state.table("op/s", kind, declared)

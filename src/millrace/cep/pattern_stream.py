@@ -144,7 +144,7 @@ class PatternStream(Generic[T]):
     def process(
         self,
         pattern_process_function: PatternProcessFunction[T, U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Any number of records of each match, side outputs among them.
 
@@ -161,7 +161,7 @@ class PatternStream(Generic[T]):
     def select(
         self,
         pattern_select_function: SelectFunction[T, U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         timed_out_tag: OutputTag[V] | None = None,
         timeout_function: TimeoutFunction[T, V] | None = None,
     ) -> DataStream[U]:
@@ -188,7 +188,7 @@ class PatternStream(Generic[T]):
     def flat_select(
         self,
         pattern_flat_select_function: FlatSelectFunction[T, U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         timed_out_tag: OutputTag[V] | None = None,
         timeout_function: FlatTimeoutFunction[T, V] | None = None,
     ) -> DataStream[U]:
@@ -207,7 +207,7 @@ class PatternStream(Generic[T]):
         return type(self)(self._stream, search)
 
     def _found(
-        self, function: PatternProcessFunction[Any, Any], output_type: TypeInformation | None
+        self, function: PatternProcessFunction[Any, Any], output_type: TypeInformation[Any] | None
     ) -> DataStream[Any]:
         stream, search = self._stream, self._search
         keyed = isinstance(stream, KeyedStream)

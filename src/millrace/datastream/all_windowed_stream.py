@@ -47,7 +47,7 @@ class AllWindowedStream(Generic[T, W]):
         """The environment that the stream belongs to."""
         return self._windowed.get_execution_environment()
 
-    def get_input_type(self) -> TypeInformation:
+    def get_input_type(self) -> TypeInformation[Any]:
         """The type of the records."""
         return self._windowed.get_input_type()
 
@@ -83,7 +83,7 @@ class AllWindowedStream(Generic[T, W]):
         self,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
         window_function: None = None,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[T]: ...
 
     @overload
@@ -91,14 +91,14 @@ class AllWindowedStream(Generic[T, W]):
         self,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
         window_function: AllFunction[T, U, W],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]: ...
 
     def reduce(
         self,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
         window_function: AllFunction[T, Any, W] | None = None,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
         """Combine each window's records, one by one as they come."""
         adapted = _adapted(window_function)
@@ -109,8 +109,8 @@ class AllWindowedStream(Generic[T, W]):
         self,
         aggregate_function: AggregateFunction[T, Any, R],
         window_function: None = None,
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[R]: ...
 
     @overload
@@ -118,16 +118,16 @@ class AllWindowedStream(Generic[T, W]):
         self,
         aggregate_function: AggregateFunction[T, Any, R],
         window_function: AllFunction[R, U, W],
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]: ...
 
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, Any, Any],
         window_function: AllFunction[Any, Any, W] | None = None,
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
         """Aggregate each window's records, one by one as they come."""
         adapted = _adapted(window_function)
@@ -139,7 +139,7 @@ class AllWindowedStream(Generic[T, W]):
     def apply(
         self,
         window_function: AllWindowFunction[T, U, W],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a function over all the records of each window."""
         checked_function(window_function, AllWindowFunction, "apply", plain=False)
@@ -148,7 +148,7 @@ class AllWindowedStream(Generic[T, W]):
     def process(
         self,
         process_window_function: ProcessAllWindowFunction[T, U, W],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a function over all the records of each window, with the window's context."""
         checked_function(process_window_function, ProcessAllWindowFunction, "process", plain=False)

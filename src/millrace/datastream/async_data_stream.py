@@ -47,7 +47,7 @@ class AsyncDataStream:
         async_function: Asking[T, U],
         timeout: Amount,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         *,
         drain: bool = False,
     ) -> DataStream[U]:
@@ -63,7 +63,7 @@ class AsyncDataStream:
         timeout: Amount,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         *,
         drain: bool = False,
     ) -> DataStream[U]:
@@ -78,7 +78,7 @@ class AsyncDataStream:
         async_function: Asking[T, U],
         timeout: Amount,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         *,
         drain: bool = False,
     ) -> DataStream[U]:
@@ -94,7 +94,7 @@ class AsyncDataStream:
         timeout: Amount,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         *,
         drain: bool = False,
     ) -> DataStream[U]:
@@ -105,7 +105,10 @@ class AsyncDataStream:
 
 
 def _wait(
-    stream: DataStream[Any], function: Any, spec: AsyncSpec, output_type: TypeInformation | None
+    stream: DataStream[Any],
+    function: Any,
+    spec: AsyncSpec,
+    output_type: TypeInformation[Any] | None,
 ) -> DataStream[Any]:
     if not isinstance(function, AsyncFunction) and not inspect.iscoroutinefunction(function):
         raise JobDefinitionError(

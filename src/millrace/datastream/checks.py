@@ -30,7 +30,9 @@ def checked_function(function: Any, wanted: type[Function], where: str, plain: b
         raise JobDefinitionError(f"{where}() takes {alternatives}, got {function!r}")
 
 
-def checked_key_type(where: str, key_type: TypeInformation | None) -> TypeInformation | None:
+def checked_key_type(
+    where: str, key_type: TypeInformation[Any] | None
+) -> TypeInformation[Any] | None:
     """The type; raises JobDefinitionError if it is none."""
     if key_type is not None and not isinstance(key_type, TypeInformation):
         raise JobDefinitionError(

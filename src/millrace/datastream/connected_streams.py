@@ -74,7 +74,7 @@ class ConnectedStreams(Generic[T1, T2]):
         self,
         key_selector1: Selector[T1],
         key_selector2: Selector[T2],
-        key_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
     ) -> ConnectedStreams[T1, T2]:
         """Partition both by key: records of equal keys meet in the same subtask, where they share
         keyed state and timers."""
@@ -84,7 +84,7 @@ class ConnectedStreams(Generic[T1, T2]):
         )
 
     def map(
-        self, func: CoMapFunction[T1, T2, U], output_type: TypeInformation | None = None
+        self, func: CoMapFunction[T1, T2, U], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[U]:
         """One record out for each one in; on keyed streams with keyed state."""
         checked_function(func, CoMapFunction, "map", plain=False)
@@ -95,7 +95,7 @@ class ConnectedStreams(Generic[T1, T2]):
         return self._then("Co-Map", factory, func, output_type)
 
     def flat_map(
-        self, func: CoFlatMapFunction[T1, T2, U], output_type: TypeInformation | None = None
+        self, func: CoFlatMapFunction[T1, T2, U], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[U]:
         """Any number of records out; on keyed streams with keyed state."""
         checked_function(func, CoFlatMapFunction, "flat_map", plain=False)
@@ -108,7 +108,7 @@ class ConnectedStreams(Generic[T1, T2]):
     def process(
         self,
         func: CoProcessFunction[T1, T2, U] | KeyedCoProcessFunction[Any, T1, T2, U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a `CoProcessFunction`, or on keyed streams a `KeyedCoProcessFunction`."""
         keys = self._key_batches()
@@ -140,7 +140,7 @@ class ConnectedStreams(Generic[T1, T2]):
         name: str,
         factory: Callable[[], Operator],
         func: Any,
-        output_type: TypeInformation | None,
+        output_type: TypeInformation[Any] | None,
     ) -> DataStream[Any]:
         inputs = numbered(self.stream1, 0) + numbered(self.stream2, 1)
         return self.stream1._then(name, factory, func, inputs, output_type)
@@ -173,7 +173,7 @@ class BroadcastConnectedStream(Generic[T1, T2]):
     def process(
         self,
         func: BroadcastProcessFunction[T1, T2, U] | KeyedBroadcastProcessFunction[Any, T1, T2, U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a `KeyedBroadcastProcessFunction` on a keyed stream, else a
         `BroadcastProcessFunction`."""

@@ -96,7 +96,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def map(
         self,
         func: MapFunction[T, U] | Callable[[T], U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """One record out for each one in."""
         checked_function(func, MapFunction, "map")
@@ -105,7 +105,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def flat_map(
         self,
         func: FlatMapFunction[T, U] | Callable[[T], Iterable[U] | None],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Any number of records out: all that the function returns or yields."""
         checked_function(func, FlatMapFunction, "flat_map")
@@ -168,7 +168,7 @@ class DataStream(OperatorSettings, Generic[T]):
         return self._then("Projection", partial(MapOperator, fields), fields)
 
     def process(
-        self, func: ProcessFunction[T, U], output_type: TypeInformation | None = None
+        self, func: ProcessFunction[T, U], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[U]:
         """Run a `ProcessFunction`: event times and side outputs (``yield tag, value``)."""
         keyed: Any = func
@@ -263,20 +263,20 @@ class DataStream(OperatorSettings, Generic[T]):
     def key_by(
         self,
         key_selector: Callable[[T], K] | KeySelector[T, K],
-        key_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
     ) -> KeyedStream[T, K]: ...
 
     @overload
     def key_by(
         self,
         key_selector: str | int | Sequence[str | int],
-        key_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
     ) -> KeyedStream[T, Any]: ...
 
     def key_by(
         self,
         key_selector: Callable[[T], Any] | KeySelector[T, Any] | str | int | Sequence[str | int],
-        key_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
     ) -> KeyedStream[T, Any]:
         """Partition by key: all records of a key come to the same subtask, where its state is.
 
@@ -443,7 +443,7 @@ class DataStream(OperatorSettings, Generic[T]):
         factory: Callable[[], Operator],
         function: Any,
         inputs: Sequence[Input] | None = None,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
         factory = with_declared_output(factory, output_type)
         transformation = self._transform(name, Role.OPERATOR, factory, (function,))

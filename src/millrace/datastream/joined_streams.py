@@ -135,7 +135,7 @@ class _Where(Generic[T1, T2, J]):
         self._windowing = _Windowing(first, second)
 
     def where(
-        self, key_selector: Selector[T1], key_type: TypeInformation | None = None
+        self, key_selector: Selector[T1], key_type: TypeInformation[Any] | None = None
     ) -> EqualTo[T1, T2, J]:
         """The key of the first stream's records: whatever ``key_by`` takes."""
         return EqualTo(
@@ -151,7 +151,7 @@ class EqualTo(Generic[T1, T2, J]):
     windowing: _Windowing
 
     def equal_to(
-        self, key_selector: Selector[T2], key_type: TypeInformation | None = None
+        self, key_selector: Selector[T2], key_type: TypeInformation[Any] | None = None
     ) -> KeyedPair[T1, T2, J]:
         """The key of the second stream's records, to be equal to the first one's."""
         keys = (*self.windowing.keys, resolve_key_selector(key_selector))
@@ -193,7 +193,9 @@ class WithWindow(Generic[T1, T2]):
         """Send records that come too late to a side output, as pairs (0 or 1, record)."""
         return type(self)(replace(self.windowing, late_tag=output_tag))
 
-    def apply(self, function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
+    def apply(
+        self, function: Any, output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
         """Join, or group."""
         raise NotImplementedError
 
@@ -202,7 +204,7 @@ class _JoinWindow(WithWindow[T1, T2]):
     def apply(
         self,
         function: JoinFunction[T1, T2, U] | FlatJoinFunction[T1, T2, U] | Callable[[T1, T2], U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Call the function for each pair of records with equal keys in the same window."""
         if isinstance(function, FlatJoinFunction):
@@ -215,7 +217,7 @@ class _CoGroupWindow(WithWindow[T1, T2]):
     def apply(
         self,
         function: CoGroupFunction[T1, T2, U] | Callable[[list[T1], list[T2]], Iterable[U]],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Call the function once per key and window, with the records of both streams."""
         checked_function(function, CoGroupFunction, "apply")
@@ -304,7 +306,7 @@ class IntervalJoined(Generic[T1, T2]):
     def process(
         self,
         process_join_function: ProcessJoinFunction[T1, T2, U] | Callable[[T1, T2], U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a `ProcessJoinFunction`, or a plain function of both records that returns the
         result, on each pair that matches."""

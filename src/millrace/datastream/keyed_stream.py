@@ -67,7 +67,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
     def map(
         self,
         func: MapFunction[T, U] | Callable[[T], U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """One record out for each one in; a `MapFunction` may use keyed state."""
         if not isinstance(func, MapFunction):
@@ -77,7 +77,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
     def flat_map(
         self,
         func: FlatMapFunction[T, U] | Callable[[T], Iterable[U] | None],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Any number of records out; a `FlatMapFunction` may use keyed state."""
         if not isinstance(func, FlatMapFunction):
@@ -92,7 +92,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         return self._of_same_type(self._with_state("Filter", func))
 
     def _with_state(
-        self, name: str, func: Function, output_type: TypeInformation | None = None
+        self, name: str, func: Function, output_type: TypeInformation[Any] | None = None
     ) -> DataStream[Any]:
         factory = partial(KeyedProcessOperator, with_keyed_state(func), self._key_batch)
         return self._then(name, factory, func, output_type=output_type)
@@ -100,7 +100,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
     def process(
         self,
         func: KeyedProcessFunction[K, T, U] | ProcessFunction[T, U],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a `KeyedProcessFunction`: state and timers per key, side outputs."""
         if isinstance(func, ProcessFunction):
@@ -181,7 +181,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         transformation = self._transform("Queryable State", Role.SINK, factory, (function,))
         return self._env.add_sink_transformation(transformation)
 
-    def get_type(self) -> TypeInformation:
+    def get_type(self) -> TypeInformation[Any]:
         """The type of the records."""
         return super().get_type()
 

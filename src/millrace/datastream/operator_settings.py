@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from millrace.common.config.execution_config import ExecutionConfig
 from millrace.common.errors import JobDefinitionError
@@ -90,11 +90,11 @@ class OperatorSettings:
         self._operator("set_uid_hash").uid = checked_uid_hash(uid_hash)
         return self
 
-    def get_type(self) -> TypeInformation:
+    def get_type(self) -> TypeInformation[Any]:
         """The type of the records as the program declared it; else that of any Python object."""
         return self.declared_type() or Types.PICKLED_BYTE_ARRAY()
 
-    def declared_type(self) -> TypeInformation | None:
+    def declared_type(self) -> TypeInformation[Any] | None:
         """The type that the program declared; None if it did not, or for a union of several."""
         types = [
             source.transformation.output_type if source.tag is None else source.tag.type_info

@@ -224,7 +224,7 @@ class StreamExecutionEnvironment:
     # -- sources -----------------------------------------------------------------------
 
     def from_collection(
-        self, collection: Collection[T], type_info: TypeInformation | None = None
+        self, collection: Collection[T], type_info: TypeInformation[Any] | None = None
     ) -> DataStream[T]:
         """A stream of the elements of a collection. It travels with the program: for tests and
         small tables. With a row type, tuples, lists and dicts become rows of its names."""
@@ -242,7 +242,7 @@ class StreamExecutionEnvironment:
         source: Source[T],
         watermark_strategy: WatermarkStrategy[Any],
         source_name: str,
-        type_info: TypeInformation | None = None,
+        type_info: TypeInformation[Any] | None = None,
     ) -> DataStream[T]:
         """A stream from a `Source`, with event times and watermarks made per split."""
         if not isinstance(source, Source):

@@ -71,7 +71,7 @@ class WindowedStream(Generic[T, K, W]):
         """The environment that the stream belongs to."""
         return self._stream.get_execution_environment()
 
-    def get_input_type(self) -> TypeInformation:
+    def get_input_type(self) -> TypeInformation[Any]:
         """The type of the records."""
         return Types.PICKLED_BYTE_ARRAY()
 
@@ -148,7 +148,7 @@ class WindowedStream(Generic[T, K, W]):
         self,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
         window_function: None = None,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[T]: ...
 
     @overload
@@ -156,14 +156,14 @@ class WindowedStream(Generic[T, K, W]):
         self,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
         window_function: WindowFunctionLike[T, U, K, W],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]: ...
 
     def reduce(
         self,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
         window_function: WindowFunctionLike[T, Any, K, W] | None = None,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
         """Combine each window's records, one by one as they come."""
         checked_function(reduce_function, ReduceFunction, "reduce")
@@ -177,8 +177,8 @@ class WindowedStream(Generic[T, K, W]):
         self,
         aggregate_function: AggregateFunction[T, Any, R],
         window_function: None = None,
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[R]: ...
 
     @overload
@@ -186,16 +186,16 @@ class WindowedStream(Generic[T, K, W]):
         self,
         aggregate_function: AggregateFunction[T, Any, R],
         window_function: WindowFunctionLike[R, U, K, W],
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]: ...
 
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, Any, Any],
         window_function: WindowFunctionLike[Any, Any, K, W] | None = None,
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
         """Aggregate each window's records, one by one as they come."""
         checked_function(aggregate_function, AggregateFunction, "aggregate", plain=False)
@@ -205,7 +205,7 @@ class WindowedStream(Generic[T, K, W]):
     def apply(
         self,
         window_function: WindowFunction[T, U, K, W],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a function over all the records of each window."""
         checked_function(window_function, WindowFunction, "apply", plain=False)
@@ -215,7 +215,7 @@ class WindowedStream(Generic[T, K, W]):
     def process(
         self,
         process_window_function: ProcessWindowFunction[T, U, K, W],
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a function over all the records of each window, with the window's context."""
         checked_function(process_window_function, ProcessWindowFunction, "process", plain=False)
@@ -223,7 +223,7 @@ class WindowedStream(Generic[T, K, W]):
         return self._apply("Window Process", logic, output_type)
 
     def _apply(
-        self, name: str, logic: WindowLogic, output_type: TypeInformation | None
+        self, name: str, logic: WindowLogic, output_type: TypeInformation[Any] | None
     ) -> DataStream[Any]:
         _check_trigger(self._spec)
         logic = replace(logic, share_panes=self._spec.share_panes)

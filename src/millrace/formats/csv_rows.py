@@ -80,7 +80,7 @@ def _parser(column: CsvColumn) -> Parser:
     return parse
 
 
-def _number_parser(type_info: TypeInformation | None) -> Parser:
+def _number_parser(type_info: TypeInformation[Any] | None) -> Parser:
     return _NUMBER_PARSERS.get(type_info.name, str) if type_info else str
 
 

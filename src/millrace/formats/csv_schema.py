@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.typeinfo import TypeInformation, Types
@@ -26,7 +27,7 @@ class CsvColumn:
 
     name: str
     kind: CsvColumnKind = CsvColumnKind.STRING
-    type_info: TypeInformation | None = None
+    type_info: TypeInformation[Any] | None = None
     separator: str = ";"
 
 
@@ -90,7 +91,7 @@ class CsvSchemaBuilder:
         return self._add(CsvColumn(name))
 
     def add_number_column(
-        self, name: str, number_type: TypeInformation | None = None
+        self, name: str, number_type: TypeInformation[Any] | None = None
     ) -> CsvSchemaBuilder:
         """A column of numbers (default ``Types.LONG()``); an empty field is None."""
         return self._add(CsvColumn(name, CsvColumnKind.NUMBER, number_type or Types.LONG()))
@@ -100,7 +101,7 @@ class CsvSchemaBuilder:
         return self._add(CsvColumn(name, CsvColumnKind.BOOLEAN))
 
     def add_array_column(
-        self, name: str, separator: str = ";", element_type: TypeInformation | None = None
+        self, name: str, separator: str = ";", element_type: TypeInformation[Any] | None = None
     ) -> CsvSchemaBuilder:
         """A column of lists of strings, or of numbers if ``element_type`` is a number's."""
         return self._add(CsvColumn(name, CsvColumnKind.ARRAY, element_type, separator))

@@ -35,7 +35,7 @@ class Partitioning:
     key_selector: Callable[[Any], Any] | None = None
     key_batch: Callable[[list[Any]], list[Any]] | None = None
     partitioner: Partitioner | Callable[[Any, int], int] | None = None
-    key_type: TypeInformation | None = None
+    key_type: TypeInformation[Any] | None = None
     """Of the keys, if the program says so."""
 
 
@@ -72,7 +72,7 @@ class Transformation:
     """The user's functions in it, to name what cannot be pickled."""
     description: str = ""
     slot_sharing_group: str | None = None
-    output_type: TypeInformation | None = None
+    output_type: TypeInformation[Any] | None = None
     """As the program declared it."""
     loop: str | None = None
     """The loop that it begins or (FEEDBACK) ends."""

@@ -143,7 +143,7 @@ class QueryableStateClient:
         job_id: JobID | str | None,
         queryable_state_name: str,
         key: Any,
-        key_type_info: TypeInformation | None,
+        key_type_info: TypeInformation[Any] | None,
         state_descriptor: StateDescriptor,
     ) -> CompletableFuture[State]:
         """The state of a key, typed as its descriptor says; it cannot be changed. Flink's

@@ -27,7 +27,7 @@ from millrace.rest.key_text import untagged
 __all__ = ["typed_value"]
 
 
-def typed_value(type_info: TypeInformation, value: Any) -> Any:
+def typed_value(type_info: TypeInformation[Any], value: Any) -> Any:
     """The value that parsed JSON stands for. Without a declared type it stays lists and dicts.
 
     Example:
@@ -55,7 +55,7 @@ def _map(type_info: MapTypeInfo, value: dict[str, Any]) -> dict[Any, Any]:
     return {_key(key_type, key): typed_value(value_type, item) for key, item in pairs}
 
 
-def _key(key_type: TypeInformation, key: Any) -> Any:
+def _key(key_type: TypeInformation[Any], key: Any) -> Any:
     typed = typed_value(key_type, key)
     return tuple(typed) if isinstance(typed, list) else typed
 
@@ -66,11 +66,11 @@ def _row(type_info: RowTypeInfo, value: Any) -> Any:
     return named_row(type_info.field_names, _fields(type_info.types, value))
 
 
-def _fields(types: Sequence[TypeInformation], values: Sequence[Any]) -> list[Any]:
+def _fields(types: Sequence[TypeInformation[Any]], values: Sequence[Any]) -> list[Any]:
     return [typed_value(field, item) for field, item in zip(types, values, strict=True)]
 
 
-_READERS: dict[type[TypeInformation], Any] = {
+_READERS: dict[type[TypeInformation[Any]], Any] = {
     BigDecTypeInfo: Decimal,
     DateTypeInfo: dt.date.fromisoformat,
     TimeTypeInfo: dt.time.fromisoformat,

@@ -43,14 +43,14 @@ class _Declared:
         return DeclaredOutput(output, self.convert)
 
 
-def declared_output(output: Output, type_info: TypeInformation | None) -> Output:
+def declared_output(output: Output, type_info: TypeInformation[Any] | None) -> Output:
     """The output for records of that type; the same one if the type has no rows in it."""
     convert = row_conversion(type_info)
     return output if convert is None else DeclaredOutput(output, convert)
 
 
 def with_declared_output(
-    factory: Callable[[], Operator], output_type: TypeInformation | None
+    factory: Callable[[], Operator], output_type: TypeInformation[Any] | None
 ) -> Callable[[], Operator]:
     """The factory of an operator that emits what the type says; the same one if the type has no
     rows in it."""

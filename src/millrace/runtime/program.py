@@ -45,9 +45,9 @@ class Edge:
     """Which of the inputs of the target's first operator it feeds."""
     partitioner: bytes = b""
     """Chooses the target of a key (CUSTOM); pickled, for every subtask needs one of its own."""
-    key_type: TypeInformation | None = None
+    key_type: TypeInformation[Any] | None = None
     """Of the keys (KEYED), if the program says so."""
-    record_type: TypeInformation | None = None
+    record_type: TypeInformation[Any] | None = None
     """Of the records, if the program says so."""
 
 

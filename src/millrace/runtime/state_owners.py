@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.program import Program, Stage
 from millrace.state.serialization.entry_types import StateOwner
@@ -19,13 +21,13 @@ def owners_of(program: Program, stage: Stage) -> dict[str, StateOwner]:
     }
 
 
-def _record_types(program: Program, stage: Stage) -> dict[int, TypeInformation]:
+def _record_types(program: Program, stage: Stage) -> dict[int, TypeInformation[Any]]:
     inputs = set(stage.inputs)
     edges = (edge for edge in program.edges if edge.id in inputs)
     return {e.input_number: e.record_type for e in edges if e.record_type is not None}
 
 
-def _key_type(program: Program, stage: Stage) -> TypeInformation | None:
+def _key_type(program: Program, stage: Stage) -> TypeInformation[Any] | None:
     inputs = set(stage.inputs)
     types = (edge.key_type for edge in program.edges if edge.id in inputs)
     return next((found for found in types if found is not None), None)

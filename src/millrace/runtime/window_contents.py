@@ -73,7 +73,7 @@ class ElementContents:
 
     name = ELEMENTS
 
-    def _element_type(self, record: TypeInformation) -> TypeInformation:
+    def _element_type(self, record: TypeInformation[Any]) -> TypeInformation[Any]:
         return record
 
     def __init__(self, state: SubtaskState, uid: str) -> None:
@@ -109,7 +109,7 @@ class EvictableContents(ElementContents):
 
     name = TIMED_ELEMENTS
 
-    def _element_type(self, record: TypeInformation) -> TypeInformation:
+    def _element_type(self, record: TypeInformation[Any]) -> TypeInformation[Any]:
         return Types.TUPLE([record, Types.LONG()])
 
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:

@@ -102,7 +102,7 @@ class SubtaskState:
         self.generation = 0
         """Grows whenever the tables changed other than by the epochs run here."""
 
-    def table(self, name: str, kind: str, type_info: TypeInformation | None = None) -> Any:
+    def table(self, name: str, kind: str, type_info: TypeInformation[Any] | None = None) -> Any:
         """The table called ``name``, made if missing; refuses another kind than before.
 
         ``type_info`` declares the type of all that one key has; what was restored is made values
@@ -128,7 +128,7 @@ class SubtaskState:
     def _owner(self, name: str) -> StateOwner | None:
         return self.owners.get(owner_of(name, self.owners) or "")
 
-    def record_type(self, uid: str, number: int = 0) -> TypeInformation | None:
+    def record_type(self, uid: str, number: int = 0) -> TypeInformation[Any] | None:
         """The type of an operator's records, for those that it keeps; None: nothing has to be
         converted, or none is declared."""
         owner = self.owners.get(uid)

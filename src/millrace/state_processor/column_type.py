@@ -237,7 +237,7 @@ def _merged_structs(one: ColumnType, other: ColumnType) -> ColumnType:
     return ColumnType("struct", tuple(fields.values()), tuple(fields))
 
 
-def declared(info: TypeInformation) -> ColumnType | None:
+def declared(info: TypeInformation[Any]) -> ColumnType | None:
     """The type of a column of a declared type; None: only its values can tell."""
     if isinstance(info, ListTypeInfo):
         if info.name == "PRIMITIVE_ARRAY(BYTE)":
@@ -271,7 +271,7 @@ _DECLARED = {
 
 
 def _made(
-    name: str, parts: list[TypeInformation], fields: tuple[str, ...] = ()
+    name: str, parts: list[TypeInformation[Any]], fields: tuple[str, ...] = ()
 ) -> ColumnType | None:
     found = tuple(map(declared, parts))
     known = tuple(part for part in found if part is not None)

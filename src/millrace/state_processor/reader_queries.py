@@ -41,7 +41,7 @@ class OperatorPlace:
     """The names of its states, in whatever subtask."""
     now: int
     """When the snapshot was made, ms since the epoch: what had not expired then is seen."""
-    key_type: TypeInformation | None = None
+    key_type: TypeInformation[Any] | None = None
 
     @property
     def owner(self) -> StateOwner:

@@ -81,8 +81,8 @@ class SavepointReader:
         self,
         uid: str,
         function: KeyedStateReaderFunction | str,
-        key_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """Keyed state of an operator.
@@ -115,8 +115,8 @@ class SavepointReader:
         self,
         uid: str,
         name: str,
-        key_type: TypeInformation | None = None,
-        value_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
+        value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """Value, reducing or aggregating state: ``key, value``."""
@@ -126,8 +126,8 @@ class SavepointReader:
         self,
         uid: str,
         name: str,
-        key_type: TypeInformation | None = None,
-        value_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
+        value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """List state of keys: ``key, value``, an array."""
@@ -137,8 +137,8 @@ class SavepointReader:
         self,
         uid: str,
         name: str,
-        key_type: TypeInformation | None = None,
-        value_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
+        value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """Map state: ``key, value``, a map."""
@@ -163,7 +163,7 @@ class SavepointReader:
         self,
         uid: str,
         name: str,
-        value_type: TypeInformation | None = None,
+        value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """The elements of an operator's list: ``value``."""
@@ -173,7 +173,7 @@ class SavepointReader:
         self,
         uid: str,
         name: str,
-        value_type: TypeInformation | None = None,
+        value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """The elements of an operator's union list: ``value``."""
@@ -183,8 +183,8 @@ class SavepointReader:
         self,
         uid: str,
         name: str,
-        key_type: TypeInformation | None = None,
-        value_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
+        value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """The entries of a broadcast map: ``key, value``."""
@@ -201,8 +201,8 @@ class SavepointReader:
         since: str | os.PathLike[str],
         uid: str,
         name: str,
-        key_type: TypeInformation | None = None,
-        value_type: TypeInformation | None = None,
+        key_type: TypeInformation[Any] | None = None,
+        value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """What happened to a keyed state since another snapshot (a path, as `read` takes it):
@@ -251,8 +251,8 @@ class SavepointReader:
         uid: str,
         name: str,
         shapes: tuple[StateShape, ...],
-        key_type: TypeInformation | None,
-        value_type: TypeInformation | None,
+        key_type: TypeInformation[Any] | None,
+        value_type: TypeInformation[Any] | None,
         sample: int | None,
     ) -> Any:
         info = self._reader.state(uid, name)
@@ -275,6 +275,6 @@ class SavepointReader:
         return found
 
 
-def _declared(name: str, info: TypeInformation | None) -> dict[str, ColumnType]:
+def _declared(name: str, info: TypeInformation[Any] | None) -> dict[str, ColumnType]:
     kind = None if info is None else declared(info)
     return {} if kind is None else {name: kind}

@@ -63,7 +63,7 @@ def frame_of(
 
 
 def frame_of_values(
-    spark: Any, query: StateQuery, output_type: TypeInformation | None, sample: int | None
+    spark: Any, query: StateQuery, output_type: TypeInformation[Any] | None, sample: int | None
 ) -> Any:
     """A DataFrame of a query whose rows hold one value each: its fields (of a dict, its entries)
     become the columns, a value without fields the column ``value``."""

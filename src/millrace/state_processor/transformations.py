@@ -50,7 +50,7 @@ class Input:
     to_record: Callable[[Any], Any] | None = None
     timestamps: Callable[[Any], int] | None = None
     key_batch: KeyBatch | None = None
-    key_type: TypeInformation | None = None
+    key_type: TypeInformation[Any] | None = None
     parallelism: int | None = None
 
 
@@ -123,7 +123,7 @@ class OneInputOperatorTransformation:
         return OneInputOperatorTransformation(replace(self._rows, timestamps=_timestamps(assigner)))
 
     def key_by(
-        self, key_selector: Any, key_type: TypeInformation | None = None
+        self, key_selector: Any, key_type: TypeInformation[Any] | None = None
     ) -> KeyedOperatorTransformation:
         """Keys, found as in `DataStream.key_by`. They must be the ones the job finds."""
         keys = batch_keys(key_selector)

@@ -49,7 +49,7 @@ class WindowSavepointReader:
         uid: str,
         reduce_function: ReduceFunction[Any] | Callable[[Any, Any], Any],
         reader_function: WindowReaderFunction | None = None,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """Windows of ``reduce``: each with its value, or what a reader function makes of it."""
@@ -61,7 +61,7 @@ class WindowSavepointReader:
         uid: str,
         aggregate_function: AggregateFunction[Any, Any, Any],
         reader_function: WindowReaderFunction | None = None,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """Windows of ``aggregate``: each with its result, or what a reader function makes of it."""
@@ -72,7 +72,7 @@ class WindowSavepointReader:
         self,
         uid: str,
         reader_function: WindowReaderFunction,
-        output_type: TypeInformation | None = None,
+        output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
         """Windows of ``process`` or ``apply``: what a reader function makes of their elements."""
@@ -83,7 +83,7 @@ class WindowSavepointReader:
         uid: str,
         logic: WindowLogic,
         function: WindowReaderFunction | None,
-        output_type: TypeInformation | None,
+        output_type: TypeInformation[Any] | None,
         sample: int | None,
     ) -> Any:
         if function is None:
@@ -109,7 +109,7 @@ class WindowSavepointReader:
 
 
 def place_of(
-    reader: SnapshotReader, info: StateInfo, key_type: TypeInformation | None = None
+    reader: SnapshotReader, info: StateInfo, key_type: TypeInformation[Any] | None = None
 ) -> OperatorPlace:
     """The operator that a state is of."""
     names = frozenset(other.name for other in reader.states() if other.uid == info.uid)

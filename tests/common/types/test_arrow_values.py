@@ -55,7 +55,7 @@ ZONED = [
     WALL.replace(tzinfo=timezone(timedelta(hours=-3, microseconds=1))),
     WALL.replace(tzinfo=timezone(timedelta(hours=1), "MEZ +1")),
 ]
-EXAMPLES: list[tuple[TypeInformation, Sequence[Any]]] = [
+EXAMPLES: list[tuple[TypeInformation[Any], Sequence[Any]]] = [
     (Types.BOOLEAN(), [True, False]),
     (Types.BYTE(), [-128, 127]),
     (Types.LONG(), [2**63 - 1, -(2**63)]),
@@ -93,14 +93,14 @@ EXAMPLES: list[tuple[TypeInformation, Sequence[Any]]] = [
 ]
 
 
-def both_ways(values: Sequence[Any], type_info: TypeInformation) -> list[Any]:
+def both_ways(values: Sequence[Any], type_info: TypeInformation[Any]) -> list[Any]:
     column = to_arrow(values, type_info, PICKLE)
     assert column.type == arrow_type(type_info.logical_type)
     return from_arrow(column, type_info, PICKLE)
 
 
 @pytest.mark.parametrize(("type_info", "values"), EXAMPLES, ids=lambda x: str(x)[:30])
-def test_values_come_back(type_info: TypeInformation, values: Sequence[Any]) -> None:
+def test_values_come_back(type_info: TypeInformation[Any], values: Sequence[Any]) -> None:
     found = both_ways([None, *values, None], type_info)
     assert found == [None, *values, None]
     assert list(map(type, found[1:-1])) == list(map(type, values))
@@ -111,7 +111,7 @@ def test_values_come_back(type_info: TypeInformation, values: Sequence[Any]) -> 
 
 @pytest.mark.parametrize(("type_info", "values"), EXAMPLES, ids=lambda x: str(x)[:30])
 def test_values_come_back_from_inside_of_others(
-    type_info: TypeInformation, values: Sequence[Any]
+    type_info: TypeInformation[Any], values: Sequence[Any]
 ) -> None:
     row = Types.TUPLE([Types.LIST(type_info), Types.LONG()])
     assert both_ways([([*values, None], 1), None, ([], None)], row) == [
@@ -122,7 +122,7 @@ def test_values_come_back_from_inside_of_others(
 
 
 @pytest.mark.parametrize(("type_info", "values"), EXAMPLES, ids=lambda x: str(x)[:30])
-def test_parts_of_columns_are_read(type_info: TypeInformation, values: Sequence[Any]) -> None:
+def test_parts_of_columns_are_read(type_info: TypeInformation[Any], values: Sequence[Any]) -> None:
     whole = to_arrow([None, *values, *values], type_info, PICKLE)
     assert from_arrow(whole.slice(1 + len(values)), type_info, PICKLE) == list(values)
     chunked = pa.chunked_array([whole, whole])
@@ -169,7 +169,9 @@ def test_maps_of_lists_come_back_from_any_slice(values: list[Any], start: int) -
         (Types.PICKLED_BYTE_ARRAY(), 1),
     ],
 )
-def test_what_does_not_fit_is_refused_and_shown(type_info: TypeInformation, value: Any) -> None:
+def test_what_does_not_fit_is_refused_and_shown(
+    type_info: TypeInformation[Any], value: Any
+) -> None:
     with pytest.raises(SerializationError) as refused:
         to_arrow([None, value], type_info)
     assert repr(value) in str(refused.value)

@@ -50,14 +50,14 @@ ALL = [*BASIC, *COMPOSITE]
 
 
 @pytest.mark.parametrize(("kind", "good", "bad"), ALL, ids=lambda value: str(value)[:20])
-def test_accepts(kind: TypeInformation, good: Any, bad: Any) -> None:
+def test_accepts(kind: TypeInformation[Any], good: Any, bad: Any) -> None:
     """A quick look tells values from others."""
     assert kind.accepts(good)
     assert not kind.accepts(bad)
 
 
 @pytest.mark.parametrize(("kind", "good"), [row[:2] for row in ALL], ids=str)
-def test_internal_form_gives_the_same_value(kind: TypeInformation, good: Any) -> None:
+def test_internal_form_gives_the_same_value(kind: TypeInformation[Any], good: Any) -> None:
     """Nothing is lost on the way in and out."""
     again = kind.from_internal_type(kind.to_internal_type(good))
     assert again == good
@@ -66,13 +66,13 @@ def test_internal_form_gives_the_same_value(kind: TypeInformation, good: Any) ->
 
 
 @pytest.mark.parametrize(("kind", "good"), [row[:2] for row in ALL], ids=str)
-def test_no_conversion_means_none(kind: TypeInformation, good: Any) -> None:
+def test_no_conversion_means_none(kind: TypeInformation[Any], good: Any) -> None:
     """A type that needs no conversion hands the value on."""
     assert kind.need_conversion() or kind.to_internal_type(good) is good
 
 
 @pytest.mark.parametrize("kind", [row[0] for row in ALL] + [Types.PICKLED_BYTE_ARRAY()], ids=str)
-def test_types_are_values(kind: TypeInformation) -> None:
+def test_types_are_values(kind: TypeInformation[Any]) -> None:
     """They compare by structure, hash and pickle."""
     again = pickle.loads(pickle.dumps(kind))
     assert again == kind
@@ -88,7 +88,7 @@ def test_different_types_differ() -> None:
 
 
 @pytest.mark.parametrize("kind", [row[0] for row in BASIC], ids=str)
-def test_single_values_are_immutable(kind: TypeInformation) -> None:
+def test_single_values_are_immutable(kind: TypeInformation[Any]) -> None:
     """They may be handed out of state without a copy."""
     assert kind.is_immutable
     assert Types.TUPLE([kind, kind]).is_immutable

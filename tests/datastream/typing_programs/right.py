@@ -1,10 +1,12 @@
 """Programs that mypy must accept, with the types it must find."""
 
 from collections.abc import Iterable, Iterator
-from typing import assert_type
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, assert_type
 
 from millrace.cep import CEP, Pattern, PatternProcessFunction
-from millrace.common import Time, WatermarkStrategy
+from millrace.common import Row, Time, TypeInformation, Types, WatermarkStrategy
 from millrace.connectors import NumberSequenceSource
 from millrace.datastream import (
     AggregateFunction,
@@ -26,7 +28,16 @@ from millrace.datastream import (
     WindowedStream,
 )
 from millrace.datastream.functions import ProcessAllWindowFunction
-from millrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from millrace.datastream.state import (
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
 from millrace.datastream.window import CountTrigger, TumblingEventTimeWindows
 from millrace.testing import CollectingSink, MiniJob, PushedSource
 
@@ -220,3 +231,36 @@ assert_type(
     ),
     DataStream[str],
 )
+
+
+class Typed(ProcessFunction[int, int]):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        context = runtime_context
+        count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        assert_type(count, ValueState[int])
+        assert_type(count.value(), int | None)
+        names = context.get_list_state(ListStateDescriptor("names", Types.STRING()))
+        assert_type(names, ListState[str])
+        prices = context.get_map_state(MapStateDescriptor("m", Types.STRING(), Types.BIG_DEC()))
+        assert_type(prices, MapState[str, Decimal])
+        lists = context.get_state(ValueStateDescriptor("l", Types.LIST(Types.DOUBLE())))
+        assert_type(lists, ValueState[list[float]])
+        rows = context.get_state(ValueStateDescriptor("r", Types.ROW([Types.INT()])))
+        assert_type(rows, ValueState[Row])
+        points = context.get_state(ValueStateDescriptor("p", Types.of(Point)))
+        assert_type(points, ValueState[Point])
+        largest = ReducingStateDescriptor("largest", max, Types.INT())
+        assert_type(context.get_reducing_state(largest), ReducingState[int])
+        assert_type(context.get_state(ValueStateDescriptor("any")), ValueState[Any])
+        pairs: ValueState[tuple[str, int]] = context.get_state(
+            ValueStateDescriptor("pairs", Types.TUPLE([Types.STRING(), Types.INT()]))
+        )
+        pairs.update(("a", 1))
+
+
+@dataclass
+class Point:
+    x: int
+
+
+assert_type(Types.MAP(Types.STRING(), Types.LONG()), TypeInformation[dict[str, int]])

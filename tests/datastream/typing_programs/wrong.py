@@ -20,7 +20,14 @@ from right import (
 )
 
 from millrace.cep import CEP, Pattern
-from millrace.datastream import AsyncDataStream
+from millrace.common import Types
+from millrace.datastream import AsyncDataStream, ProcessFunction, RuntimeContext
+from millrace.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
 from millrace.datastream.window import TumblingEventTimeWindows
 
 WINDOWS = TumblingEventTimeWindows.of(1)
@@ -54,3 +61,26 @@ found.select(lambda match: match["large"][0].shop)  # wrong: no such attribute
 found.flat_select(len)  # wrong: one number is not several
 CEP.pattern(words, Pattern.begin("a")).process(Alert())  # wrong: takes sales
 Pattern.begin("a").times("2")  # wrong: not a number
+
+
+class Typed(ProcessFunction[int, int]):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        context = runtime_context
+        count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        count.update("1")  # wrong: a text is no long
+        (count.value() or 0).upper()  # wrong: a long is no text
+        words: ValueState[str] = context.get_state(
+            ValueStateDescriptor("words", Types.LONG())  # wrong: it is of longs
+        )
+        words.update("a")
+        context.get_map_state(MapStateDescriptor("m", Types.STRING(), Types.LONG())).put(
+            1,  # wrong: keys are texts
+            1,
+        )
+        context.get_list_state(ListStateDescriptor("l", Types.LIST(Types.DOUBLE()))).add(
+            1.5  # wrong: a list of lists
+        )
+
+
+ValueStateDescriptor("point", int)  # wrong: a class is no type
+Types.LIST(int)  # wrong: nor here

@@ -24,7 +24,7 @@ from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, Snapshot
 
 
 def there_and_back(
-    type_info: TypeInformation, value: Any, codec: SnapshotCodec = SAFE
+    type_info: TypeInformation[Any], value: Any, codec: SnapshotCodec = SAFE
 ) -> tuple[Any, Any]:
     """The plain form, and the value that is made of it again."""
     out, into = to_plain(type_info), from_plain(type_info)
@@ -76,7 +76,9 @@ def test_internal_types_are_the_same(name: str, data: st.DataObject) -> None:
         (Types.LIST(Types.LONG()), (1, 2)),
     ],
 )
-def test_what_is_of_another_type_comes_back_too(type_info: TypeInformation, value: Any) -> None:
+def test_what_is_of_another_type_comes_back_too(
+    type_info: TypeInformation[Any], value: Any
+) -> None:
     """Declared types guide, they do not check."""
     assert exactly(there_and_back(type_info, value, TRUSTING)[1], value)
 

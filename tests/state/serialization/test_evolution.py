@@ -21,7 +21,7 @@ from millrace.state.serialization.converters import chained, from_plain, to_plai
 from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
 
 
-def evolved(old: TypeInformation, new: TypeInformation, value: Any) -> Any:
+def evolved(old: TypeInformation[Any], new: TypeInformation[Any], value: Any) -> Any:
     """What a value that was written with one type is when it is read with another."""
     out = to_plain(old)
     plain = value if out is None else out(value)
@@ -154,7 +154,7 @@ class Outer:
     all: list[Inner]
 
 
-def changed_outer(zip_type: Any) -> TypeInformation:
+def changed_outer(zip_type: Any) -> TypeInformation[Any]:
     """`Outer` with another type of the innermost field."""
     inner = make_dataclass("Inner", [("zip", zip_type)])
     return Types.of(make_dataclass("Outer", [("address", inner), ("all", list[inner])]))  # type: ignore[valid-type]

@@ -107,7 +107,7 @@ def written(layer: Layer) -> Iterator[tuple[str, Any, Any]]:
             yield table, schema, decode(data)["put"]
 
 
-def before(kind: str, value: Any, type_info: TypeInformation | None = BEFORE) -> Layer:
+def before(kind: str, value: Any, type_info: TypeInformation[Any] | None = BEFORE) -> Layer:
     state = SubtaskState()
     wrap, put, _ = SHAPES[kind]
     put(state.table("op/s", kind, type_info and wrap(type_info)), value)

@@ -32,7 +32,7 @@ class OutputTag(Generic[T]):
     """
 
     tag_id: str
-    type_info: TypeInformation | None = field(default=None, compare=False)
+    type_info: TypeInformation[T] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.tag_id, str) or not self.tag_id:

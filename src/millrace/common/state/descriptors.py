@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from millrace.common.errors import StateError
 from millrace.common.functions.base import AggregateFunction, ReduceFunction
@@ -178,7 +178,7 @@ class StateDescriptor(ABC):
     kind: ClassVar[str]
     """``"value"``, ``"list"``, ``"map"``, ``"reducing"`` or ``"aggregating"``."""
 
-    def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, type_info: TypeInformation[Any] | None = None) -> None:
         if not isinstance(name, str) or not name:
             raise StateError(f"a state descriptor needs a name, got {name!r}")
         if "/" in name:  # a table is called <uid>/<state>, and uids may have slashes
@@ -257,7 +257,15 @@ class ValueStateDescriptor(StateDescriptor, Generic[T]):
 
     kind = "value"
 
-    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+    @overload
+    def __init__(
+        self: ValueStateDescriptor[Any], name: str, value_type_info: None = None
+    ) -> None: ...
+
+    @overload
+    def __init__(self, name: str, value_type_info: TypeInformation[T]) -> None: ...
+
+    def __init__(self, name: str, value_type_info: TypeInformation[Any] | None = None) -> None:
         super().__init__(name, value_type_info)
 
 
@@ -266,7 +274,15 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
 
     kind = "list"
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+    @overload
+    def __init__(
+        self: ListStateDescriptor[Any], name: str, elem_type_info: None = None
+    ) -> None: ...
+
+    @overload
+    def __init__(self, name: str, elem_type_info: TypeInformation[T]) -> None: ...
+
+    def __init__(self, name: str, elem_type_info: TypeInformation[Any] | None = None) -> None:
         super().__init__(name, Types.LIST(checked_type(name, elem_type_info)))
 
 
@@ -275,11 +291,27 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
 
     kind = "map"
 
+    @overload
+    def __init__(
+        self: MapStateDescriptor[Any, Any],
+        name: str,
+        key_type_info: None = None,
+        value_type_info: None = None,
+    ) -> None: ...
+
+    @overload
     def __init__(
         self,
         name: str,
-        key_type_info: TypeInformation | None = None,
-        value_type_info: TypeInformation | None = None,
+        key_type_info: TypeInformation[K],
+        value_type_info: TypeInformation[V],
+    ) -> None: ...
+
+    def __init__(
+        self,
+        name: str,
+        key_type_info: TypeInformation[Any] | None = None,
+        value_type_info: TypeInformation[Any] | None = None,
     ) -> None:
         key_type = checked_type(name, key_type_info)
         super().__init__(name, Types.MAP(key_type, checked_type(name, value_type_info)))
@@ -298,7 +330,7 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
         self,
         name: str,
         reduce_function: ReduceFunction[T] | Callable[[T, T], T],
-        type_info: TypeInformation | None = None,
+        type_info: TypeInformation[T] | None = None,
     ) -> None:
         super().__init__(name, type_info)
         if not isinstance(reduce_function, ReduceFunction) and not callable(reduce_function):
@@ -334,7 +366,7 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
         self,
         name: str,
         agg_function: AggregateFunction[IN, ACC, OUT],
-        state_type_info: TypeInformation | None = None,
+        state_type_info: TypeInformation[ACC] | None = None,
     ) -> None:
         super().__init__(name, state_type_info)
         if not isinstance(agg_function, AggregateFunction):
@@ -348,7 +380,7 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
         return self._agg_function
 
 
-def checked_type(name: str, type_info: Any) -> TypeInformation:
+def checked_type(name: str, type_info: Any) -> TypeInformation[Any]:
     """The type itself, or the type of anything picklable for None.
 
     Raises:

@@ -78,7 +78,7 @@ NO_CODEC = RawCodec(_refused, _refused)
 
 
 def to_arrow(
-    values: Sequence[Any], type_info: TypeInformation, raw: RawCodec = NO_CODEC
+    values: Sequence[Any], type_info: TypeInformation[Any], raw: RawCodec = NO_CODEC
 ) -> pyarrow.Array:
     """The values as an array of `arrow_type` of the type's logical type.
 
@@ -111,7 +111,7 @@ _FAULTS = (ValueError, TypeError, OverflowError, AttributeError, LookupError, In
 
 def _misfit(
     values: Sequence[Any],
-    type_info: TypeInformation,
+    type_info: TypeInformation[Any],
     convert: Convert | None,
     target: Any,
     error: Any,
@@ -136,7 +136,7 @@ def _unless_none(convert: Convert) -> Convert:
     return lambda value: None if value is None else convert(value)
 
 
-def _exact(type_info: TypeInformation, convert: Convert) -> Convert:
+def _exact(type_info: TypeInformation[Any], convert: Convert) -> Convert:
     accepts = type_info.accepts
 
     def exact(value: Any) -> Any:
@@ -148,7 +148,7 @@ def _exact(type_info: TypeInformation, convert: Convert) -> Convert:
 
 
 @singledispatch
-def _out(type_info: TypeInformation, raw: RawCodec) -> Convert | None:
+def _out(type_info: TypeInformation[Any], raw: RawCodec) -> Convert | None:
     """What pyarrow makes the right array of; None: the value itself."""
     return _exact(type_info, lambda value: value)
 
@@ -194,7 +194,7 @@ def _fraction_out(type_info: FractionTypeInfo, raw: RawCodec) -> Convert:
 
 @_out.register(ZonedTimestampTypeInfo)
 @_out.register(ZonedTimeTypeInfo)
-def _zoned_out(type_info: TypeInformation, raw: RawCodec) -> Convert:
+def _zoned_out(type_info: TypeInformation[Any], raw: RawCodec) -> Convert:
     def out(value: Any) -> Any:
         return value.replace(tzinfo=None, fold=0), zone_text(value.tzinfo), bool(value.fold)
 
@@ -217,7 +217,7 @@ def _collection_out(type_info: Any, raw: RawCodec) -> Convert | None:
     return _elements_out(type_info.element_type, raw, list)
 
 
-def _elements_out(element: TypeInformation, raw: RawCodec, kind: Convert) -> Convert:
+def _elements_out(element: TypeInformation[Any], raw: RawCodec, kind: Convert) -> Convert:
     convert = _out(element, raw)
     if convert is None:
         return kind
@@ -263,7 +263,7 @@ def _class_out(type_info: ClassTypeInfo, raw: RawCodec) -> Convert:
     return _exact(type_info, _fields_out(type_info.types, raw, values))
 
 
-def _fields_out(types: Sequence[TypeInformation], raw: RawCodec, values: Convert) -> Convert:
+def _fields_out(types: Sequence[TypeInformation[Any]], raw: RawCodec, values: Convert) -> Convert:
     found = [_out(field, raw) for field in types]
     each = [_same if convert is None else _unless_none(convert) for convert in found]
     return lambda value: tuple(
@@ -283,12 +283,12 @@ def _serialized_out(type_info: SerializedTypeInfo, raw: RawCodec) -> Convert:
 
 @_out.register(PickledBytesTypeInfo)
 @_out.register(UnionTypeInfo)
-def _raw_out(type_info: TypeInformation, raw: RawCodec) -> Convert:
+def _raw_out(type_info: TypeInformation[Any], raw: RawCodec) -> Convert:
     return raw.encode
 
 
 def from_arrow(
-    array: pyarrow.Array, type_info: TypeInformation, raw: RawCodec = NO_CODEC
+    array: pyarrow.Array, type_info: TypeInformation[Any], raw: RawCodec = NO_CODEC
 ) -> list[Any]:
     """The values that `to_arrow` made the array of.
 
@@ -306,7 +306,7 @@ def from_arrow(
 
 
 @singledispatch
-def _into(type_info: TypeInformation, array: Any, raw: RawCodec) -> list[Any]:
+def _into(type_info: TypeInformation[Any], array: Any, raw: RawCodec) -> list[Any]:
     values: list[Any] = array.to_pylist()
     return values
 
@@ -343,7 +343,7 @@ def _fraction_in(type_info: FractionTypeInfo, array: Any, raw: RawCodec) -> list
 
 @_into.register(ZonedTimestampTypeInfo)
 @_into.register(ZonedTimeTypeInfo)
-def _zoned_in(type_info: TypeInformation, array: Any, raw: RawCodec) -> list[Any]:
+def _zoned_in(type_info: TypeInformation[Any], array: Any, raw: RawCodec) -> list[Any]:
     def made(parts: Any) -> Any:
         return parts["wall"].replace(tzinfo=zone_of_text(parts["zone"]), fold=int(parts["fold"]))
 
@@ -403,7 +403,9 @@ def _class_in(type_info: ClassTypeInfo, array: Any, raw: RawCodec) -> list[Any]:
     return _present(array, (type_info.make(list(values)) for values in rows))
 
 
-def _rows(types: Sequence[TypeInformation], array: Any, raw: RawCodec) -> Iterator[tuple[Any, ...]]:
+def _rows(
+    types: Sequence[TypeInformation[Any]], array: Any, raw: RawCodec
+) -> Iterator[tuple[Any, ...]]:
     if not types:
         return iter([()] * len(array))
     columns = [_into(field, part, raw) for field, part in zip(types, array.flatten(), strict=True)]
@@ -431,5 +433,5 @@ def _serialized_in(type_info: SerializedTypeInfo, array: Any, raw: RawCodec) -> 
 
 @_into.register(PickledBytesTypeInfo)
 @_into.register(UnionTypeInfo)
-def _raw_in(type_info: TypeInformation, array: Any, raw: RawCodec) -> list[Any]:
+def _raw_in(type_info: TypeInformation[Any], array: Any, raw: RawCodec) -> list[Any]:
     return _each(array, raw.decode)

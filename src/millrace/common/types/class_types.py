@@ -23,12 +23,12 @@ _Missing = type(dataclasses.MISSING)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ClassTypeInfo(TypeInformation):
+class ClassTypeInfo(TypeInformation[Any]):
     """A dataclass or a named tuple; internally a tuple of the values of its fields."""
 
     cls: type
     field_names: tuple[str, ...]
-    types: tuple[TypeInformation, ...]
+    types: tuple[TypeInformation[Any], ...]
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ class ClassTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EnumTypeInfo(TypeInformation):
+class EnumTypeInfo(TypeInformation[Any]):
     """An `enum.Enum`; internally the member's name, of combined flags their value."""
 
     cls: type[enum.Enum]

@@ -12,10 +12,10 @@ __all__ = ["SetTypeInfo", "UnionTypeInfo", "VariadicTupleTypeInfo"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SetTypeInfo(TypeInformation):
+class SetTypeInfo(TypeInformation[Any]):
     """A `set` or `frozenset` of one type."""
 
-    element_type: TypeInformation
+    element_type: TypeInformation[Any]
     frozen: bool = False
 
     @property
@@ -56,10 +56,10 @@ class SetTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class VariadicTupleTypeInfo(TypeInformation):
+class VariadicTupleTypeInfo(TypeInformation[Any]):
     """A `tuple` of any length with elements of one type."""
 
-    element_type: TypeInformation
+    element_type: TypeInformation[Any]
 
     @property
     def name(self) -> str:
@@ -94,10 +94,10 @@ class VariadicTupleTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class UnionTypeInfo(TypeInformation):
+class UnionTypeInfo(TypeInformation[Any]):
     """Values of one of several types, none of which needs a conversion."""
 
-    types: tuple[TypeInformation, ...]
+    types: tuple[TypeInformation[Any], ...]
 
     @property
     def name(self) -> str:

@@ -23,10 +23,10 @@ __all__ = ["ArrayTypeInfo", "ListTypeInfo", "MapTypeInfo", "RowTypeInfo", "Tuple
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ListTypeInfo(TypeInformation):
+class ListTypeInfo(TypeInformation[list[Any]]):
     """A `list` of one type."""
 
-    element_type: TypeInformation
+    element_type: TypeInformation[Any]
 
     @property
     def name(self) -> str:
@@ -93,11 +93,11 @@ class ArrayTypeInfo(ListTypeInfo):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MapTypeInfo(TypeInformation):
+class MapTypeInfo(TypeInformation[dict[Any, Any]]):
     """A `dict` of one type of keys and one of values."""
 
-    key_type: TypeInformation
-    value_type: TypeInformation
+    key_type: TypeInformation[Any]
+    value_type: TypeInformation[Any]
 
     @property
     def name(self) -> str:
@@ -137,10 +137,10 @@ class MapTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TupleTypeInfo(TypeInformation):
+class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
     """A `tuple` of fixed length."""
 
-    types: tuple[TypeInformation, ...]
+    types: tuple[TypeInformation[Any], ...]
 
     @property
     def name(self) -> str:
@@ -153,7 +153,7 @@ class TupleTypeInfo(TypeInformation):
     def is_immutable(self) -> bool:
         return all(field.is_immutable for field in self.types)
 
-    def get_field_types(self) -> list[TypeInformation]:
+    def get_field_types(self) -> list[TypeInformation[Any]]:
         """Types of the fields, in order."""
         return list(self.types)
 
@@ -179,10 +179,10 @@ class TupleTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RowTypeInfo(TypeInformation):
+class RowTypeInfo(TypeInformation[Row]):
     """A `Row`; internally a tuple of its kind and its values."""
 
-    types: tuple[TypeInformation, ...]
+    types: tuple[TypeInformation[Any], ...]
     field_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -212,7 +212,7 @@ class RowTypeInfo(TypeInformation):
             return list(positions(len(self.types)))
         return list(self.field_names)
 
-    def get_field_types(self) -> list[TypeInformation]:
+    def get_field_types(self) -> list[TypeInformation[Any]]:
         """Types of the fields, in order."""
         return list(self.types)
 
@@ -259,27 +259,27 @@ def positions(count: int) -> tuple[str, ...]:
     return tuple(f"f{index}" for index in range(count))
 
 
-def fields_of(names: Sequence[str], types: Sequence[TypeInformation]) -> tuple[RowField, ...]:
+def fields_of(names: Sequence[str], types: Sequence[TypeInformation[Any]]) -> tuple[RowField, ...]:
     """The fields of a logical row type."""
     pairs = zip(names, types, strict=True)
     return tuple(RowField(name, field.logical_type) for name, field in pairs)
 
 
-def is_null_or_accepted(field: TypeInformation, value: Any) -> bool:
+def is_null_or_accepted(field: TypeInformation[Any], value: Any) -> bool:
     return value is None or field.accepts(value)
 
 
-def first_accepted(element: TypeInformation, values: Sequence[Any]) -> bool:
+def first_accepted(element: TypeInformation[Any], values: Sequence[Any]) -> bool:
     return not len(values) or is_null_or_accepted(element, values[0])
 
 
-def all_accepted(fields: tuple[TypeInformation, ...], values: Sequence[Any]) -> bool:
+def all_accepted(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> bool:
     return len(fields) == len(values) and all(map(is_null_or_accepted, fields, values))
 
 
-def convert_out(fields: tuple[TypeInformation, ...], values: Sequence[Any]) -> list[Any]:
+def convert_out(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> list[Any]:
     return [field.to_internal_type(value) for field, value in zip(fields, values, strict=True)]
 
 
-def convert_in(fields: tuple[TypeInformation, ...], values: Sequence[Any]) -> list[Any]:
+def convert_in(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> list[Any]:
     return [field.from_internal_type(value) for field, value in zip(fields, values, strict=True)]

@@ -21,7 +21,7 @@ Conversion = Callable[[Any], Any]
 """From a value as the program made it to one of the declared type; picklable."""
 
 
-def row_conversion(type_info: TypeInformation | None) -> Conversion | None:
+def row_conversion(type_info: TypeInformation[Any] | None) -> Conversion | None:
     """What makes rows of values of that type, rows inside of others too; None if it has no rows.
 
     Example:
@@ -47,7 +47,7 @@ def row_conversion(type_info: TypeInformation | None) -> Conversion | None:
     return None
 
 
-def _of_fields(types: Sequence[TypeInformation]) -> tuple[Conversion | None, ...]:
+def _of_fields(types: Sequence[TypeInformation[Any]]) -> tuple[Conversion | None, ...]:
     """One per field; none at all if no field has rows in it."""
     inner = tuple(row_conversion(field) for field in types)
     return inner if any(inner) else ()

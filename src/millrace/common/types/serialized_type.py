@@ -14,7 +14,7 @@ __all__ = ["SerializedTypeInfo"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SerializedTypeInfo(TypeInformation):
+class SerializedTypeInfo(TypeInformation[Any]):
     """Whatever a `TypeSerializer` writes; internally its bytes."""
 
     label: str

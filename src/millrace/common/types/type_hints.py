@@ -35,7 +35,7 @@ from millrace.common.types.value_types import BigDecTypeInfo, DateTypeInfo, Inst
 
 __all__ = ["type_of"]
 
-_SINGLE: dict[Any, TypeInformation] = {
+_SINGLE: dict[Any, TypeInformation[Any]] = {
     None: BasicTypeInfo("NONE"),
     type(None): BasicTypeInfo("NONE"),
     bool: BasicTypeInfo("BOOLEAN"),
@@ -58,7 +58,7 @@ _SINGLE: dict[Any, TypeInformation] = {
 }
 
 
-def type_of(hint: Any) -> TypeInformation:
+def type_of(hint: Any) -> TypeInformation[Any]:
     """The type of a type hint.
 
     Raises:
@@ -73,7 +73,7 @@ class _Reading:
     def __init__(self, inside: tuple[type, ...]) -> None:
         self._inside = inside
 
-    def of(self, hint: Any) -> TypeInformation:
+    def of(self, hint: Any) -> TypeInformation[Any]:
         if isinstance(hint, TypeInformation):
             return hint
         origin = typing.get_origin(hint)
@@ -91,7 +91,7 @@ class _Reading:
             return self._class(hint, hint)
         raise JobDefinitionError(self._refusal(hint))
 
-    def _generic(self, hint: Any, origin: Any, args: tuple[Any, ...]) -> TypeInformation:
+    def _generic(self, hint: Any, origin: Any, args: tuple[Any, ...]) -> TypeInformation[Any]:
         if origin is Annotated:
             given = [extra for extra in args[1:] if isinstance(extra, TypeInformation)]
             return given[0] if given else self.of(args[0])
@@ -107,7 +107,7 @@ class _Reading:
             return self._class(origin, hint)
         raise JobDefinitionError(self._refusal(hint))
 
-    def _union(self, hint: Any, members: list[Any]) -> TypeInformation:
+    def _union(self, hint: Any, members: list[Any]) -> TypeInformation[Any]:
         found = [self.of(member) for member in members]
         if len(found) == 1:
             return found[0]
@@ -118,12 +118,12 @@ class _Reading:
             )
         return UnionTypeInfo(tuple(found))
 
-    def _tuple(self, args: tuple[Any, ...]) -> TypeInformation:
+    def _tuple(self, args: tuple[Any, ...]) -> TypeInformation[Any]:
         if len(args) == 2 and args[1] is Ellipsis:
             return VariadicTupleTypeInfo(self.of(args[0]))
         return TupleTypeInfo(tuple(self.of(arg) for arg in args))
 
-    def _class(self, cls: type, hint: Any) -> TypeInformation:
+    def _class(self, cls: type, hint: Any) -> TypeInformation[Any]:
         if cls in self._inside:
             raise JobDefinitionError(
                 f"class {cls.__qualname__} contains itself; declare that field as Any"
@@ -136,7 +136,7 @@ class _Reading:
             return self._fields(cls, list(cls._fields))
         raise JobDefinitionError(self._refusal(hint))
 
-    def _fields(self, cls: type, names: list[str]) -> TypeInformation:
+    def _fields(self, cls: type, names: list[str]) -> TypeInformation[Any]:
         hints = _hints(cls)
         inside = _Reading((*self._inside, cls))
         found = []
@@ -155,7 +155,7 @@ class _Reading:
         )
 
 
-_Maker = Callable[[_Reading, tuple[Any, ...]], TypeInformation]
+_Maker = Callable[[_Reading, tuple[Any, ...]], TypeInformation[Any]]
 
 _BARE: dict[Any, _Maker] = {
     list: lambda reading, args: ListTypeInfo(reading.of(args[0])),

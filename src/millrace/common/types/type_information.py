@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from millrace.common.types.logical.logical_type import (
     BigIntType,
@@ -26,6 +26,8 @@ from millrace.common.types.logical.logical_type import (
 )
 
 __all__ = ["BasicTypeInfo", "PickledBytesTypeInfo", "Schema", "TypeInformation"]
+
+T_co = TypeVar("T_co", covariant=True)
 
 Schema = Any
 """A type in plain data, as it is written next to state: a name, or a tuple of a kind and parts."""
@@ -65,8 +67,8 @@ LOGICAL_TYPES: dict[str, LogicalType] = {
 }
 
 
-class TypeInformation(ABC):
-    """Describes the values of a stream, a key or a state."""
+class TypeInformation(ABC, Generic[T_co]):
+    """Describes the values of a stream, a key or a state; ``T_co`` is their class in Python."""
 
     __slots__ = ()
 
@@ -110,7 +112,7 @@ class TypeInformation(ABC):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BasicTypeInfo(TypeInformation):
+class BasicTypeInfo(TypeInformation[Any]):
     """Numbers, strings, bytes, booleans and None."""
 
     label: str
@@ -132,7 +134,7 @@ class BasicTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PickledBytesTypeInfo(TypeInformation):
+class PickledBytesTypeInfo(TypeInformation[Any]):
     """Anything that can be pickled: the type of what has none."""
 
     @property

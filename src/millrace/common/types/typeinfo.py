@@ -7,9 +7,12 @@ handed out of state without a copy, and what to complain about. Types compare by
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, TypeVar, overload
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.time.amounts import Instant
 from millrace.common.types.composite_types import (
     ArrayTypeInfo,
     ListTypeInfo,
@@ -50,6 +53,10 @@ __all__ = [
     "Types",
 ]
 
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
 
 class Types:
     """Makes types.
@@ -62,129 +69,139 @@ class Types:
     """
 
     @staticmethod
-    def STRING() -> TypeInformation:
+    def STRING() -> TypeInformation[str]:
         """``str``."""
         return BasicTypeInfo("STRING")
 
     @staticmethod
-    def BYTE() -> TypeInformation:
+    def BYTE() -> TypeInformation[int]:
         """``int``, one byte in Flink."""
         return BasicTypeInfo("BYTE")
 
     @staticmethod
-    def BOOLEAN() -> TypeInformation:
+    def BOOLEAN() -> TypeInformation[bool]:
         """``bool``."""
         return BasicTypeInfo("BOOLEAN")
 
     @staticmethod
-    def SHORT() -> TypeInformation:
+    def SHORT() -> TypeInformation[int]:
         """``int``, two bytes in Flink."""
         return BasicTypeInfo("SHORT")
 
     @staticmethod
-    def INT() -> TypeInformation:
+    def INT() -> TypeInformation[int]:
         """``int``, four bytes in Flink."""
         return BasicTypeInfo("INT")
 
     @staticmethod
-    def LONG() -> TypeInformation:
+    def LONG() -> TypeInformation[int]:
         """``int``, eight bytes in Flink; here of any size."""
         return BasicTypeInfo("LONG")
 
     @staticmethod
-    def FLOAT() -> TypeInformation:
+    def FLOAT() -> TypeInformation[float]:
         """``float``, four bytes in Flink; here eight."""
         return BasicTypeInfo("FLOAT")
 
     @staticmethod
-    def DOUBLE() -> TypeInformation:
+    def DOUBLE() -> TypeInformation[float]:
         """``float``."""
         return BasicTypeInfo("DOUBLE")
 
     @staticmethod
-    def CHAR() -> TypeInformation:
+    def CHAR() -> TypeInformation[str]:
         """``str`` of one character."""
         return BasicTypeInfo("CHAR")
 
     @staticmethod
-    def BIG_INT() -> TypeInformation:
+    def BIG_INT() -> TypeInformation[int]:
         """``int`` of any size."""
         return BasicTypeInfo("BIG_INT")
 
     @staticmethod
-    def BIG_DEC() -> TypeInformation:
+    def BIG_DEC() -> TypeInformation[Decimal]:
         """``decimal.Decimal``."""
         return BigDecTypeInfo()
 
     @staticmethod
-    def INSTANT() -> TypeInformation:
+    def INSTANT() -> TypeInformation[Instant]:
         """``millrace.common.time.Instant``."""
         return InstantTypeInfo()
 
     @staticmethod
-    def SQL_DATE() -> TypeInformation:
+    def SQL_DATE() -> TypeInformation[date]:
         """``datetime.date``."""
         return DateTypeInfo()
 
     @staticmethod
-    def SQL_TIME() -> TypeInformation:
+    def SQL_TIME() -> TypeInformation[time]:
         """``datetime.time`` without a zone."""
         return TimeTypeInfo()
 
     @staticmethod
-    def SQL_TIMESTAMP() -> TypeInformation:
+    def SQL_TIMESTAMP() -> TypeInformation[datetime]:
         """``datetime.datetime`` without a zone."""
         return TimestampTypeInfo()
 
     @staticmethod
-    def PICKLED_BYTE_ARRAY() -> TypeInformation:
+    def PICKLED_BYTE_ARRAY() -> TypeInformation[Any]:
         """Anything that can be pickled."""
         return PickledBytesTypeInfo()
 
     @staticmethod
-    def TUPLE(field_types: Sequence[TypeInformation]) -> TupleTypeInfo:
+    def TUPLE(field_types: Sequence[TypeInformation[Any]]) -> TupleTypeInfo:
         """``tuple`` with these fields."""
         return TupleTypeInfo(all_checked("TUPLE", field_types))
 
     @staticmethod
-    def ROW(field_types: Sequence[TypeInformation]) -> RowTypeInfo:
+    def ROW(field_types: Sequence[TypeInformation[Any]]) -> RowTypeInfo:
         """`Row` with these fields, without names."""
         return RowTypeInfo(all_checked("ROW", field_types))
 
     @staticmethod
     def ROW_NAMED(
-        field_names: Sequence[str], field_types: Sequence[TypeInformation]
+        field_names: Sequence[str], field_types: Sequence[TypeInformation[Any]]
     ) -> RowTypeInfo:
         """`Row` with these fields and names."""
         return RowTypeInfo(all_checked("ROW_NAMED", field_types), tuple(field_names))
 
     @staticmethod
-    def LIST(element_type_info: TypeInformation) -> ListTypeInfo:
+    def LIST(element_type_info: TypeInformation[T]) -> TypeInformation[list[T]]:
         """``list`` of one type."""
         return ListTypeInfo(checked("LIST", element_type_info))
 
     @staticmethod
-    def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> MapTypeInfo:
+    def MAP(
+        key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]
+    ) -> TypeInformation[dict[K, V]]:
         """``dict`` of one type of keys and one of values."""
         return MapTypeInfo(checked("MAP", key_type_info), checked("MAP", value_type_info))
 
     @staticmethod
-    def PRIMITIVE_ARRAY(element_type: TypeInformation) -> ArrayTypeInfo:
+    def PRIMITIVE_ARRAY(element_type: TypeInformation[Any]) -> ArrayTypeInfo:
         """Sequence of numbers, characters or booleans, none of them None."""
         return ArrayTypeInfo(checked("PRIMITIVE_ARRAY", element_type), "PRIMITIVE_ARRAY")
 
     @staticmethod
-    def BASIC_ARRAY(element_type: TypeInformation) -> ArrayTypeInfo:
+    def BASIC_ARRAY(element_type: TypeInformation[Any]) -> ArrayTypeInfo:
         """Sequence of basic values."""
         return ArrayTypeInfo(checked("BASIC_ARRAY", element_type), "BASIC_ARRAY")
 
     @staticmethod
-    def OBJECT_ARRAY(element_type: TypeInformation) -> ArrayTypeInfo:
+    def OBJECT_ARRAY(element_type: TypeInformation[Any]) -> ArrayTypeInfo:
         """Sequence of anything."""
         return ArrayTypeInfo(checked("OBJECT_ARRAY", element_type), "OBJECT_ARRAY")
 
+    @overload
     @staticmethod
-    def of(hint: Any) -> TypeInformation:
+    def of(hint: type[T]) -> TypeInformation[T]: ...
+
+    @overload
+    @staticmethod
+    def of(hint: Any) -> TypeInformation[Any]: ...
+
+    @staticmethod
+    def of(hint: Any) -> TypeInformation[Any]:
         """The type of a type hint: of a dataclass, NamedTuple or Enum, of ``int``, ``float``,
         ``str``, ``bytes``, ``bool``, ``complex``, Decimal, Fraction, UUID, dates and times, of
         list, dict, set, frozenset and tuple of these, of Optional; ``Any`` is pickled.
@@ -205,7 +222,7 @@ class Types:
         return type_of(hint)
 
     @staticmethod
-    def SERIALIZED(serializer: TypeSerializer[Any], name: str | None = None) -> TypeInformation:
+    def SERIALIZED(serializer: TypeSerializer[T], name: str | None = None) -> TypeInformation[T]:
         """Whatever ``serializer`` writes; state remembers its ``version``.
 
         Args:
@@ -220,12 +237,12 @@ class Types:
         return SerializedTypeInfo(label, serializer.version, serializer)
 
 
-def checked(owner: str, item: Any) -> TypeInformation:
+def checked(owner: str, item: Any) -> TypeInformation[Any]:
     """The type itself; `JobDefinitionError` if it is not a type."""
     if isinstance(item, TypeInformation):
         return item
     raise JobDefinitionError(f"Types.{owner} takes types such as Types.LONG(), got {item!r}")
 
 
-def all_checked(owner: str, items: Sequence[Any]) -> tuple[TypeInformation, ...]:
+def all_checked(owner: str, items: Sequence[Any]) -> tuple[TypeInformation[Any], ...]:
     return tuple(checked(owner, item) for item in items)

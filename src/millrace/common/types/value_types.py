@@ -38,7 +38,7 @@ EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
 
 
-class ConvertedTypeInfo(TypeInformation):
+class ConvertedTypeInfo(TypeInformation[Any]):
     """A single value that is not internal as it is."""
 
     __slots__ = ()

@@ -33,14 +33,14 @@ Fields = tuple[tuple[int, Convert], ...]
 """Position and converter of the fields that need one."""
 
 
-def to_plain(type_info: TypeInformation) -> Convert | None:
+def to_plain(type_info: TypeInformation[Any]) -> Convert | None:
     """What makes plain data of values of a type; None: they are plain, or nothing is known."""
     if not type_info.need_conversion():
         return None
     return _out(type_info)
 
 
-def from_plain(type_info: TypeInformation) -> Convert | None:
+def from_plain(type_info: TypeInformation[Any]) -> Convert | None:
     """The inverse of `to_plain`."""
     if not type_info.need_conversion():
         return None
@@ -48,12 +48,12 @@ def from_plain(type_info: TypeInformation) -> Convert | None:
 
 
 @singledispatch
-def _out(type_info: TypeInformation) -> Convert:
+def _out(type_info: TypeInformation[Any]) -> Convert:
     return type_info.to_internal_type
 
 
 @singledispatch
-def _into(type_info: TypeInformation) -> Convert:
+def _into(type_info: TypeInformation[Any]) -> Convert:
     return type_info.from_internal_type
 
 

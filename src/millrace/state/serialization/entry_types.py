@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from millrace.common.types.composite_types import ListTypeInfo, MapTypeInfo
 from millrace.common.types.type_information import PickledBytesTypeInfo, TypeInformation
@@ -28,9 +29,9 @@ class StateOwner:
     """What is known of an operator that has state."""
 
     name: str = ""
-    key_type: TypeInformation | None = None
+    key_type: TypeInformation[Any] | None = None
     """As ``key_by`` was given it."""
-    record_types: Mapping[int, TypeInformation] = field(default_factory=dict)
+    record_types: Mapping[int, TypeInformation[Any]] = field(default_factory=dict)
     """Of its inputs' records, by the number of the input, where the program declares them."""
 
 
@@ -38,12 +39,12 @@ class StateOwner:
 class EntryTypes:
     """Types of a table's entries, apart from the operator's key."""
 
-    inner: TypeInformation
+    inner: TypeInformation[Any]
     """Keys of a map."""
-    value: TypeInformation
+    value: TypeInformation[Any]
 
     @staticmethod
-    def of(kind: str, type_info: TypeInformation) -> EntryTypes:
+    def of(kind: str, type_info: TypeInformation[Any]) -> EntryTypes:
         """From the type of all that one key has."""
         if kind in _MAPS and isinstance(type_info, MapTypeInfo):
             return EntryTypes(type_info.key_type, type_info.value_type)

@@ -36,7 +36,7 @@ class TypeChangeError(Exception):
     """What was written with one type cannot become another; the text begins with the field."""
 
 
-def migration(written: Schema, present: TypeInformation, at: str = "") -> Convert | None:
+def migration(written: Schema, present: TypeInformation[Any], at: str = "") -> Convert | None:
     """From plain data of the written type to plain data of the present one; None: no change.
 
     Raises:
@@ -58,7 +58,7 @@ def migration(written: Schema, present: TypeInformation, at: str = "") -> Conver
     return found[0]
 
 
-def key_migration(written: Schema, present: TypeInformation, at: str) -> None:
+def key_migration(written: Schema, present: TypeInformation[Any], at: str) -> None:
     """Keys must stay equal to what they were, for their place depends on them.
 
     Raises:
@@ -71,7 +71,7 @@ def key_migration(written: Schema, present: TypeInformation, at: str) -> None:
         )
 
 
-def _same_keys(written: Schema, present: TypeInformation) -> bool:
+def _same_keys(written: Schema, present: TypeInformation[Any]) -> bool:
     if written == present.schema():
         return True
     if isinstance(present, TupleTypeInfo) and written[0] == "TUPLE":
@@ -90,7 +90,7 @@ def _widens(written: Schema, label: str) -> bool:
     return False
 
 
-def _single(written: str, present: TypeInformation, at: str) -> Convert | None:
+def _single(written: str, present: TypeInformation[Any], at: str) -> Convert | None:
     now = present.schema()
     if (written, now) in SAME_FORM or (isinstance(now, str) and _widens(written, now)):
         return None
@@ -103,7 +103,7 @@ def _single(written: str, present: TypeInformation, at: str) -> Convert | None:
     raise _refused(written, present, at)
 
 
-def _exactly_float(written: str, present: TypeInformation, at: str) -> Convert:
+def _exactly_float(written: str, present: TypeInformation[Any], at: str) -> Convert:
     def convert(value: Any) -> Any:
         if not isinstance(value, int):
             return value
@@ -125,7 +125,7 @@ def _each(convert: Convert) -> Convert:
     return lambda value: None if value is None else convert(value)
 
 
-def _declared(present: TypeInformation, at: str) -> Convert | None:
+def _declared(present: TypeInformation[Any], at: str) -> Convert | None:
     """State that had no type gets one: its values must be of it."""
     out = to_plain(present)
     accepts = present.accepts
@@ -154,28 +154,28 @@ _Found = tuple[Convert | None] | None
 """In a tuple, for None is a result of its own: nothing has to be done."""
 
 
-def _list(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _list(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, ListTypeInfo) or present.schema()[:-1] != written[:-1]:
         return None
     element = migration(written[-1], present.element_type, f"{at}[]")
     return (element and _whole(list, lambda plain: [element(item) for item in plain]),)
 
 
-def _set(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _set(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, SetTypeInfo) or present.schema()[0] != written[0]:
         return None
     element, kind = migration(written[1], present.element_type, f"{at}[]"), present.kind
     return (element and _whole(kind, lambda plain: kind(map(element, plain))),)
 
 
-def _variadic(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _variadic(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, VariadicTupleTypeInfo):
         return None
     element = migration(written[1], present.element_type, f"{at}[]")
     return (element and _whole(tuple, lambda plain: tuple(map(element, plain))),)
 
 
-def _map(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _map(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, MapTypeInfo):
         return None
     key_migration(written[1], present.key_type, f"the key of {_subject(at)}")
@@ -183,7 +183,7 @@ def _map(written: Schema, present: TypeInformation, at: str) -> _Found:
     return (value and _whole(dict, lambda plain: {k: value(v) for k, v in plain.items()}),)
 
 
-def _tuple(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _tuple(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, TupleTypeInfo) or len(present.types) != len(written[1]):
         return None
     pairs = enumerate(zip(written[1], present.types, strict=True))
@@ -205,7 +205,7 @@ def _moved(place: int, convert: Convert | None) -> Convert:
     return lambda plain: convert(plain[place])
 
 
-def _record(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _record(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, (RowTypeInfo, ClassTypeInfo)):
         return None
     old = _written_fields(written)
@@ -257,7 +257,7 @@ def _written_fields(written: Schema) -> dict[str, tuple[int, Schema]]:
 
 def _default(
     name: str,
-    field: TypeInformation,
+    field: TypeInformation[Any],
     defaults: Mapping[str, Callable[[], Any]] | None,
     path: str,
 ) -> Convert:
@@ -271,7 +271,7 @@ def _default(
     return lambda plain: make() if out is None else out(make())
 
 
-def _enum(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _enum(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     if present.schema() == "STRING":
         return (None,)
     if not isinstance(present, EnumTypeInfo):
@@ -288,12 +288,12 @@ def _enum(written: Schema, present: TypeInformation, at: str) -> _Found:
     return (checked,)
 
 
-def _union(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _union(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     is_wider = isinstance(present, UnionTypeInfo) and set(written[1]) <= set(present.schema()[1])
     return (None,) if is_wider else None
 
 
-def _serialized(written: Schema, present: TypeInformation, at: str) -> _Found:
+def _serialized(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     if present.schema() == "BYTES":
         return (None,)
     if not isinstance(present, SerializedTypeInfo) or present.label != written[1]:
@@ -307,7 +307,7 @@ def _serialized(written: Schema, present: TypeInformation, at: str) -> _Found:
     return (lambda plain: present.migrated(plain, version),)
 
 
-_Change = Callable[[Schema, TypeInformation, str], _Found]
+_Change = Callable[[Schema, TypeInformation[Any], str], _Found]
 
 _CHANGES: dict[str, _Change] = {
     "LIST": _list,
@@ -324,7 +324,7 @@ _CHANGES: dict[str, _Change] = {
 }
 
 
-def _refused(written: Schema, present: TypeInformation, at: str) -> TypeChangeError:
+def _refused(written: Schema, present: TypeInformation[Any], at: str) -> TypeChangeError:
     return TypeChangeError(f"{_subject(at)} was {shown(written)} and is {present.name} now")
 
 

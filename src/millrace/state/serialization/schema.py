@@ -53,7 +53,7 @@ ANY: Schema = "ANY"
 
 _CLASSES = frozenset({"DATACLASS", "NAMED_TUPLE", "ENUM", "SERIALIZED"})
 
-_SINGLE: dict[str, TypeInformation] = {
+_SINGLE: dict[str, TypeInformation[Any]] = {
     info.name: info
     for info in (
         *map(BasicTypeInfo, PYTHON_TYPES),
@@ -71,7 +71,7 @@ _SINGLE: dict[str, TypeInformation] = {
 }
 
 
-def type_of_schema(schema: Schema) -> TypeInformation:
+def type_of_schema(schema: Schema) -> TypeInformation[Any]:
     """The type that a schema describes, as far as it can be told without the program: dataclasses
     and named tuples are rows, enums are strings, and what a serializer wrote is bytes.
 
@@ -86,11 +86,11 @@ def type_of_schema(schema: Schema) -> TypeInformation:
     return make(*schema[1:])
 
 
-def _all(schemas: Any) -> tuple[TypeInformation, ...]:
+def _all(schemas: Any) -> tuple[TypeInformation[Any], ...]:
     return tuple(map(type_of_schema, schemas))
 
 
-_MADE: dict[str, Callable[..., TypeInformation]] = {
+_MADE: dict[str, Callable[..., TypeInformation[Any]]] = {
     "LIST": lambda element: ListTypeInfo(type_of_schema(element)),
     "ARRAY": lambda kind, element: ArrayTypeInfo(type_of_schema(element), kind),
     "SET": lambda element: SetTypeInfo(type_of_schema(element)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from millrace.common.errors import SerializationError, StateError, StateMigrationError
 from millrace.common.types.type_information import Schema, TypeInformation
@@ -69,7 +69,7 @@ class TableForm:
         self._owner = owner
         self._shape = shape_of_kind(kind)
         self._types: EntryTypes | None = None
-        self._declared: TypeInformation | None = None
+        self._declared: TypeInformation[Any] | None = None
         self._written: _Written | None = None
         """What layers that were read have; None: none was read."""
         key_type = owner.key_type if owner is not None and has_keys(kind) else None
@@ -92,7 +92,7 @@ class TableForm:
             return None
         return (SCHEMA_VERSION, key, late.inner, late.value)
 
-    def declare(self, type_info: TypeInformation, table: Table) -> None:
+    def declare(self, type_info: TypeInformation[Any], table: Table) -> None:
         """Take the type that a descriptor has; what is in the table is converted.
 
         Raises:
@@ -279,7 +279,7 @@ def _schemas(types: EntryTypes) -> _Written:
     return _Written(types.inner.schema(), types.value.schema())
 
 
-def _read(written: Schema, present: TypeInformation) -> Convert | None:
+def _read(written: Schema, present: TypeInformation[Any]) -> Convert | None:
     """From plain data of the written type to values of the present one."""
     if present.schema() == ANY:
         return migration(written, present)
