@@ -42,7 +42,7 @@ from millrace.common.errors import JobCancelledError
 from millrace.common.job import JobStatus
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.clock import SystemClock
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.testing import LocalExecutor
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "savepoints"
@@ -102,7 +102,7 @@ class Job:
     """A job that runs in the background, and what it has printed."""
 
     output: io.StringIO = field(default_factory=io.StringIO)
-    client: JobClient | None = None
+    client: EmbeddedJobClient | None = None
     problem: BaseException | None = None
     thread: Thread | None = None
 
@@ -117,7 +117,7 @@ class PageLauncher(CommandLineLauncher):
 
     page_job: Job = field(default_factory=Job)
 
-    def client(self, *args: Any, **kwargs: Any) -> JobClient:
+    def client(self, *args: Any, **kwargs: Any) -> EmbeddedJobClient:
         """Remembers the job."""
         self.page_job.client = super().client(*args, **kwargs)
         return self.page_job.client

@@ -28,8 +28,8 @@ from millrace.common.types.typeinfo import Types
 from millrace.connectors.file_sink import FileSink
 from millrace.datastream import KeyedProcessFunction, RuntimeContext
 from millrace.datastream.state import ValueStateDescriptor
-from millrace.engine.job_client import JobClient
-from millrace.engine.progress import Progress
+from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.job_details import JobDetails
 
 
 class Counting(KeyedProcessFunction):
@@ -53,12 +53,12 @@ class Operator:
         self._savepoints = savepoints
         self._last = time.perf_counter()
         self._loaded = False
-        self.client: JobClient | None = None
+        self.client: EmbeddedJobClient | None = None
         self.directory = ""
         self.wall_ms: list[float] = []
         self.acts: list[dict[str, Any]] = []
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobDetails) -> None:
         now = time.perf_counter()
         if self._loaded:
             self.wall_ms.append(round((now - self._last) * 1000, 2))

@@ -28,7 +28,7 @@ from millrace.datastream import (
     StreamExecutionEnvironment,
 )
 from millrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
-from millrace.engine.progress import Progress
+from millrace.engine.job_details import JobDetails
 
 PARALLELISM = 2
 PRIME = 2_654_435_761
@@ -66,7 +66,7 @@ class Epochs:
         self.loaded_at: float | None = None
         self.cached: dict[str, int] = {}
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobDetails) -> None:
         now = time.perf_counter()
         if self.loaded_at is not None:
             self.epoch_ms.append(round(progress.epoch_ms, 2))

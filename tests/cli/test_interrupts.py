@@ -14,7 +14,7 @@ from millrace.cli.interrupts import Interrupts
 from millrace.cli.terminal import Terminal
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.job import JobStatus
-from millrace.engine.progress import Progress
+from millrace.engine.job_details import JobDetails
 
 
 class FakeClient:
@@ -28,8 +28,8 @@ class FakeClient:
     def get_job_status(self) -> CompletableFuture[JobStatus]:
         return CompletableFuture.completed(self.status)
 
-    def progress(self) -> Progress:
-        return Progress(checkpoint=4)
+    def progress(self) -> JobDetails:
+        return JobDetails(checkpoint=4)
 
     def stop(self) -> None:
         self.stopped.set()

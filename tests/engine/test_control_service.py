@@ -15,7 +15,15 @@ from millrace.common.job import JobExecutionResult, JobID, JobStatus
 from millrace.engine.control_client import ask, await_end
 from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.control_service import ControlService
-from millrace.engine.progress import Progress
+from millrace.engine.job_details import JobDetails
+from millrace.engine.job_requests import (
+    After,
+    CancelRequest,
+    Request,
+    RescaleRequest,
+    SavepointRequest,
+    StopRequest,
+)
 
 POLL = 0.01
 PATIENCE = 20.0
@@ -28,51 +36,34 @@ class FakeJob:
         self.calls: list[tuple[object, ...]] = []
         self.status = JobStatus.RUNNING
         self.future: Future[str] = Future()
-        self.end: Future[JobExecutionResult] = Future()
+        self.result: Future[JobExecutionResult] = Future()
         self.called = threading.Event()
 
-    def _call(self, *call: object) -> Future[str]:
-        self.calls.append(call)
+    @property
+    def bus(self) -> FakeJob:
+        return self
+
+    def submit(self, request: Request) -> Future[str]:
+        match request:
+            case SavepointRequest(directory, After.GO_ON):
+                self.calls.append(("savepoint", directory))
+            case SavepointRequest(directory, after):
+                self.calls.append(("stop with savepoint", after is After.DRAIN, directory))
+            case RescaleRequest(parallelism):
+                self.calls.append(("rescale", parallelism))
+            case StopRequest():
+                self.calls.append(("stop",))
+            case CancelRequest():
+                self.calls.append(("cancel",))
         self.called.set()
         return self.future
 
-    def get_job_status(self) -> Future[JobStatus]:
-        status: Future[JobStatus] = Future()
-        status.set_result(self.status)
-        return status
-
-    def get_job_execution_result(self) -> Future[JobExecutionResult]:
-        return self.end
-
-    def progress(self) -> Progress:
-        return Progress(epoch=7, checkpoint=3, records=100)
-
-    def cancel(self) -> Future[None]:
-        self._call("cancel")
-        return Future()
-
-    def stop(self) -> None:
-        self._call("stop")
-
-    def when_done(self, callback: Callable[[], None]) -> None:
-        self.end.add_done_callback(lambda _: callback())
-
-    def trigger_savepoint(self, savepoint_directory: str | None = None) -> Future[str]:
-        return self._call("savepoint", savepoint_directory)
-
-    def stop_with_savepoint(
-        self,
-        advance_to_end_of_event_time: bool = False,
-        savepoint_directory: str | None = None,
-    ) -> Future[str]:
-        return self._call("stop with savepoint", advance_to_end_of_event_time, savepoint_directory)
-
-    def rescale(self, parallelism: int) -> Future[None]:
-        return self._call("rescale", parallelism)  # type: ignore[return-value]
+    def details(self) -> JobDetails:
+        return JobDetails(status=self.status, epoch=7, checkpoint=3, records=100)
 
     def finish(self, status: JobStatus) -> None:
         self.status = status
-        self.end.set_result(JobExecutionResult(JobID.from_name("count"), 1))
+        self.result.set_result(JobExecutionResult(JobID.from_name("count"), 1))
 
 
 class Running:

@@ -11,7 +11,7 @@ from millrace.common import Configuration
 from millrace.common.config.checkpoint_config import ExternalizedCheckpointRetention as Retention
 from millrace.common.errors import JobCancelledError, UserFunctionError
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.testing import run_local
 
@@ -20,7 +20,7 @@ KEEP, ON_CANCEL, NONE = (
     Retention.DELETE_ON_CANCELLATION,
     Retention.NO_EXTERNALIZED_CHECKPOINTS,
 )
-Act = Callable[[JobClient], object]
+Act = Callable[[EmbeddedJobClient], object]
 
 
 def run(
@@ -30,7 +30,7 @@ def run(
     *,
     fail: bool = False,
     resume: bool = False,
-) -> JobClient:
+) -> EmbeddedJobClient:
     """Run a job with checkpoints after each epoch; ``act`` is done after the third."""
     settings = {"execution.checkpointing.savepoint-dir": str(directory / "savepoints")}
     with run_local(epoch_records=2, checkpoint_dir=directory / "ck", resume=resume) as cluster:
@@ -57,7 +57,7 @@ def files(directory: Path) -> list[Path]:
     ]
 
 
-def ended(client: JobClient, error: type[BaseException] | None) -> None:
+def ended(client: EmbeddedJobClient, error: type[BaseException] | None) -> None:
     if error is None:
         client.result()
         return
@@ -100,7 +100,7 @@ def test_stopped(tmp_path: Path, retention: Retention) -> None:
 def test_killed(tmp_path: Path, retention: Retention) -> None:
     """An interrupt, or whatever else is no decision about the job."""
 
-    def kill(client: JobClient) -> None:
+    def kill(client: EmbeddedJobClient) -> None:
         raise KeyboardInterrupt
 
     ended(run(tmp_path, retention, kill), KeyboardInterrupt)
@@ -111,7 +111,7 @@ def test_savepoints_stay(tmp_path: Path) -> None:
     """They are the user's."""
     paths: list[str] = []
 
-    def cancel(client: JobClient) -> None:
+    def cancel(client: EmbeddedJobClient) -> None:
         future = client.cancel_with_savepoint()
         future.add_done_callback(lambda done: paths.append(done.result()))
 

@@ -340,7 +340,7 @@ def test_resuming_goes_on_with_state_and_positions(tmp_path) -> None:
             try:
                 got.extend(results)
             except JobCancelledError:
-                assert client.get_job_status().result() is JobStatus.CANCELED
+                assert client.get_job_status().result() is JobStatus.SUSPENDED
             return got
 
     first = []

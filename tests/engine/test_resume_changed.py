@@ -10,7 +10,6 @@ from millrace.common.serialization import Encoder
 from millrace.connectors.file_sink import FileSink
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.engine.job_manager import JobManager
 from millrace.testing.local_executor import LocalExecutor
 
 
@@ -32,8 +31,7 @@ def run(directory, name: str, resume: bool, epochs: int | None) -> None:
         env.from_collection(list(range(20))).map(str).name(name).sink_to(sink)
         client = env.build_client("job")
         if epochs is not None:
-            manager: JobManager = client._manager
-            launcher.listeners.append(lambda p: manager.stop() if p.epochs == epochs else None)
+            launcher.listeners.append(lambda p: client.stop() if p.epochs == epochs else None)
         client.run()
         client.result()
     finally:

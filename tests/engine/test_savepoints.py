@@ -28,13 +28,13 @@ from millrace.connectors.file_sink import FileSink
 from millrace.connectors.part_file import PartCommittable
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot
 from millrace.state.serialization.payload import encode
 from millrace.testing import MiniJob, run_local
 
 Build = Callable[[StreamExecutionEnvironment], Any]
-Act = Callable[[JobClient], Any]
+Act = Callable[[EmbeddedJobClient], Any]
 
 
 def running(env: StreamExecutionEnvironment) -> Any:
@@ -50,7 +50,7 @@ class Job:
     """Runs of jobs below one directory."""
 
     directory: Path
-    clients: list[JobClient] = field(default_factory=list)
+    clients: list[EmbeddedJobClient] = field(default_factory=list)
 
     def run(
         self, build: Build = running, act: Act | None = None, *, at: int = 3, parallelism: int = 2,
@@ -133,7 +133,7 @@ def test_drain_ends_the_input(job: Job) -> None:
         keyed = timed.key_by(lambda n: 0)
         return keyed.window(TumblingEventTimeWindows.of(1_000)).reduce(max).uid("window")
 
-    def drain(client: JobClient) -> None:
+    def drain(client: EmbeddedJobClient) -> None:
         client.stop_with_savepoint(advance_to_end_of_event_time=True)
 
     assert job.run(windows, drain) == []

@@ -19,7 +19,7 @@ from millrace.common.config.restart_strategy import RestartStrategies
 from millrace.common.errors import JobExecutionError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.state.checkpoint import crash_points as crash
 
 DEADLY = ("after-acks", "before-sink-commit", "during-sink-commit", "after-layers")
@@ -70,7 +70,7 @@ class World:
         if not self.calm and name in DEADLY and self.random.random() < self.rate / 5:
             raise DriverDied(name)
 
-    def client(self) -> JobClient:
+    def client(self) -> EmbeddedJobClient:
         """One more driver for the same job directory."""
         rate = 0.0 if self.calm else self.rate
         cluster = FaultyCluster(self.random.getrandbits(32), rate)

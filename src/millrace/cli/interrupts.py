@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from millrace.cli.terminal import Terminal
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -24,21 +24,19 @@ class Interrupts:
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
-        self._clients: list[JobClient] = []
+        self._clients: list[EmbeddedJobClient] = []
         self.stopping = False
         """The jobs were asked to end after their epoch."""
         self.cancelling = False
         """The jobs were asked to end at once."""
 
-    def watch(self, client: JobClient) -> None:
+    def watch(self, client: EmbeddedJobClient) -> None:
         """A job that signals are meant for, from now to its end."""
         self._clients.append(client)
 
-    def running(self) -> list[JobClient]:
+    def running(self) -> list[EmbeddedJobClient]:
         """The jobs that have not ended."""
-        return [
-            c for c in self._clients if not c.get_job_status().result().is_globally_terminal_state()
-        ]
+        return [c for c in self._clients if not c.get_job_status().result().is_terminal_state()]
 
     def newest_checkpoint(self) -> int | None:
         """That of the job which began last."""
@@ -72,16 +70,16 @@ class Interrupts:
             self.cancelling = True
             _in_thread(self._cancel, clients)
 
-    def _stop(self, clients: Sequence[JobClient]) -> None:
+    def _stop(self, clients: Sequence[EmbeddedJobClient]) -> None:
         self._terminal.say("stopping after this epoch (Ctrl-C again: at once)")
         for client in clients:
             client.stop()
 
-    def _cancel(self, clients: Sequence[JobClient]) -> None:
+    def _cancel(self, clients: Sequence[EmbeddedJobClient]) -> None:
         self._terminal.say("stopping at once")
         for client in clients:
             client.cancel()
 
 
-def _in_thread(target: Callable[..., Any], clients: Sequence[JobClient]) -> None:
+def _in_thread(target: Callable[..., Any], clients: Sequence[EmbeddedJobClient]) -> None:
     Thread(target=target, args=(clients,), name="millrace-interrupt", daemon=True).start()

@@ -17,7 +17,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import RestartStrategyConfiguration
 from millrace.common.job import JobExecutionResult
 from millrace.datastream.job_launcher import Handlers, JobLauncher
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_identity import job_id_of
 from millrace.plan.transformation import Transformation
 from millrace.state.backend.state_backend import StateBackend
@@ -45,7 +45,7 @@ class CommandLineLauncher(JobLauncher):
         name: str,
         restart: RestartStrategyConfiguration,
         backend: StateBackend | None = None,
-    ) -> JobClient:
+    ) -> EmbeddedJobClient:
         """A client of the next job; the terminal is told about its checkpoints."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
         self.listeners = [ProgressLine(self.terminal)] if self._shows_progress() else []
@@ -86,7 +86,7 @@ class CommandLineLauncher(JobLauncher):
                 f"to go on from it: {self.arguments.resume_command()}"
             )
 
-    def _run_job(self, client: JobClient) -> JobExecutionResult:
+    def _run_job(self, client: EmbeddedJobClient) -> JobExecutionResult:
         # in a thread of its own, so that a signal never interrupts the engine
         client.start()
         return client.result()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from millrace.cli.terminal import Terminal
-from millrace.engine.progress import Progress
+from millrace.engine.job_details import JobDetails
 
 SCREEN_INTERVAL = 0.1
 """Seconds between two changes of the live line."""
@@ -30,7 +30,7 @@ class ProgressLine:
         self._shown = clock()
         self._history: deque[tuple[float, int]] = deque()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobDetails) -> None:
         """An epoch was accepted."""
         now = self._clock()
         if not self._history:
@@ -55,11 +55,11 @@ class ProgressLine:
         return (records - before) / (now - start) if start < now else 0.0
 
 
-def describe(progress: Progress, rate: float) -> str:
+def describe(progress: JobDetails, rate: float) -> str:
     """All that is known of a job in one line; ``rate`` in records per second.
 
     Example:
-        >>> describe(Progress(epoch=7, records=12_000, watermark=0, checkpoint=6), 4_000.0)
+        >>> describe(JobDetails(epoch=7, records=12_000, watermark=0, checkpoint=6), 4_000.0)
         '12,000 records  4,000/s  watermark 1970-01-01 00:00:00  epoch 7  checkpoint 6'
     """
     parts = [f"{progress.records:,} records", f"{rate:,.0f}/s"]

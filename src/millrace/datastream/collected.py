@@ -12,7 +12,7 @@ from millrace.plan.transformation import Transformation
 
 if TYPE_CHECKING:
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-    from millrace.engine.job_client import JobClient
+    from millrace.engine.embedded_job_client import EmbeddedJobClient
 
 T = TypeVar("T")
 
@@ -37,10 +37,10 @@ class CloseableIterator(Generic[T]):
     def __init__(self) -> None:
         self._batches: SimpleQueue[list[T] | None] = SimpleQueue()
         self._batch: Iterator[T] = iter(())
-        self._client: JobClient | None = None
+        self._client: EmbeddedJobClient | None = None
         self._ended = False
 
-    def attach(self, client: JobClient) -> None:
+    def attach(self, client: EmbeddedJobClient) -> None:
         """The job whose records come; its end ends the iteration."""
         self._client = client
         client.when_done(lambda: self._batches.put(None))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
@@ -22,17 +21,17 @@ from millrace.common.config.restart_strategy import (
     RestartStrategyConfiguration,
 )
 from millrace.common.errors import JobDefinitionError
-from millrace.common.job import JobExecutionResult, JobID
+from millrace.common.job import JobExecutionResult
 from millrace.common.source.source import Boundedness
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.control_service import Operable
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.executor import Executor
-from millrace.engine.job_client import JobClient
 from millrace.engine.job_config import JobConfig
+from millrace.engine.job_details import Listener
 from millrace.engine.job_identity import new_run_id
 from millrace.engine.job_manager import JobManager
-from millrace.engine.progress import Listener
 from millrace.engine.rescaling import Replan
 from millrace.filesystem.location import qualified
 from millrace.plan.job_graph import JobGraph
@@ -62,7 +61,9 @@ class JobLauncher:
     clock: Clock = field(default_factory=SystemClock)
     executor: Callable[[Configuration, str, int], Executor] | None = None
     """(configuration, job name, highest parallelism) -> executor; None: Spark."""
-    run: Callable[[JobClient], JobExecutionResult] = field(default_factory=lambda: run_to_end)
+    run: Callable[[EmbeddedJobClient], JobExecutionResult] = field(
+        default_factory=lambda: run_to_end
+    )
 
     _current: ClassVar[JobLauncher | None] = None
 
@@ -112,7 +113,7 @@ class JobLauncher:
         name: str,
         restart: RestartStrategyConfiguration,
         backend: StateBackend | None = None,
-    ) -> JobClient:
+    ) -> EmbeddedJobClient:
         """A client of the job that ends in ``sinks``, not yet started."""
         run_id = new_run_id()
         graph = self.graph(sinks, configuration, name, run_id, backend)
@@ -125,14 +126,13 @@ class JobLauncher:
         manager = JobManager(
             graph, executor, config, self.clock, checkpoints, results, self.listeners, replan
         )
-        client = JobClient(JobID.from_name(name), manager)
         if configuration.get(options.REST_ENABLED):
-            # by name, for it is a room above this one
-            rest = import_module("millrace.rest.endpoint")
-            manager.observe(rest.endpoint_of(client, graph, configuration))
+            from millrace.rest.endpoint import endpoint_of
+
+            manager.observe(endpoint_of(manager, graph, configuration))
         if checkpoints.durable:
-            manager.observe(Operable(client, name, checkpoints.job_id, run_id))
-        return client
+            manager.observe(Operable(manager, name, checkpoints.job_id, run_id))
+        return EmbeddedJobClient(manager)
 
     def _replan(
         self,
@@ -187,7 +187,7 @@ def _location(text: str | None) -> str | None:
     return None if text is None else qualified(text)
 
 
-def run_to_end(client: JobClient) -> JobExecutionResult:
+def run_to_end(client: EmbeddedJobClient) -> JobExecutionResult:
     """Run a job in this thread; raises what made it fail."""
     client.run()
     return client.result()

@@ -26,7 +26,7 @@ from millrace.datastream.data_stream import DataStream
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.datastream.slot_sharing_group import SlotSharingGroup
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.plan.transformation import Input, Role, Transformation
 from millrace.runtime.operators.source import SourceOperator
 from millrace.state.backend.state_backend import StateBackend
@@ -349,7 +349,7 @@ class StreamExecutionEnvironment:
         client = self.build_client(job_name)
         return self.launcher.run(client)
 
-    def execute_async(self, job_name: str | None = None) -> JobClient:
+    def execute_async(self, job_name: str | None = None) -> EmbeddedJobClient:
         """Start the job in the background."""
         return self.build_client(job_name).start()
 
@@ -363,7 +363,7 @@ class StreamExecutionEnvironment:
         )
         return json.dumps(graph.to_json(), indent=2)
 
-    def build_client(self, job_name: str | None) -> JobClient:
+    def build_client(self, job_name: str | None) -> EmbeddedJobClient:
         """A client of the job that the sinks so far make up, not yet started."""
         sinks, self._sinks = self._sinks, []
         handlers, self._handlers = self._handlers, {}

@@ -1,80 +1,86 @@
-"""What a running job can be asked from outside, and how it is done."""
+"""The commands by which a job is operated from outside, as plain data: names, arguments, answers.
+
+Mailbox and HTTP speak in them; each becomes a request on the job's `CommandBus`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobControlError
-from millrace.common.job import JobExecutionResult, JobStatus
-from millrace.engine.control_mailbox import Request
-from millrace.engine.progress import Progress
+from millrace.common.job import JobExecutionResult
+from millrace.engine.command_bus import CommandBus
+from millrace.engine.job_details import JobDetails
+from millrace.engine.job_requests import (
+    After,
+    CancelRequest,
+    RescaleRequest,
+    SavepointRequest,
+    StopRequest,
+)
 
-__all__ = ["COMMANDS", "ControlledJob", "Result", "operation"]
+__all__ = ["COMMANDS", "CommandResult", "ControlledJob", "execute", "status_fields"]
 
-Result = Future[dict[str, Any]]
+CommandResult = Future[dict[str, Any]]
 
 
 class ControlledJob(Protocol):
-    """What a job must be able to do; `millrace.engine.job_client.JobClient` can."""
+    """What commands need of a job; `millrace.engine.job_manager.JobManager` has it."""
 
-    def get_job_status(self) -> Future[JobStatus]: ...
-    def when_done(self, callback: Callable[[], None]) -> None: ...
-    def get_job_execution_result(self) -> Future[JobExecutionResult]: ...
-    def progress(self) -> Progress: ...
-    def cancel(self) -> Future[None]: ...
-    def stop(self) -> None: ...
-    def trigger_savepoint(self, savepoint_directory: str | None = None) -> Future[str]: ...
-    def stop_with_savepoint(
-        self,
-        advance_to_end_of_event_time: bool = False,
-        savepoint_directory: str | None = None,
-    ) -> Future[str]: ...
-    def rescale(self, parallelism: int) -> Future[None]: ...
+    @property
+    def bus(self) -> CommandBus: ...
+    @property
+    def result(self) -> CompletableFuture[JobExecutionResult]: ...
+    def details(self) -> JobDetails: ...
 
 
-def _savepoint(job: ControlledJob, directory: str | None) -> Result:
-    return _named("savepoint", job.trigger_savepoint(directory))
+def _savepoint(job: ControlledJob, directory: str | None) -> CommandResult:
+    return _savepoint_path(job, SavepointRequest(directory, After.GO_ON))
 
 
-def _stop(job: ControlledJob, savepoint: bool, directory: str | None, drain: bool) -> Result:
+def _stop(job: ControlledJob, savepoint: bool, directory: str | None, drain: bool) -> CommandResult:
     if savepoint:
-        return _named("savepoint", job.stop_with_savepoint(drain, directory))
+        return _savepoint_path(
+            job, SavepointRequest(directory, After.DRAIN if drain else After.STOP)
+        )
     if drain:
         raise JobControlError("a job can only be drained together with a savepoint")
-    job.stop()
-    return _ended(job)
+    job.bus.submit(StopRequest())
+    return _end_of(job)
 
 
-def _cancel(job: ControlledJob) -> Result:
-    job.cancel()
-    return _ended(job)
+def _cancel(job: ControlledJob) -> CommandResult:
+    job.bus.submit(CancelRequest())
+    return _end_of(job)
 
 
-def _rescale(job: ControlledJob, parallelism: int) -> Result:
-    return _mapped(job.rescale(parallelism), lambda _: {"parallelism": parallelism})
+def _rescale(job: ControlledJob, parallelism: int) -> CommandResult:
+    request = RescaleRequest(parallelism)
+    return _mapped(job.bus.submit(request), lambda _: {"parallelism": parallelism})
 
 
-def _status(job: ControlledJob) -> Result:
-    progress = job.progress()
-    status: Result = Future()
-    status.set_result(
-        {
-            "status": job.get_job_status().result().name,
-            "epoch": progress.epoch,
-            "checkpoint": progress.checkpoint,
-            "records": progress.records,
-            "records_per_second": progress.records_per_second,
-            "watermark": progress.watermark,
-            "restarts": progress.restarts,
-        }
-    )
-    return status
+def _status(job: ControlledJob) -> CommandResult:
+    return CompletableFuture.completed(status_fields(job.details()))
+
+
+def status_fields(details: JobDetails) -> dict[str, Any]:
+    """How a job is doing, as the command ``status`` answers."""
+    return {
+        "status": details.status.name,
+        "epoch": details.epoch,
+        "checkpoint": details.checkpoint,
+        "records": details.records,
+        "records_per_second": details.records_per_second,
+        "watermark": details.watermark,
+        "restarts": details.restarts,
+    }
 
 
 _TEXT = (str, type(None))
-COMMANDS: dict[str, tuple[Callable[..., Result], dict[str, tuple[type, ...]]]] = {
+COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ...]]]] = {
     "savepoint": (_savepoint, {"directory": _TEXT}),
     "stop": (_stop, {"savepoint": (bool,), "directory": _TEXT, "drain": (bool,)}),
     "cancel": (_cancel, {}),
@@ -84,40 +90,39 @@ COMMANDS: dict[str, tuple[Callable[..., Result], dict[str, tuple[type, ...]]]] =
 """What a job can be asked, and the arguments of each request, all of which must be given."""
 
 
-def operation(request: Request) -> Callable[[ControlledJob], Result]:
-    """Raises JobControlError for a command that does not exist, or wrong arguments of one."""
-    if request.command not in COMMANDS:
+def execute(job: ControlledJob, command: str, given: Mapping[str, Any]) -> CommandResult:
+    """Have a job carry out a command; the answer comes when it has.
+
+    Raises:
+        JobControlError: there is no such command, or it has other arguments.
+    """
+    if command not in COMMANDS:
         raise JobControlError(
-            f"the job does not know the request {request.command!r}, only {', '.join(COMMANDS)}; "
+            f"the job does not know the request {command!r}, only {', '.join(COMMANDS)}; "
             "does it run another version of Millrace?"
         )
-    operation, arguments = COMMANDS[request.command]
-    given = request.arguments
+    operation, arguments = COMMANDS[command]
     if set(given) != set(arguments) or any(
         type(given[name]) not in types for name, types in arguments.items()
     ):
         wanted = ", ".join(f"{name} ({t[0].__name__})" for name, t in arguments.items()) or "none"
-        raise JobControlError(f"the arguments of {request.command} must be: {wanted}")
-    return lambda job: operation(job, **given)
+        raise JobControlError(f"the arguments of {command} must be: {wanted}")
+    return operation(job, **given)
 
 
-def _named(name: str, future: Future[str]) -> Result:
-    return _mapped(future, lambda value: {name: value})
+def _savepoint_path(job: ControlledJob, request: SavepointRequest) -> CommandResult:
+    return _mapped(job.bus.submit(request), lambda path: {"savepoint": path})
 
 
-def _ended(job: ControlledJob) -> Result:
+def _end_of(job: ControlledJob) -> CommandResult:
     """A result when the job has ended, in whatever way."""
-    end: Result = Future()
-
-    def tell(_: Future[Any]) -> None:
-        end.set_result({"status": job.get_job_status().result().name})
-
-    job.get_job_execution_result().add_done_callback(tell)
+    end: CommandResult = Future()
+    job.result.add_done_callback(lambda _: end.set_result({"status": job.details().status.name}))
     return end
 
 
-def _mapped(future: Future[Any], function: Callable[[Any], dict[str, Any]]) -> Result:
-    mapped: Result = Future()
+def _mapped(future: Future[Any], function: Callable[[Any], dict[str, Any]]) -> CommandResult:
+    mapped: CommandResult = Future()
 
     def follow(done: Future[Any]) -> None:
         try:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from threading import Event, Lock, Thread
 
 from millrace.common.errors import CheckpointError, JobControlError, MillraceError
-from millrace.engine.control_commands import ControlledJob, Result, operation
+from millrace.engine.control_commands import CommandResult, ControlledJob, execute
 from millrace.engine.control_mailbox import Answer, Mailbox, Request, RunNote
 from millrace.engine.job_observer import JobObserver
 from millrace.state.checkpoint.files import StrPath
@@ -52,7 +52,7 @@ class ControlService:
         self._mailbox = Mailbox(job_dir)
         self._note = RunNote(run_id, job_name, job_id, socket.gethostname(), os.getpid(), since)
         self._poll = poll
-        self._owed: dict[str, Result] = {}
+        self._owed: dict[str, CommandResult] = {}
         self._ended = Event()
         self._opening = Lock()
         self._thread = Thread(target=self._run, name="millrace-control", daemon=True)
@@ -114,11 +114,11 @@ class ControlService:
                     self._answer(Answer(request.id, "accepted"))
                     self._owed[request.id] = self._begun(request)
 
-    def _begun(self, request: Request) -> Result:
+    def _begun(self, request: Request) -> CommandResult:
         try:
             if request.run_id != self._note.run_id:
                 raise JobControlError("the request was meant for an earlier run of the job")
-            result = operation(request)(self._job)
+            result = execute(self._job, request.command, request.arguments)
             self._tell(request)
             return result
         except Exception as error:
@@ -149,7 +149,7 @@ class ControlService:
         while self._owed and time.monotonic() < deadline:
             time.sleep(self._poll / 10)
             self._give_answers()
-        status = self._job.get_job_status().result().name
+        status = self._job.details().status.name
         unheard = [request.id for request in self._mailbox.requests()]
         for id in (*self._owed, *filter(self._mailbox.take, unheard)):
             self._answer(Answer(id, "failed", error=f"the job has ended meanwhile: {status}"))
@@ -166,17 +166,17 @@ class Operable(JobObserver):
     def started(self, job_dir: str) -> None:
         """The job begins."""
         service = ControlService(self._job, *self._names, job_dir, self._run_id)
-        self._job.when_done(service.end)
+        self._job.result.add_done_callback(lambda _: service.end())
         service.start()
 
 
-def _failed(error: Exception) -> Result:
-    future: Result = Future()
+def _failed(error: Exception) -> CommandResult:
+    future: CommandResult = Future()
     future.set_exception(error)
     return future
 
 
-def _answer_of(id: str, result: Result) -> Answer:
+def _answer_of(id: str, result: CommandResult) -> Answer:
     error = result.exception()
     if error is None:
         return Answer(id, "done", result.result())

@@ -2,50 +2,49 @@
 
 One epoch is one consistent cut through the whole pipeline. It counts only when all subtasks have
 answered and the answers fit together; what it did becomes durable with the next checkpoint, and
-only then visible in the sinks.
+only then visible in the sinks. What may happen in which state is told by `job_state.STATES`.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from threading import Event
+from dataclasses import replace
 from typing import Any
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import (
     CheckpointError,
     JobCancelledError,
     JobExecutionError,
     MillraceError,
     UnsupportedFileSystemSchemeError,
-    UserFunctionError,
 )
+from millrace.common.job import JobExecutionResult, JobID, JobStatus
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock
+from millrace.engine.collected_results import CollectedResults, ResultHandler
+from millrace.engine.command_bus import CommandBus
 from millrace.engine.deployment import Deployment
-from millrace.engine.epoch_check import (
-    EpochRefusedError,
-    check,
-    state_misses,
-    storage_failure,
-    user_failure,
-)
+from millrace.engine.epoch_runner import EpochRunner
+from millrace.engine.epoch_timer import EpochTimer
 from millrace.engine.executor import Executor, ExecutorError
 from millrace.engine.job_config import JobConfig
+from millrace.engine.job_details import CheckpointStats, EpochAttempt, JobDetails, Listener
+from millrace.engine.job_history import JobHistory
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_requests import (
     After,
-    JobRequests,
-    Request,
+    QueuedRequest,
     RescaleRequest,
     SavepointRequest,
     answer,
     refuse,
 )
+from millrace.engine.job_state import JobStateMachine
 from millrace.engine.pacing import Pacer
-from millrace.engine.progress import Listener, Progress
 from millrace.engine.rescaling import Replan, Rescaling, files_of, parts_in
 from millrace.engine.restart import create_decider
 from millrace.engine.savepoint_writer import SavepointWriter
@@ -53,16 +52,8 @@ from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.state.checkpoint.crash_points import crash_point
-from millrace.state.serialization.payload import decode
 
 log = logging.getLogger(__name__)
-
-INFRASTRUCTURE_RETRIES = 5
-"""How often in a row an epoch that Spark lost is run again before the job fails."""
-
-Results = Callable[[str, list[Any], int, int], None]
-"""Takes what a collecting sink's subtask got in a committed epoch: (uid, values, subtask, number
-of subtasks)."""
 
 
 class JobManager:
@@ -75,48 +66,42 @@ class JobManager:
         config: JobConfig,
         clock: Clock,
         checkpoints: CheckpointCoordinator,
-        results: Results | None = None,
+        results: ResultHandler | None = None,
         listeners: Sequence[Listener] = (),
         replan: Replan | None = None,
     ) -> None:
+        self.job_id = JobID.from_name(graph.program.job_name)
+        self.states = JobStateMachine(clock.now)
+        self.bus = CommandBus(self.states, executor.cancel)
+        self.result: CompletableFuture[JobExecutionResult] = CompletableFuture()
+        """What the job ends with; it raises what made the job fail."""
         self._executor = executor
         self._config = config
         self._clock = clock
         self._checkpoints = checkpoints
-        self._results = results
         self._listeners = listeners
         self._observers: list[JobObserver] = []
-        self._interrupted = Event()
-        """Somebody wants something: look at once what it is."""
-        self._leaving = Event()
-        """The job has been asked to end."""
-        self._stopping = False
-        self._cancelled = False
-        self._requests = JobRequests()
-        self._serving: Request | None = None
-        """The request that the running epoch prepares for."""
-        self._rescaling = Rescaling(
-            None if config.batch else replan, executor, self._interrupted.set
-        )
         self._deployment = Deployment(graph)
-        self._writer: SavepointWriter | None = None
-        self._left = False
-        self._cause: Exception | None = None
-        """What the run failed with."""
-        self._sweeper = SinkSweeper()
-        self._discarded = False
-        """Whether the job's checkpoints go with it."""
-        checkpoints.savepoint_ended = self._interrupted.set
-        self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
-        self._decider = create_decider(config.restart_strategy)
         self._epoch = 0
-        self._try = 0
-        self._lost_in_a_row = 0
-        self._started = 0
-        self._wakeup: int | None = 0
-        self._ended = False
-        self._undelivered: list[Ack] = []
-        self.progress = Progress(job_name=graph.program.job_name)
+        """The next to run."""
+        self._input_ended = False
+        self._left_with_savepoint = False
+        self._serving: QueuedRequest | None = None
+        """The request that the running epoch prepares for."""
+        self._writer: SavepointWriter | None = None
+        self._results = CollectedResults(results)
+        self._sweeper = SinkSweeper()
+        self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
+        self._history = JobHistory(graph.program, self.states)
+        self._details = self._history.details()
+        wanted = self.bus.wanted
+        self._timer = EpochTimer(clock, config.min_interval, config.keep_warm, wanted)
+        decider = create_decider(config.restart_strategy)
+        self._runner = EpochRunner(executor, clock, self.states, self.bus, self._history, decider)
+        self._rescaling = Rescaling(None if config.batch else replan, executor, wanted.set)
+        checkpoints.savepoint_ended = wanted.set
+
+    # -- for others, in any thread -----------------------------------------------------
 
     @property
     def job_dir(self) -> str:
@@ -127,206 +112,193 @@ class JobManager:
         """Let ``observer`` look on; before the job runs."""
         self._observers.append(observer)
 
-    # -- control, from any thread ------------------------------------------------------
+    def details(self) -> JobDetails:
+        """How the job is doing."""
+        return replace(self._details, status=self.states.status, since=self.states.since)
 
-    def stop(self) -> None:
-        """End cleanly after the running epoch, with a checkpoint to go on from."""
-        self._stopping = True
-        self._leaving.set()
-        self._interrupted.set()
+    def accumulators(self) -> dict[str, Any]:
+        """The results of accumulators so far, and the functions' metrics over all subtasks."""
+        return self._history.accumulators()
 
-    def cancel(self) -> None:
-        """End at once; the last checkpoint stays, unless the configuration says otherwise."""
-        self._cancelled = True
-        self._leaving.set()
-        self._interrupted.set()
-        self._executor.cancel()
+    # -- from the beginning to the end -------------------------------------------------
 
-    def request(self, request: Request) -> None:
-        """Ask for a savepoint or another parallelism; the request's future has the answer."""
-        self._requests.add(request)
-        self._interrupted.set()
+    def run(self) -> None:
+        """Run the job to its end, whatever that is; `result` has it."""
+        started = time.monotonic()
+        try:
+            self._run_and_close()
+        except BaseException as error:
+            self._end(_outcome(self.states.status, error))
+            self.result.set_exception(error)
+        else:
+            self._end(JobStatus.FINISHED)
+            runtime = int((time.monotonic() - started) * 1000)
+            result = JobExecutionResult(self.job_id, runtime, self.accumulators())
+            self.result.set_result(result)
 
-    # -- the loop ----------------------------------------------------------------------
-
-    def run(self) -> Progress:
-        """Run the job to its end, or until a savepoint has been made that it stops with.
-
-        Raises UserFunctionError or JobExecutionError when it failed for good, JobCancelledError
-        when it was cancelled or stopped.
-        """
+    def _run_and_close(self) -> None:
+        cause: BaseException | None = None
         try:
             self._resume()
             for observer in self._observers:
                 observer.started(self._checkpoints.job_dir)
-            if not self._ended:
+            if not self._input_ended:
                 self._executor.deploy(self._deployment.program)
-                self._loop()
-            self._discarded = self._config.retention.discards_when_finished
-            return self.progress
-        except Exception as error:
-            self._cause = error
+            self.states.enter(JobStatus.RUNNING)
+            while not (self._input_ended or self._left_with_savepoint):
+                self._run_next()
+        except BaseException as error:
+            cause = error
+            if not isinstance(error, JobCancelledError):
+                self._history.failed(error, self._clock.now(), fatal=True)
+                self.states.enter(JobStatus.FAILING)
             raise
         finally:
-            self._close()
+            self._publish()
+            self._close(cause)
 
-    def _loop(self) -> None:
-        try:
-            while not self._ended and not self._left:
-                self._run_next()
-        except JobCancelledError:
-            cancelled = self._cancelled or not self._stopping
-            self._discarded = cancelled and self._config.retention.discards_when_cancelled
-            raise
-        except MillraceError:
-            self._discarded = self._config.retention.discards_when_failed
-            raise
+    def _end(self, status: JobStatus) -> None:
+        if status is JobStatus.FAILED and self.states.status is not JobStatus.FAILING:
+            self.states.enter(JobStatus.FAILING)
+        self.states.enter(status)
+
+    def _resume(self) -> None:
+        deployment = self._deployment
+        restored = self._checkpoints.open(deployment.graph, self._config.resume)
+        if restored is None:
+            return
+        deployment.go_on_from(restored)
+        self._epoch = restored.epoch
+        if restored.finished:
+            with self._checkpoints.guard():
+                deployment.sinks.commit(restored.pending)
+            if restored.checkpoint is not None:
+                self._checkpoints.note_committed(restored.checkpoint)
+        self._input_ended = restored.finished
+        self._history.checkpoint = restored.checkpoint
+
+    def _close(self, cause: BaseException | None) -> None:
+        # whatever one of them raises, the others are closed, the lease last
+        with ExitStack() as closing:
+            closing.callback(self._checkpoints.close)
+            if self._discards_checkpoints(cause):
+                closing.callback(self._discard)
+            closing.callback(self._sweeper.close)
+            closing.callback(self._executor.close)
+            closing.callback(self._deployment.close)
+            for observer in self._observers:
+                closing.callback(observer.closed)
+            closing.callback(self._close_requests, cause)
+
+    def _discards_checkpoints(self, cause: BaseException | None) -> bool:
+        """Whether the job's checkpoints go with it."""
+        retention = self._config.retention
+        if cause is None:
+            return retention.discards_when_finished
+        outcome = _outcome(self.states.status, cause)
+        if outcome is JobStatus.CANCELED:
+            return retention.discards_when_cancelled
+        ran = JobStatus.RUNNING in self.states.since
+        failed = outcome is JobStatus.FAILED and ran and isinstance(cause, MillraceError)
+        return failed and retention.discards_when_failed
+
+    def _discard(self) -> None:
+        self._checkpoints.discard()
+        self._history.checkpoint = None
+        self._publish()
+
+    def _close_requests(self, cause: BaseException | None) -> None:
+        """A savepoint that is being written is finished; what has not begun is refused."""
+        if self._writer is not None:
+            self._writer.wait()
+        unfinished = [r for r in (self._serving, self._rescaling.request) if r is not None]
+        self._serving = None
+        self.bus.close(unfinished, cause)
+
+    def _publish(self) -> None:
+        """What is known now is what others see from now on."""
+        self._details = self._history.details()
+
+    # -- an epoch ----------------------------------------------------------------------
 
     def _run_next(self) -> None:
-        self._check_stop()
-        self._wait()
-        self._interrupted.clear()
-        self._check_stop()
+        self._check_ending()
+        self._timer.wait(self._deployment, self._is_asked)
+        self.bus.wanted.clear()
+        self._check_ending()
         self._begin_request()
         started = time.perf_counter()
-        acks = self._attempt()
-        if acks is not None:
+        now = self._timer.start()
+        self._deployment.discover(now)
+        plan = self._plan(now)
+        self._history.running = EpochAttempt(plan.epoch, plan.attempt, now)
+        self._details = replace(self._details, running=self._history.running)
+        acks = self._runner.run(plan, self._deployment)
+        if acks is None:
+            self._history.running = None
+            self._publish()
+        else:
             self._accept(acks, (time.perf_counter() - started) * 1000)
 
-    def _check_stop(self) -> None:
-        if self._cancelled:
+    def _check_ending(self) -> None:
+        if self.states.status is JobStatus.CANCELLING:
             raise JobCancelledError("the job was cancelled")
-        if self._stopping:
+        if self.bus.stop_wanted:
             if not self._deployment.states.inherits:
                 self._checkpoint()
             raise JobCancelledError("the job was stopped after a checkpoint")
 
-    def _wait(self) -> None:
-        """Until the earliest of: something to read, a timer, keep-warm. Looking for new splits
-        needs no epoch."""
-        due = self._clock.now() + self._config.keep_warm
-        if self._wakeup is not None:
-            due = min(due, self._wakeup)
-        while (now := self._clock.now()) < due and not self._wanted():
-            if self._deployment.discover(now):
-                return
-            next_look = self._deployment.next_discovery()
-            until = due if next_look is None else min(due, next_look)
-            self._clock.wait_until(until, self._interrupted)
-
-    def _wanted(self) -> bool:
+    def _is_asked(self) -> bool:
         """Whether an epoch should begin at once."""
-        return self._interrupted.is_set() or (self._is_free() and self._requests.waiting)
+        return self.bus.wanted.is_set() or (self._is_free() and self.bus.waiting)
 
     def _is_free(self) -> bool:
         """Whether the next request can be begun."""
         return self._serving is None and (self._writer is None or not self._writer.busy)
 
-    def _attempt(self) -> list[Ack] | None:
-        """Run the next epoch once; None when it has to be run again."""
-        now = self._started = self._clock.now()
-        self._deployment.discover(now)
-        plan = self._plan(now)
-        try:
-            acks = self._executor.run_epoch(plan)
-        except ExecutorError as error:
-            self._lost(error)
-            return None
-        crash_point("after-acks")
-        return self._judge(acks)
-
-    def _judge(self, acks: list[Ack]) -> list[Ack] | None:
-        failure = user_failure(acks)
-        if failure is not None:
-            self._failed(
-                UserFunctionError(failure.operator, failure.record, failure.user_traceback)
-            )
-            return None
-        failure = storage_failure(acks)
-        if failure is not None:
-            self._failed(JobExecutionError(f"stage '{failure.operator}': {failure.user_traceback}"))
-            return None
-        misses = state_misses(acks)
-        if misses:
-            log.info("%d subtasks need their whole state; running the epoch again", len(misses))
-            self._deployment.restoring |= misses
-            self._try += 1
-            return None
-        try:
-            check(self._deployment.program, acks)
-        except EpochRefusedError as refusal:
-            self.progress.refused += 1
-            self._lost(ExecutorError(str(refusal)))
-            return None
-        return acks
-
     def _plan(self, now: int) -> EpochPlan:
-        subtasks = self._deployment.plans(self._pacer.records)
-        job_dir, durable = self._checkpoints.job_dir, self._checkpoints.durable
-        flush = self._serving is not None
+        attempt = self._runner.attempt
         divide = {}
-        if isinstance(self._serving, RescaleRequest) and self._try == 0:
+        if isinstance(self._serving, RescaleRequest) and attempt == 0:
             # parts are a matter of speed: what may have failed because of them is tried without
             divide = self._rescaling.divisions(self._deployment.graph)
-        return EpochPlan(self._epoch, self._try, now, job_dir, durable, subtasks, flush, divide)
-
-    # -- failures ----------------------------------------------------------------------
-
-    def _lost(self, error: ExecutorError) -> None:
-        """The infrastructure lost an epoch: run it again, within reason."""
-        if self._cancelled:
-            raise JobCancelledError("the job was cancelled") from error
-        self._try += 1
-        self._lost_in_a_row += 1
-        log.warning("epoch %d was lost and runs again: %s", self._epoch, error)
-        if self._lost_in_a_row > INFRASTRUCTURE_RETRIES:
-            raise JobExecutionError(
-                f"epoch {self._epoch} was lost {self._lost_in_a_row} times in a row: {error}"
-            ) from error
-
-    def _failed(self, error: JobExecutionError) -> None:
-        """A user function or a subtask's storage failed: ask the restart strategy."""
-        delay = self._decider.delay_after_failure(self._clock.now())
-        if delay is None:
-            raise error
-        self.progress.restarts += 1
-        self._try += 1
-        log.warning("restarting in %d ms after: %s", delay, error)
-        self._clock.wait_until(self._clock.now() + delay, self._leaving)
-
-    # -- what an accepted epoch changes ------------------------------------------------
+        return EpochPlan(
+            epoch=self._epoch,
+            attempt=attempt,
+            now=now,
+            job_dir=self._checkpoints.job_dir,
+            durable=self._checkpoints.durable,
+            subtasks=self._deployment.plans(self._pacer.records),
+            flush=self._serving is not None,
+            divide=divide,
+            restarts=self._history.restarts,
+        )
 
     def _accept(self, acks: list[Ack], epoch_ms: float) -> None:
-        self._ended = self._deployment.accept(acks)
+        deployment = self._deployment
+        self._input_ended = deployment.accept(acks)
         for observer in self._observers:
             observer.accepted(acks)
-        self._try = self._lost_in_a_row = 0
-        self._wakeup = self._next_wakeup(acks)
-        self._undelivered += [ack for ack in acks if ack.results]
-        self.progress.epoch = self._epoch
-        self.progress.observe(acks, self._deployment.source_stages, epoch_ms)
+        self._timer.plan_next(acks, at_once=deployment.loops.has_news)
+        self._results.add(acks)
+        self._history.accepted(self._epoch, acks, deployment.source_stages, epoch_ms)
         largest = max((p.records for ack in acks for p in ack.splits), default=0)
         self._pacer.observe(epoch_ms, largest)
         self._epoch += 1
-        if self._ended or self._serving or self._checkpoints.due(self._clock.now()):
+        if self._input_ended or self._serving or self._checkpoints.due(self._clock.now()):
             if self._checkpoint() and self._serving is not None:
                 self._serve(self._serving, acks)
         elif not self._checkpoints.every_epoch:
-            self._deliver()
+            self._results.deliver(deployment.program)
+        self._publish()
         for listener in self._listeners:
-            listener(self.progress)
+            listener(self._details)
 
-    def _next_wakeup(self, acks: list[Ack]) -> int | None:
-        """When the next epoch should start."""
-        times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
-        if self._deployment.loops.has_news:
-            times.append(self._started)
-        if not times:
-            return None
-        return max(min(times), self._started + self._config.min_interval)
+    # -- checkpoints -------------------------------------------------------------------
 
     def _checkpoint(self) -> bool:
         """Make everything accepted durable, then visible; False when that failed for now."""
+        started, now = time.perf_counter(), self._clock.now()
         deployment = self._deployment
         pending = deployment.sinks.pending()
         try:
@@ -335,24 +307,32 @@ class JobManager:
                 states=deployment.states,
                 sources=deployment.source_snapshots(),
                 pending=pending,
-                finished=self._ended,
+                finished=self._input_ended,
                 feedback=deployment.loops.snapshot(),
-                now=self._clock.now(),
+                now=now,
             )
         except CheckpointError as error:
+            self._note_checkpoint(None, now, started, str(error))
             self._checkpoint_failed(error)
             return False
-        self.progress.checkpoint = saved
-        self._tell_committed()
+        self._history.checkpoint = saved
         with self._checkpoints.guard():
             crash_point("before-sink-commit")
             deployment.sinks.commit(pending)
         self._checkpoints.note_committed(saved)
+        self._note_checkpoint(saved, now, started)
+        self._announce_commit()
         self._sweeper.committed(deployment.sinks, self._checkpoints.run_ids)
-        self._deliver()
+        self._results.deliver(deployment.program)
         return True
 
-    def _tell_committed(self) -> None:
+    def _note_checkpoint(
+        self, number: int | None, now: int, started: float, failure: str | None = None
+    ) -> None:
+        duration = (time.perf_counter() - started) * 1000
+        self._history.checkpointed(CheckpointStats(number, self._epoch, now, duration, failure))
+
+    def _announce_commit(self) -> None:
         manifest = self._checkpoints.manifest
         if manifest is not None:
             for observer in self._observers:
@@ -361,18 +341,9 @@ class JobManager:
     def _checkpoint_failed(self, error: CheckpointError) -> None:
         """Nothing is lost: what was not saved stays in memory for the next checkpoint."""
         log.warning("checkpoint failed: %s", error)
-        if self._ended or self._stopping or self._checkpoints.failed_too_often():
+        ending = self._input_ended or self.bus.stop_wanted
+        if ending or self._checkpoints.failed_too_often():
             raise error
-
-    def _deliver(self) -> None:
-        """Give the client what collecting sinks got."""
-        undelivered, self._undelivered = self._undelivered, []
-        if self._results is None:
-            return
-        width = {stage.id: stage.parallelism for stage in self._deployment.program.stages}
-        for ack in sorted(undelivered, key=lambda ack: (ack.stage, ack.subtask)):
-            for uid, values in ack.results.items():
-                self._results(uid, decode(values), ack.subtask, width[ack.stage])
 
     # -- requests ----------------------------------------------------------------------
 
@@ -380,7 +351,7 @@ class JobManager:
         """Take the next request; the epoch that follows prepares for it."""
         if not self._is_free():
             return
-        request = self._requests.take()
+        request = self.bus.take()
         if isinstance(request, RescaleRequest):
             self._rescaling.prepare(request, self._deployment.graph)
         elif request is not None:
@@ -398,15 +369,15 @@ class JobManager:
         if request.after is After.DRAIN:
             self._deployment.drain()
 
-    def _serve(self, request: Request, acks: list[Ack]) -> None:
+    def _serve(self, request: QueuedRequest, acks: list[Ack]) -> None:
         """The checkpoint that a request waited for is complete."""
         if isinstance(request, RescaleRequest):
             graph = self._rescaling.graph
-            if graph is not None and not self._ended:
+            if graph is not None and not self._input_ended:
                 self._rescale(graph, acks)
             self._serving = None
             answer(request, None)
-        elif self._ended or request.after is not After.DRAIN:
+        elif self._input_ended or request.after is not After.DRAIN:
             self._serving = None
             self._save(request)
 
@@ -425,8 +396,9 @@ class JobManager:
         with suppress(CheckpointError):
             self._checkpoint()
         if request.after is After.CANCEL:
+            self.states.cancel()
             raise JobCancelledError("the job was cancelled after a savepoint")
-        self._left = True
+        self._left_with_savepoint = True
 
     def _rescale(self, graph: JobGraph, acks: list[Ack]) -> None:
         """Go on with another graph where the newest checkpoint has left off."""
@@ -435,52 +407,18 @@ class JobManager:
         restored = self._checkpoints.assign(graph, parts)
         self._deployment.close()
         self._deployment = Deployment(graph, files_of(parts, self._checkpoints.job_dir))
-        self.progress.forget_gauges()
+        self._history.go_on_with(graph.program)
         self._deployment.go_on_from(restored)
-        self._wakeup = None if self._ended else self._started
+        self._timer.hurry()
         try:
             self._executor.deploy(graph.program)
         except ExecutorError as error:
             raise JobExecutionError(f"the job could not be rescaled: {error}") from error
         crash_point("rescale-ends")
 
-    # -- beginning and end -------------------------------------------------------------
 
-    def _resume(self) -> None:
-        deployment = self._deployment
-        restored = self._checkpoints.open(deployment.graph, self._config.resume)
-        if restored is None:
-            return
-        deployment.go_on_from(restored)
-        self._epoch = restored.epoch
-        if restored.finished:
-            with self._checkpoints.guard():
-                deployment.sinks.commit(restored.pending)
-            if restored.checkpoint is not None:
-                self._checkpoints.note_committed(restored.checkpoint)
-        self._ended = restored.finished
-        self.progress.checkpoint = restored.checkpoint
-
-    def _close(self) -> None:
-        # whatever one of them raises, the others are closed, the lease last
-        with ExitStack() as closing:
-            closing.callback(self._checkpoints.close)
-            if self._discarded:
-                closing.callback(self._discard)
-            closing.callback(self._sweeper.close)
-            closing.callback(self._executor.close)
-            closing.callback(self._deployment.close)
-            for observer in self._observers:
-                closing.callback(observer.closed)
-            closing.callback(self._close_requests)
-
-    def _discard(self) -> None:
-        self._checkpoints.discard()
-        self.progress.checkpoint = None
-
-    def _close_requests(self) -> None:
-        """A savepoint that is being written is finished; what has not begun is refused."""
-        if self._writer is not None:
-            self._writer.wait()
-        unfinished = [r for r in (self._serving, self._rescaling.request) if r is not None]
-        self._requests.close(unfinished, self._cause)
+def _outcome(status: JobStatus, error: BaseException) -> JobStatus:
+    """What a job is when it has ended by an error."""
+    if not isinstance(error, JobCancelledError):
+        return JobStatus.FAILED
+    return JobStatus.CANCELED if status is JobStatus.CANCELLING else JobStatus.SUSPENDED

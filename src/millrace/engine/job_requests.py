@@ -1,21 +1,25 @@
-"""What is asked of a running job from outside: savepoints and another parallelism.
+"""What can be asked of a running job: savepoints, another parallelism, and its end.
 
-A request may come from any thread. The job takes one at a time, between two epochs.
+A request may come from any thread; its future is completed exactly once.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
 from concurrent.futures import InvalidStateError
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.common.errors import JobExecutionError
+
+
+class RequestKind(Enum):
+    """The kinds of requests; the value completes "the job cannot ..."."""
+
+    SAVEPOINT = "make a savepoint"
+    RESCALE = "change its parallelism"
+    STOP = "be stopped"
+    CANCEL = "be cancelled"
 
 
 class After(Enum):
@@ -32,6 +36,7 @@ class After(Enum):
 class SavepointRequest:
     """Make a savepoint; the future gives its path."""
 
+    kind: ClassVar[RequestKind] = RequestKind.SAVEPOINT
     directory: str | None
     after: After
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
@@ -41,62 +46,54 @@ class SavepointRequest:
 class RescaleRequest:
     """Go on with another parallelism; the future gives None as soon as the job is about to."""
 
+    kind: ClassVar[RequestKind] = RequestKind.RESCALE
     parallelism: int
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 
 
-Request = SavepointRequest | RescaleRequest
+@dataclass(frozen=True)
+class StopRequest:
+    """End after the running epoch, with a checkpoint to resume from; the future gives None at
+    once."""
+
+    kind: ClassVar[RequestKind] = RequestKind.STOP
+    done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 
 
-class JobRequests:
-    """The requests that wait, in their order."""
+@dataclass(frozen=True)
+class CancelRequest:
+    """End at once; the future gives None at once."""
 
-    def __init__(self) -> None:
-        self._waiting: deque[Request] = deque()
-        self._lock = Lock()
-        self._closed = False
+    kind: ClassVar[RequestKind] = RequestKind.CANCEL
+    done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 
-    def add(self, request: Request) -> None:
-        """Let a request wait; after the job's end it fails at once."""
-        with self._lock:
-            if not self._closed:
-                self._waiting.append(request)
-                return
-        refuse(request, JobExecutionError("the job has ended"))
 
-    @property
-    def waiting(self) -> bool:
-        """Whether there is a next request."""
-        return bool(self._waiting)
-
-    def take(self) -> Request | None:
-        """The next request, if there is one; what was cancelled in the meantime is none."""
-        with self._lock:
-            while self._waiting:
-                request = self._waiting.popleft()
-                if not request.done.cancelled():
-                    return request
-            return None
-
-    def close(self, unfinished: Iterable[Request], cause: Exception | None) -> None:
-        """The job has ended, for some ``cause`` or as it should: who still waits is told so, and
-        whose request was being served."""
-        with self._lock:
-            self._closed = True
-            left, self._waiting = list(self._waiting), deque()
-        for request in (*unfinished, *left):
-            error = JobExecutionError("the job has ended" + (f": {cause}" if cause else ""))
-            error.__cause__ = cause
-            refuse(request, error)
+QueuedRequest = SavepointRequest | RescaleRequest
+"""What the job does between two epochs, one after the other."""
+Request = QueuedRequest | StopRequest | CancelRequest
 
 
 def answer(request: Request, result: Any) -> None:
-    """Give a request its result, unless who asked has cancelled the future."""
-    with suppress(InvalidStateError):
+    """Give a request its result, unless who asked has cancelled the future.
+
+    Raises:
+        InvalidStateError: it has been answered already.
+    """
+    try:
         request.done.set_result(result)
+    except InvalidStateError:
+        if not request.done.cancelled():
+            raise
 
 
 def refuse(request: Request, error: BaseException) -> None:
-    """Give a request the reason why not."""
-    with suppress(InvalidStateError):
+    """Give a request the reason why not.
+
+    Raises:
+        InvalidStateError: it has been answered already.
+    """
+    try:
         request.done.set_exception(error)
+    except InvalidStateError:
+        if not request.done.cancelled():
+            raise

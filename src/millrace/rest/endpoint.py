@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
-from millrace.engine.job_client import JobClient
+from millrace.engine.control_commands import ControlledJob
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.queryable_view import QueryableView
 from millrace.plan.job_graph import JobGraph
@@ -31,11 +31,11 @@ __all__ = ["RestEndpoint", "endpoint_of"]
 log = logging.getLogger(__name__)
 
 
-def endpoint_of(client: JobClient, graph: JobGraph, configuration: Configuration) -> RestEndpoint:
+def endpoint_of(job: ControlledJob, graph: JobGraph, configuration: Configuration) -> RestEndpoint:
     """The endpoint of a job that has not started yet."""
     program = graph.program
     operators = {node.uid: node.name for stage in program.stages for node in stage.nodes}
-    return RestEndpoint(client, program.job_name, operators, configuration)
+    return RestEndpoint(job, program.job_name, operators, configuration)
 
 
 class RestEndpoint(JobObserver):
@@ -47,11 +47,11 @@ class RestEndpoint(JobObserver):
     """
 
     def __init__(
-        self, client: JobClient, name: str, operators: dict[str, str], configuration: Configuration
+        self, job: ControlledJob, name: str, operators: dict[str, str], configuration: Configuration
     ) -> None:
         codec = codec_of(configuration.get(options.STATE_PICKLE_ALLOWED))
         self.view = QueryableView(codec=codec, text=key_text)
-        self._router = Router(JobView(client, name, operators, self.view))
+        self._router = Router(JobView(job, name, operators, self.view))
         self._bind_address = configuration.get(options.REST_BIND_ADDRESS)
         self._port = configuration.get(options.REST_PORT)
         self._token = _checked(configuration.get(options.REST_TOKEN)) or secrets.token_urlsafe(32)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from millrace.engine.job_client import JobClient
+from millrace.common.job import JobID
+from millrace.engine.control_commands import ControlledJob
 from millrace.engine.queryable_view import QueryableView
 
 __all__ = ["JobView"]
@@ -15,23 +16,24 @@ class JobView:
     """A job with its names and its state.
 
     Args:
-        job: its handle.
+        job: its manager.
         name: its name.
         operators: uid -> name of its operators.
         view: of its queryable state.
     """
 
     def __init__(
-        self, job: JobClient, name: str, operators: Mapping[str, str], view: QueryableView
+        self, job: ControlledJob, name: str, operators: Mapping[str, str], view: QueryableView
     ) -> None:
-        self._client = job
+        self._job = job
+        self._id = str(JobID.from_name(name))
         self._name = name
         self._operators = operators
         self.view = view
 
     def names(self) -> tuple[str, str]:
         """What the job may be called: its id and its name."""
-        return str(self._client.get_job_id()), self._name
+        return self._id, self._name
 
     def operator_name(self, uid: str) -> str:
         """The name of an operator; its uid if it has none."""
@@ -39,19 +41,18 @@ class JobView:
 
     def summary(self) -> dict[str, Any]:
         """Which job it is."""
-        status = self._client.get_job_status().result()
-        return {"id": str(self._client.get_job_id()), "name": self._name, "status": status.name}
+        return {"id": self._id, "name": self._name, "status": self._job.details().status.name}
 
     def details(self) -> dict[str, Any]:
         """How it is doing."""
-        progress = self._client.progress()
+        details = self._job.details()
         return {
             **self.summary(),
-            "epoch": progress.epoch,
-            "checkpoint": progress.checkpoint,
+            "epoch": details.epoch,
+            "checkpoint": details.checkpoint,
             "queryable-checkpoint": self.view.checkpoint,
-            "records": progress.records,
-            "records-per-second": round(progress.records_per_second, 1),
-            "watermark": progress.watermark,
-            "restarts": progress.restarts,
+            "records": details.records,
+            "records-per-second": round(details.records_per_second, 1),
+            "watermark": details.watermark,
+            "restarts": details.restarts,
         }

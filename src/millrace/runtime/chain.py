@@ -21,9 +21,10 @@ class OperatorChain:
 
     def __init__(
         self, program: Program, stage: Stage, subtask: int, state: SubtaskState,
-        clock: Callable[[], int],
+        clock: Callable[[], int], attempt_number: int = 0,
     ) -> None:  # fmt: skip
         self._program = program
+        self._attempt_number = attempt_number
         self._stage = stage
         self._subtask = subtask
         self.exchanges: dict[int, ExchangeOutput] = {}
@@ -80,6 +81,7 @@ class OperatorChain:
             clock=clock,
             batch_mode=self._program.batch_mode,
             run_id=self._program.run_id,
+            attempt_number=self._attempt_number,
         )
         outputs = self._outputs(node, context)
         main = combined(outputs.pop(None, []))

@@ -100,6 +100,8 @@ class EpochPlan:
     """Whether sinks must hand over all they have, for a savepoint or another parallelism."""
     divide: dict[int, int] = field(default_factory=dict)
     """Stages whose subtasks are to divide their state, and among how many heirs."""
+    restarts: int = 0
+    """How often the job has restarted in this run: the attempt number of functions opened now."""
 
 
 class FailureKind(Enum):

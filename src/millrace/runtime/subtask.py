@@ -127,7 +127,7 @@ class Subtask:
         self._last_epoch = epoch.epoch
         self._now = epoch.now
         ack.cached = self._align(plan, load)
-        chain = self._opened()
+        chain = self._opened(epoch.restarts)
         version = f"{self.program.run_id}-{epoch.epoch}-{epoch.attempt}-{attempt}"
         self._begin(chain, epoch, attempt, version)
         if self.stage.inputs:
@@ -186,10 +186,15 @@ class Subtask:
         )
         Redistribution(self.state, heir, load).take_over(plan.inheritance, plan.version)
 
-    def _opened(self) -> OperatorChain:
+    def _opened(self, attempt_number: int) -> OperatorChain:
         if self._chain is None:
             chain = OperatorChain(
-                self.program, self.stage, self.index, self.state, lambda: self._now
+                self.program,
+                self.stage,
+                self.index,
+                self.state,
+                lambda: self._now,
+                attempt_number,
             )
             self._chain = chain
             self._valve_generation = -1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.executor import Executor
-from millrace.engine.progress import Listener, Progress
+from millrace.engine.job_details import JobDetails, Listener
 from millrace.testing.faults import Faults
 from millrace.testing.local_executor import LocalExecutor
 from millrace.testing.manual_clock import ManualClock
@@ -24,17 +23,17 @@ class MiniCluster:
     """What `run_local` runs jobs on. Flink: class ``MiniClusterWithClientResource``."""
 
     clock: ManualClock
-    progress: list[Progress] = field(default_factory=list)
-    """A copy of the job's progress after every accepted epoch, of all jobs run here."""
+    progress: list[JobDetails] = field(default_factory=list)
+    """How the job was doing after every accepted epoch, of all jobs run here."""
     listeners: list[Listener] = field(default_factory=list)
     """Called after every accepted epoch, in the job's thread: a test may act between epochs."""
     executors: list[Executor] = field(default_factory=list)
     """One per job."""
     epoch_limit: int = EPOCH_LIMIT
 
-    def observe(self, progress: Progress) -> None:
+    def observe(self, progress: JobDetails) -> None:
         """An epoch has been accepted."""
-        self.progress.append(deepcopy(progress))
+        self.progress.append(progress)
         for listener in self.listeners:
             listener(progress)
         if progress.epochs >= self.epoch_limit:

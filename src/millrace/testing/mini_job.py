@@ -12,8 +12,8 @@ from millrace.common.job import JobExecutionResult
 from millrace.common.time.amounts import Duration, Time
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from millrace.engine.job_client import JobClient
-from millrace.engine.progress import Progress
+from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.job_details import JobDetails
 from millrace.testing.collecting_sink import CollectingSink
 from millrace.testing.faults import Faults
 from millrace.testing.manual_clock import ManualClock
@@ -75,7 +75,7 @@ class MiniJob:
             resume=resume,
         )
         self._sources: list[PushedSource[Any]] = []
-        self._client: JobClient | None = None
+        self._client: EmbeddedJobClient | None = None
         self._go = Semaphore(0)
         self._paused = Semaphore(0)
         self._closing = False
@@ -144,7 +144,7 @@ class MiniJob:
         return self._client.result()
 
     @property
-    def client(self) -> JobClient:
+    def client(self) -> EmbeddedJobClient:
         """The running job: accumulators, metrics, progress.
 
         Raises:
@@ -170,7 +170,7 @@ class MiniJob:
         if done.done():
             done.result()
 
-    def _pause(self, progress: Progress) -> None:
+    def _pause(self, progress: JobDetails) -> None:
         self._paused.release()
         if not self._closing:
             self._go.acquire()

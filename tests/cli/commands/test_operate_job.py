@@ -21,7 +21,7 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.control_client import await_end
 from millrace.engine.control_mailbox import Mailbox
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.testing import CollectingSink, LocalExecutor
@@ -32,9 +32,9 @@ PATIENCE = 30
 @pytest.fixture
 def start(place: Any) -> Iterator[Any]:
     """Starts the job "numbers", which never ends by itself."""
-    clients: list[JobClient] = []
+    clients: list[EmbeddedJobClient] = []
 
-    def start(parallelism: int = 1, **settings: Any) -> JobClient:
+    def start(parallelism: int = 1, **settings: Any) -> EmbeddedJobClient:
         launcher = JobLauncher(
             settings=Configuration(settings),
             defaults=Configuration(
@@ -72,7 +72,7 @@ def start(place: Any) -> Iterator[Any]:
         assert await_end(job_dir, PATIENCE)
 
 
-def status(client: JobClient) -> JobStatus:
+def status(client: EmbeddedJobClient) -> JobStatus:
     client.get_job_execution_result().exception(PATIENCE)
     return client.get_job_status().result()
 
@@ -160,7 +160,7 @@ def test_stop_with_a_checkpoint_only(start: Any, place: Any, millrace: Any) -> N
     client = start()
     told = millrace("stop", "numbers", "--no-savepoint")
     assert told.out == "job 'numbers' has ended with a checkpoint\n"
-    assert status(client) is JobStatus.CANCELED
+    assert status(client) is JobStatus.SUSPENDED
     assert not place.savepoints.exists()
 
 

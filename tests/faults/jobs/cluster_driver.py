@@ -14,12 +14,12 @@ import fault_pipeline as pipeline
 
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.engine.progress import Progress
+from millrace.engine.job_details import JobDetails
 
 SPLITS = 3
 
 
-def tell(progress: Progress, finished: bool = False) -> None:
+def tell(progress: JobDetails, finished: bool = False) -> None:
     line = {
         "epochs": progress.epochs,
         "records": progress.records,

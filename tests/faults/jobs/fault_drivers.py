@@ -10,7 +10,7 @@ from fault_cluster import FaultyCluster
 
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.engine.job_client import JobClient
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_identity import job_id_of
 
 
@@ -25,7 +25,7 @@ def driver(
     cluster: FaultyCluster | None = None,
     settings: dict[str, Any] | None = None,
     **sizes: int,
-) -> JobClient:
+) -> EmbeddedJobClient:
     """A driver, not yet started, that goes on from what it will find."""
     JobLauncher.install(JobLauncher(resume=True, executor=lambda *_: cluster or FaultyCluster()))
     configuration = pipeline.small_epochs(directory / "checkpoints", **sizes)
@@ -37,7 +37,7 @@ def driver(
     return env.build_client(pipeline.JOB_NAME)
 
 
-def run_driver(directory: Path, count: int, **arguments: Any) -> JobClient:
+def run_driver(directory: Path, count: int, **arguments: Any) -> EmbeddedJobClient:
     """A driver that has run to its end; raises what made it fail."""
     client = driver(directory, count, **arguments)
     client.run()

@@ -19,7 +19,7 @@ from fault_cluster import FaultyCluster
 
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.engine.progress import Progress
+from millrace.engine.job_details import JobDetails
 from millrace.state.checkpoint import crash_points as crash
 
 
@@ -74,7 +74,7 @@ def run(request: Request, number: int) -> None:
     pipeline.build(env, f"{request.directory}/out", request.count, request.splits)
     client = env.build_client(pipeline.JOB_NAME)
 
-    def operate(progress: Progress) -> None:
+    def operate(progress: JobDetails) -> None:
         wanted = request.rescale.get(str(progress.epochs))
         if wanted is not None:
             client.rescale(wanted)

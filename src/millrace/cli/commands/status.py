@@ -18,9 +18,9 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Ask the job."""
     job, answer = ask_job(named, "status")
     from millrace.cli.progress_line import describe
-    from millrace.engine.progress import Progress
+    from millrace.engine.job_details import JobDetails
 
     known = ("epoch", "checkpoint", "records", "watermark")
-    progress = Progress(**{name: answer[name] for name in known})
+    progress = JobDetails(**{name: answer[name] for name in known})
     line = describe(progress, answer["records_per_second"])
     return report(named, job, answer, f"{job.name} is {answer['status']}: {line}")

@@ -85,7 +85,7 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_attempt_number(self) -> int:
-        """How often this subtask was started before, from 0."""
+        """How often the job had restarted in this run when the function was opened."""
 
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:

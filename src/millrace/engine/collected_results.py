@@ -1,0 +1,42 @@
+"""What collecting sinks got, until the checkpoint that makes it durable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millrace.runtime.epoch import Ack
+from millrace.runtime.program import Program
+from millrace.state.serialization.payload import decode
+
+__all__ = ["CollectedResults", "ResultHandler"]
+
+ResultHandler = Callable[[str, list[Any], int, int], None]
+"""Takes what a collecting sink's subtask got in a committed epoch: (uid, values, subtask, number
+of subtasks)."""
+
+
+class CollectedResults:
+    """Keeps the results of accepted epochs and hands them to the client in their order.
+
+    Args:
+        handler: None: nobody wants them.
+    """
+
+    def __init__(self, handler: ResultHandler | None) -> None:
+        self._handler = handler
+        self._waiting: list[Ack] = []
+
+    def add(self, acks: list[Ack]) -> None:
+        """An epoch has been accepted."""
+        self._waiting += [ack for ack in acks if ack.results]
+
+    def deliver(self, program: Program) -> None:
+        """What was added can be seen from now on."""
+        waiting, self._waiting = self._waiting, []
+        if self._handler is None:
+            return
+        width = {stage.id: stage.parallelism for stage in program.stages}
+        for ack in sorted(waiting, key=lambda ack: (ack.stage, ack.subtask)):
+            for uid, values in ack.results.items():
+                self._handler(uid, decode(values), ack.subtask, width[ack.stage])

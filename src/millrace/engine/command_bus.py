@@ -1,0 +1,112 @@
+"""The one way in which anything is asked of a job: by its client, its mailbox or over HTTP."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from threading import Event, Lock
+from typing import Any
+
+from millrace.common.completable_future import CompletableFuture
+from millrace.common.errors import JobExecutionError
+from millrace.common.job import JobStatus
+from millrace.engine.job_requests import (
+    CancelRequest,
+    QueuedRequest,
+    Request,
+    StopRequest,
+    answer,
+    refuse,
+)
+from millrace.engine.job_state import JobStateMachine
+
+__all__ = ["CommandBus"]
+
+
+class CommandBus:
+    """Takes the requests that the job's state allows, refuses the others, and loses none.
+
+    Args:
+        states: say what the job takes at the moment.
+        interrupt: ends a running epoch; called, in any thread, when the job is cancelled.
+    """
+
+    def __init__(self, states: JobStateMachine, interrupt: Callable[[], None]) -> None:
+        self._states = states
+        self._interrupt = interrupt
+        self._queue: deque[QueuedRequest] = deque()
+        self._lock = Lock()
+        self._closed = False
+        self._stop_wanted = False
+        self.wanted = Event()
+        """Somebody wants something: look at once what it is."""
+        self.ending = Event()
+        """The job has been asked to end."""
+
+    @property
+    def stop_wanted(self) -> bool:
+        """Whether the job is to end with its next checkpoint."""
+        return self._stop_wanted
+
+    # -- for those who ask, in any thread ------------------------------------------------------
+
+    def submit(self, request: Request) -> CompletableFuture[Any]:
+        """Ask for something; the future is the request's. A request that is not possible in the
+        job's state fails with a JobExecutionError."""
+        if isinstance(request, CancelRequest):
+            self._cancel()
+        elif isinstance(request, StopRequest):
+            self._stop_wanted = True
+            self.ending.set()
+        else:
+            self._enqueue(request)
+            self.wanted.set()
+            return request.done
+        answer(request, None)
+        self.wanted.set()
+        return request.done
+
+    def _cancel(self) -> None:
+        self._states.cancel()
+        self.ending.set()
+        self.wanted.set()
+        if self._states.status is JobStatus.CANCELLING:
+            # asked again, too: the first time may have been in the instant before an epoch
+            self._interrupt()
+
+    def _enqueue(self, request: QueuedRequest) -> None:
+        with self._lock:
+            refusal = self._states.refusal(request.kind)
+            if refusal is None and self._closed:
+                refusal = "the job has ended"
+            if refusal is None:
+                self._queue.append(request)
+                return
+        refuse(request, JobExecutionError(refusal))
+
+    # -- for the job ---------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a next request."""
+        return bool(self._queue)
+
+    def take(self) -> QueuedRequest | None:
+        """The next request, if there is one; what was cancelled in the meantime is none."""
+        with self._lock:
+            while self._queue:
+                request = self._queue.popleft()
+                if not request.done.cancelled():
+                    return request
+            return None
+
+    def close(self, unfinished: Iterable[QueuedRequest], cause: BaseException | None) -> None:
+        """The job has ended, for some ``cause`` or as it should: who still waits is told so, and
+        whose request was being served."""
+        with self._lock:
+            self._closed = True
+            left, self._queue = list(self._queue), deque()
+        for request in (*unfinished, *left):
+            error = JobExecutionError("the job has ended" + (f": {cause}" if cause else ""))
+            error.__cause__ = cause
+            refuse(request, error)

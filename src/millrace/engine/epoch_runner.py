@@ -1,0 +1,130 @@
+"""Runs epochs, and decides what a failed attempt of one means for the job."""
+
+from __future__ import annotations
+
+import logging
+
+from millrace.common.errors import JobCancelledError, JobExecutionError, UserFunctionError
+from millrace.common.job import JobStatus
+from millrace.engine.clock import Clock
+from millrace.engine.command_bus import CommandBus
+from millrace.engine.deployment import Deployment
+from millrace.engine.epoch_check import (
+    EpochRefusedError,
+    check,
+    state_misses,
+    storage_failure,
+    user_failure,
+)
+from millrace.engine.executor import Executor, ExecutorError
+from millrace.engine.job_history import JobHistory
+from millrace.engine.job_state import JobStateMachine
+from millrace.engine.restart import RestartDecider
+from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.state.checkpoint.crash_points import crash_point
+
+__all__ = ["EpochRunner"]
+
+log = logging.getLogger(__name__)
+
+INFRASTRUCTURE_RETRIES = 5
+"""How often in a row an epoch that Spark lost is run again before the job fails."""
+
+
+class EpochRunner:
+    """Runs one attempt of an epoch after the other.
+
+    Args:
+        decider: says whether a job whose function failed restarts.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        clock: Clock,
+        states: JobStateMachine,
+        bus: CommandBus,
+        history: JobHistory,
+        decider: RestartDecider,
+    ) -> None:
+        self._executor = executor
+        self._clock = clock
+        self._states = states
+        self._bus = bus
+        self._history = history
+        self._decider = decider
+        self.attempt = 0
+        """Of the next epoch: how often it has been tried."""
+        self._lost_in_a_row = 0
+
+    def run(self, plan: EpochPlan, deployment: Deployment) -> list[Ack] | None:
+        """The answers of an epoch that may be accepted; None: it has to be planned and run again.
+
+        Raises:
+            JobCancelledError: the job is being cancelled.
+            JobExecutionError: the job fails.
+        """
+        try:
+            acks = self._executor.run_epoch(plan)
+        except ExecutorError as error:
+            self._lost(plan, error)
+            return None
+        crash_point("after-acks")
+        failure = user_failure(acks)
+        if failure is not None:
+            self._restart(
+                UserFunctionError(failure.operator, failure.record, failure.user_traceback)
+            )
+            return None
+        failure = storage_failure(acks)
+        if failure is not None:
+            self._restart(
+                JobExecutionError(f"stage '{failure.operator}': {failure.user_traceback}")
+            )
+            return None
+        return self._checked(plan, deployment, acks)
+
+    def _checked(
+        self, plan: EpochPlan, deployment: Deployment, acks: list[Ack]
+    ) -> list[Ack] | None:
+        misses = state_misses(acks)
+        if misses:
+            log.info("%d subtasks need their whole state; running the epoch again", len(misses))
+            deployment.restoring |= misses
+            self.attempt += 1
+            return None
+        try:
+            check(deployment.program, acks)
+        except EpochRefusedError as refusal:
+            self._history.refused += 1
+            self._lost(plan, ExecutorError(str(refusal)))
+            return None
+        self.attempt = self._lost_in_a_row = 0
+        return acks
+
+    def _lost(self, plan: EpochPlan, error: ExecutorError) -> None:
+        """The infrastructure lost an epoch: run it again, within reason."""
+        if self._states.status is JobStatus.CANCELLING:
+            raise JobCancelledError("the job was cancelled") from error
+        self.attempt += 1
+        self._lost_in_a_row += 1
+        self._history.failed(error, self._clock.now())
+        log.warning("epoch %d was lost and runs again: %s", plan.epoch, error)
+        if self._lost_in_a_row > INFRASTRUCTURE_RETRIES:
+            raise JobExecutionError(
+                f"epoch {plan.epoch} was lost {self._lost_in_a_row} times in a row: {error}"
+            ) from error
+
+    def _restart(self, error: JobExecutionError) -> None:
+        """A user function or a subtask's storage failed: ask the restart strategy."""
+        now = self._clock.now()
+        delay = self._decider.delay_after_failure(now)
+        if delay is None:
+            raise error
+        self._states.enter(JobStatus.RESTARTING)
+        self._history.failed(error, now)
+        self._history.restarts += 1
+        self.attempt += 1
+        log.warning("restarting in %d ms after: %s", delay, error)
+        self._clock.wait_until(now + delay, self._bus.ending)
+        self._states.enter(JobStatus.RUNNING)

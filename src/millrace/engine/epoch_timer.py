@@ -1,0 +1,61 @@
+"""When the next epoch starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from threading import Event
+
+from millrace.engine.clock import Clock
+from millrace.engine.deployment import Deployment
+from millrace.runtime.epoch import Ack
+
+__all__ = ["EpochTimer"]
+
+
+class EpochTimer:
+    """Waits until an epoch has something to do.
+
+    Args:
+        min_interval: least time between the starts of two epochs, ms.
+        keep_warm: the most time between two epochs, ms.
+        wanted: is set when somebody wants something of the job.
+    """
+
+    def __init__(self, clock: Clock, min_interval: int, keep_warm: int, wanted: Event) -> None:
+        self._clock = clock
+        self._min_interval = min_interval
+        self._keep_warm = keep_warm
+        self._wanted = wanted
+        self._started = 0
+        self._wakeup: int | None = 0
+
+    def start(self) -> int:
+        """An epoch starts now; returns the time."""
+        self._started = self._clock.now()
+        return self._started
+
+    def plan_next(self, acks: Iterable[Ack], at_once: bool) -> None:
+        """An epoch is over: the next is due when its subtasks want it, or at once."""
+        times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
+        if at_once:
+            times.append(self._started)
+        earliest = min(times, default=None)
+        after = self._started + self._min_interval
+        self._wakeup = None if earliest is None else max(earliest, after)
+
+    def hurry(self) -> None:
+        """The next epoch is due as soon as it may be."""
+        self._wakeup = self._started
+
+    def wait(self, deployment: Deployment, asked: Callable[[], bool]) -> None:
+        """Until the earliest of: something to read, a timer, keep-warm, or ``asked`` for. Looking
+        for new splits needs no epoch."""
+        due = self._clock.now() + self._keep_warm
+        if self._wakeup is not None:
+            due = min(due, self._wakeup)
+        while (now := self._clock.now()) < due and not asked():
+            if deployment.discover(now):
+                return
+            next_look = deployment.next_discovery()
+            until = due if next_look is None else min(due, next_look)
+            self._clock.wait_until(until, self._wanted)

@@ -1,0 +1,148 @@
+"""How a job is doing: one immutable object that the command line, REST and listeners read.
+
+The job's thread makes a new one whenever something has changed; whoever holds one can read it as
+long as they like. Flink: classes ``JobDetails`` and ``ArchivedExecutionGraph``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from millrace.common.job import JobStatus
+
+__all__ = [
+    "CheckpointHistory",
+    "CheckpointStats",
+    "EpochAttempt",
+    "ExceptionEntry",
+    "JobDetails",
+    "Listener",
+    "StageDetails",
+    "SubtaskDetails",
+]
+
+
+def _nothing() -> Mapping[Any, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class EpochAttempt:
+    """An epoch that is running."""
+
+    number: int
+    attempt: int
+    """How often it has been tried before."""
+    since: int
+    """When this attempt began, ms since the epoch of Unix."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointStats:
+    """One checkpoint, complete or failed (Flink: ``CompletedCheckpointStats``)."""
+
+    number: int | None
+    """None: it failed."""
+    epoch: int
+    """The first epoch that is not part of it."""
+    triggered: int
+    """ms since the epoch of Unix."""
+    duration: float
+    """Milliseconds until the sinks had committed."""
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointHistory:
+    """The checkpoints of a run (Flink: ``CheckpointStatsHistory``)."""
+
+    completed: int = 0
+    failed: int = 0
+    recent: tuple[CheckpointStats, ...] = ()
+    """The last ones, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionEntry:
+    """Something that went wrong (Flink: ``ExceptionHistoryEntry``)."""
+
+    time: int
+    """ms since the epoch of Unix."""
+    epoch: int
+    cause: str
+    """In a sentence, or a user's traceback."""
+    operator: str | None = None
+    """The name of the operator whose function failed."""
+    fatal: bool = False
+    """Whether the job ended by it; else it went on."""
+
+
+class SubtaskDetails(NamedTuple):
+    """A subtask in the newest epoch."""
+
+    records_in: int
+    records_out: int
+    watermark: int | None
+    """ms since the epoch; None: it has none."""
+    worker: str
+    """host:pid."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageDetails:
+    """Operators that are chained with each other (Flink: ``JobVertexDetails``)."""
+
+    uid: str
+    name: str
+    operators: Mapping[str, str]
+    """uid -> name, in the order of the chain."""
+    records_in: int = 0
+    """In this run."""
+    records_out: int = 0
+    watermark: int | None = None
+    """The lowest of its subtasks."""
+    subtasks: tuple[SubtaskDetails, ...] = ()
+
+
+@dataclass(frozen=True)
+class JobDetails:
+    """What is known of a job at one moment."""
+
+    job_name: str = ""
+    status: JobStatus = JobStatus.CREATED
+    since: Mapping[JobStatus, int] = field(default_factory=_nothing)
+    """When each state was last entered, ms since the epoch of Unix."""
+    epoch: int = 0
+    """The newest that was accepted."""
+    epochs: int = 0
+    """Accepted in this run."""
+    running: EpochAttempt | None = None
+    """The epoch that is under way."""
+    checkpoint: int | None = None
+    """Number of the newest checkpoint."""
+    checkpoints: CheckpointHistory = field(default_factory=CheckpointHistory)
+    records: int = 0
+    """Read from sources in this run."""
+    records_per_second: float = 0.0
+    """In the last epoch."""
+    watermark: int | None = None
+    """The lowest of all stages that have one, ms since the epoch; None before the first."""
+    epoch_ms: float = 0.0
+    """How long the last epoch took."""
+    restarts: int = 0
+    refused: int = 0
+    """Epochs that had to run again because their answers did not fit together."""
+    exceptions: tuple[ExceptionEntry, ...] = ()
+    """The last ones, newest first."""
+    cached: Mapping[str, int] = field(default_factory=_nothing)
+    """How subtasks found their state: current, replayed, restored, new."""
+    stages: tuple[StageDetails, ...] = ()
+    metrics: Mapping[str, Mapping[int, Mapping[str, Any]]] = field(default_factory=_nothing)
+    """The functions' own metrics: per operator uid and subtask."""
+
+
+Listener = Callable[[JobDetails], None]
+"""Called after every accepted epoch, in the job's thread; must be quick."""

@@ -1,0 +1,209 @@
+"""What has happened in a run so far, as the job's thread notes it down."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any
+
+from millrace.common.errors import UserFunctionError
+from millrace.common.functions.accumulators import Accumulator, merge_all
+from millrace.engine.job_details import (
+    CheckpointHistory,
+    CheckpointStats,
+    EpochAttempt,
+    ExceptionEntry,
+    JobDetails,
+    StageDetails,
+    SubtaskDetails,
+)
+from millrace.engine.job_state import JobStateMachine
+from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
+from millrace.runtime.epoch import Ack
+from millrace.runtime.metrics import Summary
+from millrace.runtime.program import Program, Stage
+
+__all__ = ["JobHistory"]
+
+REMEMBERED_CHECKPOINTS = 10
+"""As Flink's ``web.checkpoints.history``."""
+REMEMBERED_EXCEPTIONS = 16
+"""As Flink's ``web.exception-history-size``."""
+
+
+class JobHistory:
+    """Gathers what epochs, checkpoints and failures of a run tell.
+
+    Args:
+        states: what state the job is in.
+    """
+
+    def __init__(self, program: Program, states: JobStateMachine) -> None:
+        self._program = program
+        self._states = states
+        self.epoch = self.epochs = self.records = self.restarts = self.refused = 0
+        self.running: EpochAttempt | None = None
+        self.checkpoint: int | None = None
+        self._epoch_ms = self._records_per_second = 0.0
+        self._watermark: int | None = None
+        self._completed = self._failed = 0
+        self._checkpoints: deque[CheckpointStats] = deque(maxlen=REMEMBERED_CHECKPOINTS)
+        self._exceptions: deque[ExceptionEntry] = deque(maxlen=REMEMBERED_EXCEPTIONS)
+        self._cached: dict[str, int] = {}
+        self._metrics: dict[str, dict[int, dict[str, Any]]] = {}
+        self._counted: set[tuple[str, str]] = set()
+        """(operator uid, name) of the metrics that count."""
+        self._accumulators: dict[str, Accumulator[Any, Any]] = {}
+        self._stages: dict[int, StageDetails] = {}
+        self.go_on_with(program)
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def go_on_with(self, program: Program) -> None:
+        """The job goes on with other subtasks, which tell their gauges anew; what was counted
+        stays."""
+        before = {stage.uid: stage for stage in self._stages.values()}
+        self._program = program
+        self._stages = {s.id: _stage(s, before.get(s.uid)) for s in program.stages}
+        for uid, by_subtask in self._metrics.items():
+            for subtask, values in by_subtask.items():
+                kept = {name: v for name, v in values.items() if (uid, name) in self._counted}
+                by_subtask[subtask] = kept
+
+    def accepted(self, epoch: int, acks: list[Ack], sources: set[int], epoch_ms: float) -> None:
+        """An epoch counts. ``sources``: the stages that read."""
+        read = sum(ack.records_in for ack in acks if ack.stage in sources)
+        self.epoch = epoch
+        self.epochs += 1
+        self.records += read
+        self.running = None
+        self._epoch_ms = epoch_ms
+        self._records_per_second = read / max(epoch_ms, 1e-3) * 1000
+        marks = [mark for ack in acks if (mark := _watermark(ack)) is not None]
+        if marks:
+            self._watermark = min(marks)
+        for ack in acks:
+            self._cached[ack.cached] = self._cached.get(ack.cached, 0) + 1
+            self._take_metrics(ack)
+            merge_all(self._accumulators, ack.accumulators)
+        self._take_stages(acks)
+
+    def checkpointed(self, stats: CheckpointStats) -> None:
+        """A checkpoint is complete or has failed."""
+        if stats.number is None:
+            self._failed += 1
+        else:
+            self._completed += 1
+            self.checkpoint = stats.number
+        self._checkpoints.appendleft(stats)
+
+    def failed(self, error: BaseException, now: int, fatal: bool = False) -> None:
+        """Something went wrong; the job goes on unless it was fatal."""
+        entry = ExceptionEntry(
+            time=now,
+            epoch=self.running.number if self.running is not None else self.epoch,
+            cause=str(error),
+            operator=error.operator if isinstance(error, UserFunctionError) else None,
+            fatal=fatal,
+        )
+        self._exceptions.appendleft(entry)
+
+    # -- what is known -------------------------------------------------------------------------
+
+    def details(self) -> JobDetails:
+        """All that is known at this moment."""
+        return JobDetails(
+            job_name=self._program.job_name,
+            status=self._states.status,
+            since=self._states.since,
+            epoch=self.epoch,
+            epochs=self.epochs,
+            running=self.running,
+            checkpoint=self.checkpoint,
+            checkpoints=CheckpointHistory(self._completed, self._failed, tuple(self._checkpoints)),
+            records=self.records,
+            records_per_second=self._records_per_second,
+            watermark=self._watermark,
+            epoch_ms=self._epoch_ms,
+            restarts=self.restarts,
+            refused=self.refused,
+            exceptions=tuple(self._exceptions),
+            cached=MappingProxyType(dict(self._cached)),
+            stages=tuple(self._stages.values()),
+            metrics=MappingProxyType({uid: dict(of) for uid, of in self._metrics.items()}),
+        )
+
+    def accumulators(self) -> dict[str, Any]:
+        """The accumulators' results, and all numeric metrics summed over subtasks. Calculated when
+        asked for, because an accumulator's result can be as big as its input; in any thread."""
+        totals: dict[str, Any] = {}
+        # lists, for the job's own thread may go on meanwhile
+        for by_subtask in list(self._metrics.values()):
+            for values in list(by_subtask.values()):
+                _add_up(totals, values)
+        plain = {n: asdict(v) if isinstance(v, Summary) else v for n, v in totals.items()}
+        results = {name: a.get_local_value() for name, a in list(self._accumulators.items())}
+        return {**plain, **results}
+
+    def _take_metrics(self, ack: Ack) -> None:
+        for uid in {**ack.metrics, **ack.counts}:
+            by_subtask = self._metrics.setdefault(uid, {})
+            # a new dict each time: the former is in details that somebody may hold
+            known = by_subtask[ack.subtask] = dict(by_subtask.get(ack.subtask, {}))
+            for name, value in ack.metrics.get(uid, {}).items():
+                before = known.get(name)
+                if isinstance(value, Summary) and isinstance(before, Summary):
+                    value = before.plus(value)
+                known[name] = value
+            for name, count in ack.counts.get(uid, {}).items():
+                self._counted.add((uid, name))
+                known[name] = known.get(name, 0) + count
+
+    def _take_stages(self, acks: Iterable[Ack]) -> None:
+        by_stage: dict[int, list[Ack]] = {}
+        for ack in acks:
+            by_stage.setdefault(ack.stage, []).append(ack)
+        for id, stage in self._stages.items():
+            self._stages[id] = _moved_on(stage, by_stage.get(id, []))
+
+
+def _stage(stage: Stage, before: StageDetails | None) -> StageDetails:
+    return StageDetails(
+        uid=stage.uid,
+        name=stage.name,
+        operators=MappingProxyType({node.uid: node.name for node in stage.nodes}),
+        records_in=before.records_in if before is not None else 0,
+        records_out=before.records_out if before is not None else 0,
+    )
+
+
+def _moved_on(stage: StageDetails, acks: list[Ack]) -> StageDetails:
+    subtasks = tuple(
+        SubtaskDetails(ack.records_in, ack.records_out, _watermark(ack), ack.worker)
+        for ack in sorted(acks, key=lambda ack: ack.subtask)
+    )
+    marks = [s.watermark for s in subtasks if s.watermark is not None]
+    return StageDetails(
+        uid=stage.uid,
+        name=stage.name,
+        operators=stage.operators,
+        records_in=stage.records_in + sum(s.records_in for s in subtasks),
+        records_out=stage.records_out + sum(s.records_out for s in subtasks),
+        watermark=min(marks, default=stage.watermark),
+        subtasks=subtasks,
+    )
+
+
+def _watermark(ack: Ack) -> int | None:
+    return ack.watermark if MIN_WATERMARK < ack.watermark < MAX_WATERMARK else None
+
+
+def _add_up(totals: dict[str, Any], values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        if isinstance(value, Summary):
+            known = totals.get(name)
+            totals[name] = value.plus(known) if isinstance(known, Summary) else value
+        elif isinstance(value, (int, float)):
+            totals[name] = totals.get(name, 0) + value

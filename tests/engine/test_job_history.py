@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from millrace.engine.job_history import JobHistory
+from millrace.engine.job_state import JobStateMachine
+from millrace.runtime.epoch import Ack
+from millrace.runtime.program import Node, Program, Stage
+
+MIN, MAX = -(2**63), 2**63 - 1
+
+
+PROGRAM = Program(
+    "r", "count", 128,
+    tuple(Stage(id, f"s{id}", f"S{id}", 0, 2, (Node("map", "Map", b""),), ()) for id in range(3)),
+    (),
+)  # fmt: skip
+
+
+def history() -> JobHistory:
+    return JobHistory(PROGRAM, JobStateMachine(lambda: 0))
+
+
+def ack(stage: int, subtask: int = 0, **fields) -> Ack:
+    return Ack(stage, subtask, 0, **fields)
+
+
+def test_records_are_counted_at_the_sources() -> None:
+    progress = history()
+    acks = [ack(0, records_in=100), ack(1, records_in=70), ack(2, records_in=5)]
+    progress.accepted(0, acks, {0, 2}, epoch_ms=500)
+    assert progress.details().records == 105
+    assert progress.details().records_per_second == 210
+    progress.accepted(0, acks, {0, 2}, epoch_ms=500)
+    assert (progress.details().records, progress.details().epochs) == (210, 2)
+
+
+def test_the_watermark_is_the_lowest_there_is() -> None:
+    progress = history()
+    progress.accepted(0, [ack(0, watermark=MIN), ack(1, watermark=MAX)], {0}, 1)
+    assert progress.details().watermark is None
+    progress.accepted(0, [ack(0, watermark=7), ack(1, watermark=3), ack(2, watermark=MIN)], {0}, 1)
+    assert progress.details().watermark == 3
+    progress.accepted(0, [ack(0, watermark=MAX)], {0}, 1)
+    assert progress.details().watermark == 3
+
+
+def test_counters_add_up_over_epochs_and_gauges_are_replaced() -> None:
+    progress = history()
+    for count, level in ((2, 10), (3, 20)):
+        answers = [
+            ack(0, n, counts={"map": {"n": count}}, metrics={"map": {"level": level}})
+            for n in (0, 1)
+        ]
+        progress.accepted(0, answers, {0}, 1)
+    expected = {"n": 5, "level": 20}
+    assert progress.details().metrics == {"map": {0: expected, 1: expected}}
+
+
+def test_how_state_was_found() -> None:
+    progress = history()
+    progress.accepted(0, [ack(0, cached="new"), ack(1, cached="new")], {0}, 1)
+    progress.accepted(0, [ack(0, cached="current"), ack(1, cached="replayed")], {0}, 1)
+    assert progress.details().cached == {"new": 2, "current": 1, "replayed": 1}
