@@ -101,7 +101,7 @@ make_venv() {
     say "creating $VENV with $("$python" --version) (once, takes a few minutes)"
     "$python" -m venv --clear "$VENV"
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --constraint constraints.txt --editable '.[demo,dev,parquet]'
+        --constraint constraints.txt --editable '.[demo,dev]'
     fingerprint >"$STAMP"
 }
 

@@ -1,6 +1,5 @@
 """Parquet, written and read."""
 
-import builtins
 import io
 from datetime import date, datetime
 from decimal import Decimal
@@ -133,16 +132,3 @@ def test_row_groups_are_put_together_up_to_the_split_size() -> None:
 )
 def test_whole_row_groups_are_skipped(position: int, found: tuple[int, int]) -> None:
     assert _first_group([3, 1, 0, 5], position) == found
-
-
-def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real_import = builtins.__import__
-
-    def without_pyarrow(name: str, *arguments: Any, **options: Any) -> Any:
-        if name.startswith("pyarrow"):
-            raise ImportError(name)
-        return real_import(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_pyarrow)
-    with pytest.raises(JobDefinitionError, match=r"millrace\[parquet\]"):
-        ParquetColumnarRowInputFormat()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.common import Row
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.detached import are_immutable, detached, detached_batch
 
 
@@ -12,7 +13,8 @@ from millrace.runtime.detached import are_immutable, detached, detached_batch
 )
 def test_immutable_batches_are_not_copied(values) -> None:
     assert are_immutable(values)
-    assert detached_batch(values) is values
+    batch = RowBatch(values)
+    assert detached_batch(batch) is batch
 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, (1, [2]), Row(1), bytearray(b"a"), {1}])
@@ -21,4 +23,4 @@ def test_mutable_values_are_copied(value) -> None:
     copy = detached(value)
     assert copy == value
     assert copy is not value
-    assert detached_batch([value])[0] is not value
+    assert detached_batch(RowBatch([value])).values[0] is not value

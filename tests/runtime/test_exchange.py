@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from millrace.common import Row
 from millrace.common.errors import KeyTypeError
-from millrace.common.functions.key_selector import batch_keys
+from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind
-from millrace.runtime.exchange import ExchangeOutput, create_exchange
+from millrace.runtime.exchange import create_exchange
+from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.program import Edge, Exchange
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.serialization.payload import decode, dump_code
@@ -35,7 +37,8 @@ def exchange(
     partitioner = b""
     if kind is Exchange.CUSTOM:
         keys, partitioner = (lambda values: list(range(len(values)))), dump_code(_modulo, str)
-    edge = Edge(5, 0, 1, kind, key_batch=keys, name="key_by after Source", partitioner=partitioner)
+    selector = resolve_key_selector(key) if kind is Exchange.KEYED else None
+    edge = Edge(5, 0, 1, kind, selector, keys, name="key_by after Source", partitioner=partitioner)
     made = create_exchange(edge, channel, 2, targets, buffer_records, 128)
     made.open(None)
     made.begin_epoch(0, attempt=9)
@@ -74,7 +77,7 @@ def test_nothing_is_lost_and_the_order_per_key_stays(kind, batches) -> None:
             values.append((key, serial))
             serial += 1
         times = [number + 1000 for _, number in values] if timed else None
-        output.emit(values, times)
+        output.emit(RowBatch(values, times))
         inputs += zip(values, times or [None] * len(values), strict=True)
     arrived = received(sent(output))
     if kind is Exchange.BROADCAST:
@@ -95,7 +98,7 @@ def test_nothing_is_lost_and_the_order_per_key_stays(kind, batches) -> None:
 def test_rebalance_deals_out_evenly() -> None:
     output = exchange(Exchange.REBALANCE)
     for size in (1, 5, 1, 2, 6):
-        output.emit(list(range(size)), None)
+        output.emit(RowBatch(list(range(size))))
     assert {target: len(pairs) for target, pairs in received(sent(output)).items()} == {
         0: 5, 1: 5, 2: 5,
     }  # fmt: skip
@@ -104,16 +107,16 @@ def test_rebalance_deals_out_evenly() -> None:
 @pytest.mark.parametrize("kind", [Exchange.SHUFFLE, Exchange.REBALANCE])
 def test_a_repeated_epoch_spreads_alike(kind) -> None:
     first, second = exchange(kind), exchange(kind)
-    second.emit(["aborted"], None)
+    second.emit(RowBatch(["aborted"]))
     second.begin_epoch(0, attempt=9)
     for output in (first, second):
-        output.emit(list(range(50)), None)
+        output.emit(RowBatch(list(range(50))))
     assert sent(first) == sent(second)
 
 
 def test_shuffle_uses_all_targets() -> None:
     output = exchange(Exchange.SHUFFLE)
-    output.emit(list(range(100)), list(range(100)))
+    output.emit(RowBatch(list(range(100)), list(range(100))))
     arrived = received(sent(output))
     assert set(arrived) == {0, 1, 2}
     assert all(value == time for pairs in arrived.values() for value, time in pairs)
@@ -121,7 +124,7 @@ def test_shuffle_uses_all_targets() -> None:
 
 def test_each_target_gets_numbered_buffers_and_an_end() -> None:
     output = exchange(Exchange.REBALANCE, targets=2, buffer_records=3)
-    output.emit(list(range(10)), None)
+    output.emit(RowBatch(list(range(10))))
     buffers = sent(output)
     for target in range(2):
         *records, end = [buffer for buffer in buffers if buffer.target == target]
@@ -139,9 +142,9 @@ def test_the_end_tells_the_status(idle: bool) -> None:
 
 def test_a_watermark_goes_with_the_next_buffer_never_before_its_records() -> None:
     output = exchange(Exchange.FORWARD, targets=2, buffer_records=2)
-    output.emit(["a", "b"], None)
+    output.emit(RowBatch(["a", "b"]))
     output.emit_watermark(10)
-    output.emit(["c"], None)
+    output.emit(RowBatch(["c"]))
     output.emit_watermark(20)
     mine = [buffer for buffer in sent(output) if buffer.target == 1]
     assert [buffer.watermark for buffer in mine] == [MIN, 20, 20]
@@ -151,15 +154,15 @@ def test_an_aborted_epochs_watermark_is_not_sent_again() -> None:
     output = exchange(Exchange.FORWARD)
     output.emit_watermark(100)
     output.begin_epoch(0, attempt=10)
-    output.emit(["a"], None)
+    output.emit(RowBatch(["a"]))
     assert {buffer.watermark for buffer in sent(output)} == {MIN}
 
 
 def test_records_without_times_flush_those_with() -> None:
     output = exchange(Exchange.FORWARD, buffer_records=100)
-    output.emit(["a"], [1])
-    output.emit(["b"], None)
-    output.emit(["c"], [3])
+    output.emit(RowBatch(["a"], [1]))
+    output.emit(RowBatch(["b"]))
+    output.emit(RowBatch(["c"], [3]))
     assert received(sent(output))[1] == [("a", 1), ("b", None), ("c", 3)]
 
 
@@ -175,7 +178,7 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_values_of_every_type_arrive_unchanged(kind, value) -> None:
     output = exchange(kind, key=lambda record: "k")
-    output.emit([value, 1, value], [1, 2, 3])
+    output.emit(RowBatch([value, 1, value], [1, 2, 3]))
     pairs = [pair for pairs in received(sent(output)).values() for pair in pairs]
     found = [got for got, time in pairs if time != 2]
     copies = 3 if kind is Exchange.BROADCAST else 1
@@ -190,7 +193,7 @@ def test_values_of_every_type_arrive_unchanged(kind, value) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_arrays_arrive_unchanged(kind) -> None:
     output = exchange(kind, key=lambda record: "k")
-    output.emit([np.arange(3), np.array([[1.0]])], None)
+    output.emit(RowBatch([np.arange(3), np.array([[1.0]])]))
     pairs = [pair for pairs in received(sent(output)).values() for pair in pairs]
     assert all(isinstance(value, np.ndarray) for value, _ in pairs)
 
@@ -208,7 +211,7 @@ def test_arrays_arrive_unchanged(kind) -> None:
 def test_keys_without_a_stable_encoding_are_refused_by_name(key, name, timestamps) -> None:
     output = exchange(Exchange.KEYED, key=lambda record: record)
     with pytest.raises(KeyTypeError, match=name):
-        output.emit([key], timestamps)
+        output.emit(RowBatch([key], timestamps))
 
 
 def test_equal_keys_go_to_the_same_subtask() -> None:
@@ -217,6 +220,6 @@ def test_equal_keys_go_to_the_same_subtask() -> None:
         targets = set()
         for key in equal:
             output = exchange(Exchange.KEYED, key=lambda record: record)
-            output.emit([key], None)
+            output.emit(RowBatch([key]))
             targets |= set(received(sent(output)))
         assert len(targets) == 1

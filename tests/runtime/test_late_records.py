@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from millrace.common.functions.output_tag import OutputTag
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.late_records import LateRecords
 from millrace.runtime.metrics import MetricRegistry
 
@@ -15,8 +16,8 @@ class Side:
     def __init__(self) -> None:
         self.batches: list[tuple[list[str], list[int]]] = []
 
-    def emit(self, values: list[str], timestamps: list[int]) -> None:
-        self.batches.append((values, timestamps))
+    def emit(self, batch: RowBatch) -> None:
+        self.batches.append((batch.values, batch.timestamps))
 
 
 def test_with_a_tag_they_are_emitted_and_without_one_counted() -> None:

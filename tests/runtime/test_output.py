@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.output import Discard, combined
 
 
@@ -10,10 +11,10 @@ class Greedy:
         self.got = []
         self.marks = []
 
-    def emit(self, values, timestamps) -> None:
-        for value in values:
+    def emit(self, batch) -> None:
+        for value in batch.values:
             value.append("seen")
-        self.got += values
+        self.got += batch.values
 
     def emit_watermark(self, timestamp) -> None:
         self.marks.append(timestamp)
@@ -28,7 +29,7 @@ def test_one_output_stands_for_itself() -> None:
 def test_branches_do_not_see_each_others_changes() -> None:
     branches = [Greedy(), Greedy(), Greedy()]
     fan_out = combined(branches)
-    fan_out.emit([["a"], ["b"]], None)
+    fan_out.emit(RowBatch([["a"], ["b"]]))
     fan_out.emit_watermark(5)
     for branch in branches:
         assert branch.got == [["a", "seen"], ["b", "seen"]]

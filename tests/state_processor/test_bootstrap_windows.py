@@ -14,6 +14,7 @@ from millrace.common.errors import StateError
 from millrace.common.functions import AggregateFunction
 from millrace.common.functions.key_selector import batch_keys
 from millrace.common.time.watermark_strategy import TimestampAssigner
+from millrace.common.types.batch import RowBatch
 from millrace.datastream import ProcessWindowFunction
 from millrace.datastream.window import (
     CountEvictor,
@@ -91,8 +92,8 @@ class Recorder:
     def __init__(self) -> None:
         self.values: list[Any] = []
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self.values += values
+    def emit(self, batch: RowBatch) -> None:
+        self.values += batch.values
 
     def emit_watermark(self, timestamp: int) -> None:
         pass

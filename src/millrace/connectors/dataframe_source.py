@@ -36,9 +36,6 @@ class DataFrameSource(Source[Any]):
         dataframe: of Spark, not streaming.
         directory: where to keep the files; None: temporary ones.
         record_type: ``Row`` or ``dict``.
-
-    Raises:
-        JobDefinitionError: pyarrow is missing.
     """
 
     def __init__(

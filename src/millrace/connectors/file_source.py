@@ -22,6 +22,7 @@ from millrace.common.source.source import (
     SplitEnumerator,
 )
 from millrace.common.time.amounts import Duration, Time, millis
+from millrace.common.types.batch import ColumnBatch
 from millrace.connectors.errors import SourceFileError
 from millrace.connectors.file_listing import list_files
 from millrace.connectors.index_range import require_at_least
@@ -227,7 +228,7 @@ class FileSplitReader(SourceReader[T]):
         self._position = position or FilePosition(None, finished=False)
         self._reader: FormatReader[T] | None = None
 
-    def read(self, max_records: int) -> Records[T]:
+    def read(self, max_records: int) -> Records[T] | ColumnBatch:
         if self._position.finished:
             return Records([])
         with explained(self._split.path, f"after position {self._position.offset}"):
@@ -236,7 +237,7 @@ class FileSplitReader(SourceReader[T]):
             self._position = FilePosition(reader.position(), reader.finished())
             if self._position.finished:
                 self._check_size()
-        return Records(values)
+        return values if isinstance(values, ColumnBatch) else Records(values)
 
     def position(self) -> FilePosition:
         return self._position

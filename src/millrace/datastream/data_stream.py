@@ -26,6 +26,7 @@ from millrace.common.functions.partitioner import Partitioner
 from millrace.common.sink.sink import Sink
 from millrace.common.state.descriptors import MapStateDescriptor
 from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.columns import FORMS
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.common.window import (
     CountSlidingWindowAssigner,
@@ -45,7 +46,6 @@ from millrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from millrace.datastream.operator_settings import OperatorSettings
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.runtime.aggregations import Projection
-from millrace.runtime.columns import FORMS
 from millrace.runtime.declared_output import with_declared_output
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.collect import CollectOperator
@@ -302,9 +302,11 @@ class DataStream(OperatorSettings, Generic[T]):
     ) -> DataStream[T]:
         """Send each record to the subtask that ``partitioner(key, number of subtasks)`` names."""
         checked_function(partitioner, Partitioner, "partition_custom")
-        resolve_key_selector(key_selector)
         partitioning = Partitioning(
-            Exchange.CUSTOM, key_batch=batch_keys(key_selector), partitioner=partitioner
+            Exchange.CUSTOM,
+            resolve_key_selector(key_selector),
+            batch_keys(key_selector),
+            partitioner=partitioner,
         )
         return self._partitioned_by("partition_custom", partitioning)
 

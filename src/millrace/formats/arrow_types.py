@@ -1,4 +1,4 @@
-"""pyarrow, and the schema of Parquet files of a row type."""
+"""The schema of Parquet files of a row type."""
 
 from __future__ import annotations
 
@@ -15,23 +15,7 @@ from millrace.common.types.logical.logical_type import (
     rewritten,
 )
 
-__all__ = ["arrow_schema", "require_pyarrow"]
-
-
-def require_pyarrow() -> Any:
-    """The module `pyarrow`.
-
-    Raises:
-        JobDefinitionError: it is not installed.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise JobDefinitionError(
-            "Parquet needs pyarrow, which is not installed: pip install 'millrace[parquet]'"
-        ) from None
-    return pyarrow
+__all__ = ["arrow_schema"]
 
 
 def arrow_schema(row_type: RowTypeInfo, utc_timestamp: bool = False) -> Any:
@@ -40,7 +24,7 @@ def arrow_schema(row_type: RowTypeInfo, utc_timestamp: bool = False) -> Any:
     Raises:
         JobDefinitionError: a field's type has no counterpart in Parquet.
     """
-    pa = require_pyarrow()
+    import pyarrow as pa
 
     def stored(kind: LogicalType) -> LogicalType:
         if isinstance(kind, RawType):

@@ -8,8 +8,6 @@ import io
 import lzma
 from typing import Any
 
-from millrace.common.errors import SerializationError
-
 __all__ = ["is_compressed", "open_binary"]
 
 _BUFFER_BYTES = 1 << 18
@@ -60,12 +58,8 @@ def _buffered(stream: Any) -> io.BufferedReader:
 
 
 def _open_zstd(path: str) -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise SerializationError(
-            f"reading {path} needs pyarrow for zstd: pip install 'millrace[parquet]'"
-        ) from None
+    import pyarrow
+
     return _Counted(pyarrow.input_stream(path, compression="zstd"))
 
 

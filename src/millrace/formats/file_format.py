@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from millrace.common.types.batch import ColumnBatch
+
 __all__ = ["BulkFormat", "FileFormat", "FileRange", "FormatReader"]
 
 T = TypeVar("T")
@@ -25,7 +27,7 @@ class FormatReader(ABC, Generic[T]):
     """Reads the records of one `FileRange`."""
 
     @abstractmethod
-    def read(self, max_records: int) -> list[T]:
+    def read(self, max_records: int) -> list[T] | ColumnBatch:
         """At most ``max_records`` records; an empty list only at the end."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Parquet files as a source. Flink docs: "Parquet format". Needs ``millrace[parquet]``."""
+"""Parquet files as a source. Flink docs: "Parquet format"."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from itertools import islice
 from typing import Any
 
 from millrace.common.errors import SerializationError
+from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row
-from millrace.formats.arrow_types import require_pyarrow
 from millrace.formats.file_format import BulkFormat, FileRange, FormatReader
 from millrace.formats.parquet_writer import ParquetBulkWriters
 from millrace.formats.records import records_from_columns, require_record_type
-from millrace.runtime.columns import Columns
 
 __all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
@@ -30,7 +29,7 @@ class ParquetColumnarRowInputFormat(BulkFormat[Any]):
             one gets them as ``record_type`` says.
 
     Raises:
-        JobDefinitionError: pyarrow is missing, or the record type is neither.
+        JobDefinitionError: the record type is neither.
     """
 
     def __init__(
@@ -40,7 +39,6 @@ class ParquetColumnarRowInputFormat(BulkFormat[Any]):
         record_type: type[Any] = Row,
         columnar: bool = False,
     ) -> None:
-        require_pyarrow()
         self._columnar = columnar
         self._columns = None if row_type is None else tuple(row_type.get_field_names())
         self._batch_size = batch_size
@@ -106,7 +104,7 @@ class ParquetReader(FormatReader[Any]):
         while count > 0 and (passed := len(self._next_records(count))):
             count -= passed
 
-    def read(self, max_records: int) -> list[Any]:
+    def read(self, max_records: int) -> list[Any] | ColumnBatch:
         records = self._next_records(max_records)
         self._position += len(records)
         return records
@@ -120,11 +118,12 @@ class ParquetReader(FormatReader[Any]):
     def close(self) -> None:
         self._file.close()
 
-    def _next_records(self, count: int) -> list[Any]:
-        arrow_error = require_pyarrow().ArrowException
+    def _next_records(self, count: int) -> list[Any] | ColumnBatch:
+        from pyarrow import ArrowException
+
         try:
             return list(islice(self._records, count))
-        except (arrow_error, OSError) as error:
+        except (ArrowException, OSError) as error:
             raise SerializationError(f"damaged Parquet: {error}") from None
 
     def _all_records(self) -> Iterator[Any]:
@@ -138,14 +137,15 @@ class ColumnarParquetReader(ParquetReader):
 
     _rest: Any = None
 
-    def _next_records(self, count: int) -> Any:
-        arrow_error = require_pyarrow().ArrowException
+    def _next_records(self, count: int) -> list[Any] | ColumnBatch:
+        from pyarrow import ArrowException
+
         try:
             return self._next_columns(count)
-        except (arrow_error, OSError) as error:
+        except (ArrowException, OSError) as error:
             raise SerializationError(f"damaged Parquet: {error}") from None
 
-    def _next_columns(self, count: int) -> Any:
+    def _next_columns(self, count: int) -> list[Any] | ColumnBatch:
         if count == 0:
             return []
         batch = self._rest if self._rest is not None else next(self._batches, None)
@@ -153,11 +153,13 @@ class ColumnarParquetReader(ParquetReader):
             return []
         self._rest = batch.slice(count) if batch.num_rows > count else None
         form = "dict" if self._record_type is dict else "row"
-        return Columns(batch.slice(0, count), form)
+        return ColumnBatch(batch.slice(0, count), form=form)
 
 
 def _parquet_file(path: str) -> Any:
-    pa = require_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet
+
     try:
         return pa.parquet.ParquetFile(path)
     except pa.ArrowInvalid as error:

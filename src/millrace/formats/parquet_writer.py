@@ -1,4 +1,4 @@
-"""Parquet files as a sink's parts. Flink docs: "Parquet format". Needs ``millrace[parquet]``."""
+"""Parquet files as a sink's parts. Flink docs: "Parquet format"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import BulkWriter, BulkWriterFactory
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row, plain
-from millrace.formats.arrow_types import arrow_schema, require_pyarrow
+from millrace.formats.arrow_types import arrow_schema
 from millrace.formats.records import field_names, field_values
 
 __all__ = ["ParquetBulkWriters"]
@@ -40,9 +40,8 @@ class ParquetBulkWriters:
             compression: as pyarrow names it: snappy, zstd, gzip, none.
 
         Raises:
-            JobDefinitionError: pyarrow is missing, or a type has no counterpart.
+            JobDefinitionError: a type has no counterpart.
         """
-        require_pyarrow()
         if row_type is None:
             return ParquetWriterFactory(None, compression)
         if not isinstance(row_type, RowTypeInfo):
@@ -95,7 +94,9 @@ class ParquetBulkWriter(BulkWriter[Any]):
             self._writer.close()
 
     def _write_row_group(self) -> None:
-        pa = require_pyarrow()
+        import pyarrow as pa
+        import pyarrow.parquet
+
         values, self._pending = self._pending, []
         try:
             table = self._table(pa, values)

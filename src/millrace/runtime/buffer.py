@@ -18,8 +18,10 @@ class BufferKind(IntEnum):
     END = 1
     """The last one of a producer in an epoch: `size` tells how many buffers came before it."""
     ACK = 2
-    ARROW = 3
-    """Records as an Arrow record batch."""
+    COLUMNS = 3
+    """Records as the next batch of the Arrow IPC stream that this producer sends this target."""
+    COLUMNS_BEGIN = 4
+    """The same, of a stream that begins with this buffer: its schema comes first."""
 
 
 class Buffer(NamedTuple):
@@ -37,7 +39,7 @@ class Buffer(NamedTuple):
     watermark: int
     """The producer's watermark after this buffer (ms since the epoch)."""
     size: int
-    """RECORDS: records in it. END: buffers before it."""
+    """END: buffers before it. Otherwise: records in it."""
     payload: bytes
 
     def pack(self) -> bytes:

@@ -8,8 +8,10 @@ from typing import Any
 
 from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.declared_output import declared_output
-from millrace.runtime.exchange import ExchangeOutput, create_exchange
+from millrace.runtime.exchange import create_exchange
+from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.operator import Operator, OperatorContext
+from millrace.runtime.operator_input import operator_input
 from millrace.runtime.output import Output, combined
 from millrace.runtime.program import Node, Program, Stage
 from millrace.runtime.runtime_context import StreamRuntimeContext
@@ -36,6 +38,11 @@ class OperatorChain:
     def head(self) -> Operator:
         """The operator that takes the subtask's input."""
         return self.operators[0]
+
+    def inputs(self) -> dict[int, Output]:
+        """Per edge that leads here, the input of the head that it feeds."""
+        edges = (edge for edge in self._program.edges if edge.id in self._stage.inputs)
+        return {edge.id: operator_input(self.head, edge.input_number) for edge in edges}
 
     @property
     def holds_end(self) -> bool:
@@ -102,7 +109,7 @@ class OperatorChain:
         for route in node.routes:
             output: Output
             if route.node is not None:
-                output = self.operators[route.node]
+                output = operator_input(self.operators[route.node])
             else:
                 assert route.edge is not None
                 output = self._exchange(route.edge)

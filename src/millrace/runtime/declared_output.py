@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.common.types.batch import Batch, RowBatch
 from millrace.common.types.row_conversion import Conversion, row_conversion
 from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.operator import Operator
@@ -19,10 +20,11 @@ class DeclaredOutput:
     output: Output
     convert: Conversion
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def emit(self, batch: Batch) -> None:
         """Hand on the batch as rows."""
-        convert = self.convert
-        self.output.emit([convert(value) for value in values], timestamps)
+        convert, records = self.convert, batch.to_rows()
+        converted = [convert(value) for value in records.values]
+        self.output.emit(RowBatch(converted, records.timestamps))
 
     def emit_watermark(self, timestamp: int) -> None:
         """Hand on the watermark."""

@@ -10,7 +10,7 @@ import pickle
 from itertools import chain
 from typing import Any
 
-from millrace.runtime.columns import Columns
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.state.frozen import IMMUTABLE, is_immutable
 from millrace.state.serialization.payload import dump_pickle
 
@@ -20,11 +20,11 @@ def detached(value: Any) -> Any:
     return value if is_immutable(value) else pickle.loads(dump_pickle(value))
 
 
-def detached_batch(values: Any) -> Any:
+def detached_batch(batch: Batch) -> Batch:
     """The batch, or a copy of it if any of its records can be changed in place."""
-    if isinstance(values, Columns):
-        return Columns(values.batch, values.form)
-    return values if are_immutable(values) else pickle.loads(dump_pickle(values))
+    if isinstance(batch, ColumnBatch) or are_immutable(batch.values):
+        return batch
+    return RowBatch(pickle.loads(dump_pickle(batch.values)), batch.timestamps)
 
 
 def are_immutable(values: list[Any]) -> bool:

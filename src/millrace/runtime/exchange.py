@@ -1,8 +1,4 @@
-"""Exchanges: outputs that spread records over the subtasks of the next stage, as buffers.
-
-Records wait per target until a buffer is full. A watermark does not force buffers out: it goes
-with the next one (that only delays it), and at the end of the epoch with the END buffer.
-"""
+"""Exchanges: the ways to spread records over the subtasks of the next stage."""
 
 from __future__ import annotations
 
@@ -15,111 +11,13 @@ from typing import Any
 from millrace.common.errors import JobExecutionError, KeyTypeError
 from millrace.common.functions.partitioner import Partitioner
 from millrace.common.functions.runtime_context import RuntimeContext
-from millrace.runtime.buffer import ACTIVE, IDLE, MIN_WATERMARK, Buffer, BufferKind
-from millrace.runtime.columns import Columns, pack
+from millrace.common.types.batch import ColumnBatch
+from millrace.runtime.exchange_output import ExchangeOutput
+from millrace.runtime.key_columns import key_columns, key_objects
 from millrace.runtime.program import Edge, Exchange
-from millrace.state.key_groups import KeyMemo, refusal, subtask_of
-from millrace.state.serialization.payload import encode_records
+from millrace.state.key_groups import KeyMemo, owners_of_keys, refusal, subtask_of
 
-
-class ExchangeOutput:
-    """The part that all exchanges share: waiting records, full buffers, the end of an epoch."""
-
-    def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
-        self._edge = edge.id
-        self._channel = channel
-        self._targets = targets
-        self._limit = buffer_records
-        self._attempt = 0
-        self._timed = False
-        self._sent = [0] * targets
-        self._values: list[list[Any]] = [[] for _ in range(targets)]
-        self._timestamps: list[list[int]] = [[] for _ in range(targets)]
-        self.watermark = MIN_WATERMARK
-        self.restored_watermark = MIN_WATERMARK
-        """What the operator had reached when its state was restored."""
-        self.full: list[Buffer] = []
-        """Buffers ready to be sent; the subtask takes them from here."""
-        self.records = 0
-
-    def open(self, context: RuntimeContext) -> None:
-        """Make the user's code in it ready, if there is any; ``context`` is its operator's."""
-
-    def close(self) -> None:
-        """Close the user's code in it."""
-
-    def begin_epoch(self, epoch: int, attempt: int) -> None:
-        """Start counting for a new epoch, run by this task attempt."""
-        self._attempt = attempt
-        self._timed = False
-        # receivers know what they were told in accepted epochs; an aborted one must not leak in
-        self.watermark = self.restored_watermark
-        self._sent = [0] * self._targets
-        for waiting in (*self._values, *self._timestamps):
-            waiting.clear()
-        self.full.clear()
-        self.records = 0
-
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Spread a batch over the targets."""
-        raise NotImplementedError
-
-    def emit_watermark(self, timestamp: int) -> None:
-        """Remember the watermark; it goes with the next buffer."""
-        self.watermark = timestamp
-
-    def end_epoch(self, idle: bool) -> None:
-        """Send what waits, and to every target the END buffer."""
-        for target in range(self._targets):
-            self._flush(target)
-            payload = IDLE if idle else ACTIVE
-            self._append(target, BufferKind.END, self._sent[target], payload)
-
-    def _expect(self, timestamps: list[int] | None) -> None:
-        """Records with and without event times never share a buffer."""
-        timed = timestamps is not None
-        if timed is not self._timed:
-            for target in range(self._targets):
-                self._flush(target)
-            self._timed = timed
-
-    def _flush_full(self) -> None:
-        limit = self._limit
-        for target, values in enumerate(self._values):
-            if len(values) >= limit:
-                self._flush(target)
-
-    def _flush(self, target: int) -> None:
-        values = self._values[target]
-        if not values:
-            return
-        timestamps = self._timestamps[target]
-        payload = encode_records(values, timestamps if timestamps else None)
-        self._append(target, BufferKind.RECORDS, len(values), payload)
-        self.records += len(values)
-        # cleared in place: the append methods of these lists are remembered per key
-        values.clear()
-        timestamps.clear()
-
-    def _send_columns(
-        self, columns: Columns, timestamps: list[int] | None, targets: Iterable[int]
-    ) -> None:
-        """Send a columnar batch as it is, behind what waits."""
-        payload = pack(columns, timestamps)
-        for target in targets:
-            self._flush(target)
-            self._append(target, BufferKind.ARROW, len(columns), payload)
-            self.records += len(columns)
-
-    def _append(self, target: int, kind: BufferKind, count: int, payload: bytes) -> None:
-        sequence = self._sent[target]
-        self._sent[target] = sequence + 1
-        self.full.append(
-            Buffer(
-                target, self._edge, self._channel, self._attempt, sequence, kind,
-                self.watermark, count, payload,
-            )
-        )  # fmt: skip
+Parts = Iterable[tuple[int, ColumnBatch]]
 
 
 class KeyedExchange(ExchangeOutput):
@@ -130,7 +28,8 @@ class KeyedExchange(ExchangeOutput):
     ) -> None:
         super().__init__(edge, channel, targets, buffer_records)
         assert edge.key_batch is not None
-        self._keys_of = edge.key_batch
+        self._keys_of, self._selector = edge.key_batch, edge.key_selector
+        self._max_parallelism = max_parallelism
         self.name = edge.name
         appends = [values.append for values in self._values]
         pairs = list(zip(appends, (t.append for t in self._timestamps), strict=True))
@@ -141,7 +40,7 @@ class KeyedExchange(ExchangeOutput):
         self._append_value = KeyMemo(max_parallelism, lambda group: appends[owner(group)])
         self._append_both = KeyMemo(max_parallelism, lambda group: pairs[owner(group)])
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spread a batch by key."""
         self._expect(timestamps)
         keys = keys_of_batch(self._keys_of, values)
@@ -161,6 +60,22 @@ class KeyedExchange(ExchangeOutput):
                 raise
             raise KeyTypeError(refusal(key)) from None
         self._flush_full()
+
+    def divide(self, batch: ColumnBatch) -> Parts:
+        """By the hashes of whole columns if the key is of fields; if a function makes it, by the
+        keys of the records."""
+        import numpy as np
+
+        from millrace.runtime.column_partitions import by_target
+        from millrace.state.column_key_groups import owners_of_columns
+
+        columns = key_columns(self._selector, batch)
+        if columns is not None:
+            owners = owners_of_columns(columns, self._targets, self._max_parallelism)
+        else:
+            keys = keys_of_batch(self._keys_of, batch.to_rows().values)
+            owners = np.array(owners_of_keys(keys, self._targets, self._max_parallelism), np.uint16)
+        return by_target(batch, owners)
 
 
 def keys_of_batch(keys_of: Callable[[list[Any]], list[Any]], values: list[Any]) -> list[Any]:
@@ -185,16 +100,17 @@ def _hashable(key: Any) -> bool:
 class ForwardExchange(ExchangeOutput):
     """Sends everything to the subtask with the same index."""
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send the batch on."""
-        if isinstance(values, Columns):
-            self._send_columns(values, timestamps, [self._channel])
-            return
         self._expect(timestamps)
         self._values[self._channel].extend(values)
         if timestamps is not None:
             self._timestamps[self._channel].extend(timestamps)
         self._flush_full()
+
+    def divide(self, batch: ColumnBatch) -> Parts:
+        """All of it."""
+        return [(self._channel, batch)]
 
 
 class RebalanceExchange(ExchangeOutput):
@@ -217,12 +133,8 @@ class RebalanceExchange(ExchangeOutput):
         super().begin_epoch(epoch, attempt)
         self._next = (self._channel + epoch) % len(self._served)
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Deal a batch out, a columnar one as a whole."""
-        if isinstance(values, Columns):
-            self._send_columns(values, timestamps, [self._served[self._next]])
-            self._next = (self._next + 1) % len(self._served)
-            return
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Deal a batch out."""
         self._expect(timestamps)
         served, first = self._served, self._next
         width = len(served)
@@ -233,6 +145,14 @@ class RebalanceExchange(ExchangeOutput):
                 self._timestamps[target].extend(timestamps[offset::width])
         self._next = (first + len(values)) % width
         self._flush_full()
+
+    def divide(self, batch: ColumnBatch) -> Parts:
+        """Neighbouring records stay together, so that nothing is copied."""
+        from millrace.runtime.column_partitions import in_turn
+
+        first = self._next
+        self._next = (first + len(batch)) % len(self._served)
+        return in_turn(batch, self._served, first)
 
 
 def served_by(channel: int, producers: int, targets: int) -> range:
@@ -245,16 +165,17 @@ def served_by(channel: int, producers: int, targets: int) -> range:
 class GlobalExchange(ExchangeOutput):
     """Sends everything to the first subtask."""
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send the batch to subtask 0."""
-        if isinstance(values, Columns):
-            self._send_columns(values, timestamps, [0])
-            return
         self._expect(timestamps)
         self._values[0].extend(values)
         if timestamps is not None:
             self._timestamps[0].extend(timestamps)
         self._flush_full()
+
+    def divide(self, batch: ColumnBatch) -> Parts:
+        """All of it."""
+        return [(0, batch)]
 
 
 class CustomExchange(ExchangeOutput):
@@ -263,7 +184,7 @@ class CustomExchange(ExchangeOutput):
     def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
         super().__init__(edge, channel, targets, buffer_records)
         assert edge.key_batch is not None
-        self._keys_of = edge.key_batch
+        self._keys_of, self._selector = edge.key_batch, edge.key_selector
         self._partitioner: Any = pickle.loads(edge.partitioner)
         self.name = edge.name
 
@@ -280,22 +201,39 @@ class CustomExchange(ExchangeOutput):
         if isinstance(self._partitioner, Partitioner):
             self._partitioner.close()
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spread a batch as the partitioner says."""
         self._expect(timestamps)
         keys = keys_of_batch(self._keys_of, values)
         for index, (key, value) in enumerate(zip(keys, values, strict=True)):
-            target = self._partition(key, self._targets)
-            chosen = index_of(target) if hasattr(target, "__index__") else -1
-            if not 0 <= chosen < self._targets:
-                raise JobExecutionError(
-                    f"the partitioner sent key {key!r} to partition {target!r}; it must give a "
-                    f"whole number from 0 to {self._targets - 1}"
-                )
+            chosen = self._chosen(key)
             self._values[chosen].append(value)
             if timestamps is not None:
                 self._timestamps[chosen].append(timestamps[index])
         self._flush_full()
+
+    def divide(self, batch: ColumnBatch) -> Parts:
+        """As the partitioner says of each key."""
+        import numpy as np
+
+        from millrace.runtime.column_partitions import by_target
+
+        columns = key_columns(self._selector, batch)
+        if columns is not None:
+            keys = key_objects(columns)
+        else:
+            keys = keys_of_batch(self._keys_of, batch.to_rows().values)
+        return by_target(batch, np.fromiter(map(self._chosen, keys), np.uint16, len(keys)))
+
+    def _chosen(self, key: Any) -> int:
+        target = self._partition(key, self._targets)
+        chosen = index_of(target) if hasattr(target, "__index__") else -1
+        if not 0 <= chosen < self._targets:
+            raise JobExecutionError(
+                f"the partitioner sent key {key!r} to partition {target!r}; it must give a "
+                f"whole number from 0 to {self._targets - 1}"
+            )
+        return chosen
 
 
 class ShuffleExchange(ExchangeOutput):
@@ -306,7 +244,7 @@ class ShuffleExchange(ExchangeOutput):
         super().begin_epoch(epoch, attempt)
         self._random = random.Random(epoch * 65_536 + self._channel)
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spread a batch at random."""
         self._expect(timestamps)
         targets = self._random.choices(range(self._targets), k=len(values))
@@ -317,21 +255,31 @@ class ShuffleExchange(ExchangeOutput):
                 self._timestamps[target].append(timestamp)
         self._flush_full()
 
+    def divide(self, batch: ColumnBatch) -> Parts:
+        """At random."""
+        import numpy as np
+
+        from millrace.runtime.column_partitions import by_target
+
+        generator = np.random.default_rng(self._random.getrandbits(64))
+        return by_target(batch, generator.integers(0, self._targets, len(batch), np.uint16))
+
 
 class BroadcastExchange(ExchangeOutput):
     """Sends every record to every target."""
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send the batch to each target."""
-        if isinstance(values, Columns):
-            self._send_columns(values, timestamps, range(self._targets))
-            return
         self._expect(timestamps)
         for target in range(self._targets):
             self._values[target].extend(values)
             if timestamps is not None:
                 self._timestamps[target].extend(timestamps)
         self._flush_full()
+
+    def send_columns(self, batch: ColumnBatch) -> None:
+        """Send the batch to each target, encoded once."""
+        self._send(range(self._targets), batch)
 
 
 def create_exchange(

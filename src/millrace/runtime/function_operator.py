@@ -12,6 +12,7 @@ from millrace.common.functions.base import Function
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.common.state.operator_state import CheckpointedFunction
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.epoch import Ack
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
@@ -93,7 +94,7 @@ class FunctionOperator(Operator):
         if not results:
             return
         if not has_tagged(results):
-            self.output.emit(results, timestamps)
+            self.output.emit(RowBatch(results, timestamps))
             return
         main: list[Any] = []
         main_times: list[int] = []
@@ -108,9 +109,9 @@ class FunctionOperator(Operator):
             if timestamps is not None:
                 times.append(timestamps[index])
         if main:
-            self.output.emit(main, main_times if timestamps is not None else None)
+            self.output.emit(RowBatch(main, main_times if timestamps is not None else None))
         for tag, (values, times) in tagged.items():
-            self.side_output(tag).emit(values, times if timestamps is not None else None)
+            self.side_output(tag).emit(RowBatch(values, times if timestamps is not None else None))
 
 
 def last_read(values: list[Any], reading: Iterator[Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.functions.output_tag import OutputTag
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 
@@ -29,4 +30,4 @@ class LateRecords:
             self._dropped.inc(len(late))
             return
         side = self._operator.side_output(tag)
-        side.emit([values[i] for i in late], [timestamps[i] for i in late])
+        side.emit(RowBatch([values[i] for i in late], [timestamps[i] for i in late]))

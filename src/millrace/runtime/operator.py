@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.functions.output_tag import OutputTag
+from millrace.common.types.batch import ColumnBatch
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.metrics import MetricRegistry
@@ -34,14 +36,26 @@ class OperatorContext:
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
 
 
+class BatchForm(Enum):
+    """In which form an operator takes its batches."""
+
+    ROWS = "ROWS"
+    """`Operator.process` gets lists of records."""
+    COLUMNS = "COLUMNS"
+    """`Operator.process_columns` gets Arrow record batches."""
+    EITHER = "EITHER"
+    """Both are called, each with what comes in its form."""
+
+
 class Operator:
-    """Works on batches: takes lists, hands lists on.
+    """Works on batches of records, as lists or as columns; hands either on.
 
     The life of an operator: `setup`, `open`, `restore`, then epochs of `begin_epoch`, any number of
     `process` and `process_watermark`, and `end_epoch`; last `close`. An instance serves many epochs
     in one worker, and is thrown away when an epoch is aborted.
     """
 
+    takes = BatchForm.ROWS
     output: Output
     context: OperatorContext
     declared: Callable[[Output], Output] | None = None
@@ -81,6 +95,10 @@ class Operator:
         """Take a batch from one of several inputs; an operator with one input takes all alike."""
         self.process(values, timestamps)
 
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        """Take a columnar batch from an input, if `takes` says so."""
+        raise NotImplementedError
+
     def process_watermark(self, timestamp: int) -> None:
         """Event time has come to ``timestamp``."""
         self.watermark = timestamp
@@ -100,16 +118,6 @@ class Operator:
 
     def close(self) -> None:
         """Release everything; no exception may come out."""
-
-    # An operator is the output of the one before it in the chain.
-
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Take a batch from the operator before in the chain."""
-        self.process(values, timestamps)
-
-    def emit_watermark(self, timestamp: int) -> None:
-        """Take a watermark from the operator before in the chain."""
-        self.process_watermark(timestamp)
 
     def side_output(self, tag: OutputTag[Any]) -> Output:
         """Where records of this tag go; nowhere if the program does not ask for them."""

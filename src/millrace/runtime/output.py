@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
+from millrace.common.types.batch import Batch
 from millrace.runtime.detached import detached_batch
 
 
 class Output(Protocol):
-    """Takes batches of records (with event times, or None) and watermarks, in order.
+    """Takes batches of records and watermarks, in order.
 
-    A batch that was emitted belongs to nobody: neither side may change the lists any more.
+    A batch that was emitted belongs to nobody: neither side may change it any more.
     """
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Hand on a batch; timestamps in ms since the epoch, one per value."""
+    def emit(self, batch: Batch) -> None:
+        """Hand on a batch of either form."""
 
     def emit_watermark(self, timestamp: int) -> None:
         """No later record will have an event time at or below ``timestamp``."""
@@ -23,7 +24,7 @@ class Output(Protocol):
 class Discard:
     """Drops everything: the output of an operator that nothing follows."""
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def emit(self, batch: Batch) -> None:
         """Drop the batch."""
 
     def emit_watermark(self, timestamp: int) -> None:
@@ -36,11 +37,11 @@ class FanOut:
     def __init__(self, outputs: list[Output]) -> None:
         self._outputs = outputs
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def emit(self, batch: Batch) -> None:
         """Hand the batch to each of the outputs."""
         for output in self._outputs[:-1]:
-            output.emit(detached_batch(values), timestamps)
-        self._outputs[-1].emit(values, timestamps)
+            output.emit(detached_batch(batch))
+        self._outputs[-1].emit(batch)
 
     def emit_watermark(self, timestamp: int) -> None:
         """Hand the watermark to each of the outputs."""

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain as chain_of
 from itertools import groupby
-from typing import Any
 
 from millrace.common.errors import CheckpointError
 from millrace.common.functions.accumulators import Accumulators, merge_all
 from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind, in_order
 from millrace.runtime.chain import OperatorChain
-from millrace.runtime.columns import unpack
+from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
 from millrace.runtime.failure import describe_failure
 from millrace.runtime.operator import Operator
@@ -33,7 +32,7 @@ from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.division import Division
 from millrace.state.layer import FileRef, Layer
 from millrace.state.layer_payload import Loader
-from millrace.state.serialization.payload import decode, encode
+from millrace.state.serialization.payload import encode
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_kinds import VALVE
@@ -257,21 +256,22 @@ class Subtask:
         self, chain: OperatorChain, buffers: Iterable[Buffer], ack: Ack
     ) -> Iterator[Buffer]:
         head, valve = chain.head, self._valve
-        input_of = {edge.id: edge.input_number for edge in self.program.edges}
+        inputs = chain.inputs()
         complete = 0
         ordered = sorted(buffers, key=in_order)
         self._activate(ordered)
         for channel, arrived in groupby(ordered, key=_channel):
             ended_channel = False
+            reader = ChannelReader()
             for expected, buffer in enumerate(arrived):
                 if buffer.sequence != expected or ended_channel:
                     raise IncompleteInputError(f"buffer {expected} of channel {channel}")
                 if ack.consumed.setdefault(channel, buffer.attempt) != buffer.attempt:
                     raise IncompleteInputError(f"channel {channel} mixes attempts")
                 if buffer.kind != BufferKind.END:
-                    values, timestamps = _records_of(buffer)
-                    ack.records_in += len(values)
-                    head.process_input(input_of[buffer.edge], values, timestamps)
+                    batch = reader.read(buffer)
+                    ack.records_in += len(batch)
+                    inputs[buffer.edge].emit(batch)
                 else:
                     ended_channel = True
                     self._set_idle(head, channel, buffer.payload == IDLE)
@@ -404,13 +404,6 @@ class Subtask:
         cycles are never collected); the subtask is not used again."""
         self._discard_operators()
         self.state.close()
-
-
-def _records_of(buffer: Buffer) -> tuple[Any, list[int] | None]:
-    if buffer.kind == BufferKind.ARROW:
-        return unpack(buffer.payload)
-    values, timestamps = decode(buffer.payload)
-    return values, timestamps
 
 
 def _add_up(totals: Accumulators, added: Accumulators) -> None:

@@ -60,7 +60,7 @@ def _mapped(dataframe: DataFrame, function: Callable[..., Any], ddl: str) -> Dat
             return dataframe.mapInArrow(function, ddl)
     except ImportError as error:
         raise StateError(
-            f"state as DataFrames needs pyarrow and pandas: pip install 'millrace[state]' ({error})"
+            f"state as DataFrames needs pandas: pip install 'millrace[state]' ({error})"
         ) from error
 
 

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.formats.arrow_types import require_pyarrow
 from millrace.state_processor.column_type import (
     BINARY,
     Column,
@@ -38,7 +37,8 @@ def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[An
     Raises:
         StateError: a value does not fit the type of its column.
     """
-    pa = require_pyarrow()
+    import pyarrow as pa
+
     schema = pa.schema([(column.name, arrow_type(pa, column.type)) for column in columns])
     converters = [_checked(column) for column in columns]
     remaining = iter(rows)

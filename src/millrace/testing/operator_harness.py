@@ -10,10 +10,12 @@ from millrace.common.functions.base import Function
 from millrace.common.functions.metrics import Counter, Meter
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.state.descriptors import MapStateDescriptor
+from millrace.common.types.batch import Batch, RowBatch
 from millrace.common.window import Window
 from millrace.datastream.data_stream import DataStream
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.operator import Operator, OperatorContext
+from millrace.runtime.operator_input import operator_input
 from millrace.runtime.output import Output
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer, live
@@ -39,9 +41,10 @@ class _Recorder:
         self.records: list[StreamRecord] = []
         self.watermarks: list[int] = []
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        times: Sequence[int | None] = timestamps or [None] * len(values)
-        self.records += map(StreamRecord, values, times)
+    def emit(self, batch: Batch) -> None:
+        rows = batch.to_rows()
+        times: Sequence[int | None] = rows.timestamps or [None] * len(rows)
+        self.records += map(StreamRecord, rows.values, times)
 
     def emit_watermark(self, timestamp: int) -> None:
         self.watermarks.append(timestamp)
@@ -143,7 +146,11 @@ class OperatorHarness:
 
     def process_elements(self, values: list[Any], timestamps: list[int] | None = None) -> None:
         """A batch of records."""
-        self.operator.process_input(0, values, timestamps)
+        self.process_batch(RowBatch(values, timestamps))
+
+    def process_batch(self, batch: Batch, number: int = 0) -> None:
+        """A batch of rows or columns, for an input of several."""
+        operator_input(self.operator, number).emit(batch)
 
     def process_element1(self, value: Any, timestamp: int | None = None) -> None:
         """One record of the first input."""
@@ -151,7 +158,7 @@ class OperatorHarness:
 
     def process_element2(self, value: Any, timestamp: int | None = None) -> None:
         """One record of the second input."""
-        self.operator.process_input(1, [value], None if timestamp is None else [timestamp])
+        self.process_batch(RowBatch([value], None if timestamp is None else [timestamp]), 1)
 
     def process_broadcast_element(self, value: Any, timestamp: int | None = None) -> None:
         """One record of the broadcast input."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, namedtuple
-from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace.common import Duration, Row, Time, WatermarkStrategy
 from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.common.types.batch import ColumnBatch
 from millrace.datastream import (
     CheckpointedFunction,
     MapBatchFunction,
@@ -22,20 +24,10 @@ from millrace.datastream.connectors.file_system import FileSink, FileSource
 from millrace.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
 from millrace.datastream.state import ListStateDescriptor
 from millrace.datastream.window import TumblingEventTimeWindows
-from millrace.runtime.columns import Columns, pack, to_batch, unpack
 from millrace.testing import Faults, OperatorHarness, run_local
-
-pa = pytest.importorskip("pyarrow")
-pc = pytest.importorskip("pyarrow.compute")
 
 Point = namedtuple("Point", "x y")
 FAULTS = st.sampled_from([Faults(), Faults(0.2, 0.3, 0.2, 0.1)])
-
-
-@dataclass
-class Car:
-    x: int
-    y: str
 
 
 def new_env(parallelism: int = 1) -> StreamExecutionEnvironment:
@@ -60,80 +52,6 @@ def evens(batch):
 
 def same(batch):
     return batch
-
-
-# -- records to columns and back ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("record", "names"),
-    [
-        ({"x": 1, "y": "a"}, ["x", "y"]),
-        (Row(x=1, y="a"), ["x", "y"]),
-        (Row(1, "a"), ["f0", "f1"]),
-        (Point(1, "a"), ["x", "y"]),
-        (Car(1, "a"), ["x", "y"]),
-        ((1, "a"), ["f0", "f1"]),
-        (1, ["value"]),
-        ("text", ["value"]),
-        ([1, 2], ["value"]),
-        (None, ["value"]),
-    ],
-)
-def test_fields_become_columns(record, names) -> None:
-    batch = to_batch([record, record])
-    assert batch.schema.names == names
-    assert batch.num_rows == 2
-
-
-@pytest.mark.parametrize(
-    ("form", "expected"),
-    [
-        ("dict", [{"x": 1, "y": "a"}, {"x": 2, "y": None}]),
-        ("row", [Row(x=1, y="a"), Row(x=2, y=None)]),
-        ("tuple", [(1, "a"), (2, None)]),
-    ],
-)
-def test_columns_become_records(form, expected) -> None:
-    columns = Columns(pa.RecordBatch.from_pydict({"x": [1, 2], "y": ["a", None]}), form)
-    assert list(columns) == expected
-    assert columns[1] == expected[1]
-    assert columns[0:1] == expected[:1]
-    assert len(columns) == 2
-    if form == "row":
-        assert columns[0].x == 1
-    for times in (None, [5, 6]):
-        again, found = unpack(pack(columns, times))
-        assert (list(again), found, again.form) == (expected, times, form)
-        assert again.batch.schema.names == ["x", "y"]
-
-
-def test_plain_values_need_one_column() -> None:
-    assert list(Columns(pa.RecordBatch.from_pydict({"z": [1, 2]}), "value")) == [1, 2]
-    with pytest.raises(JobExecutionError, match='records="value" needs batches with one column'):
-        list(Columns(pa.RecordBatch.from_pydict({"x": [1], "y": [2]}), "value"))
-
-
-@pytest.mark.parametrize(
-    "records",
-    [
-        [{"x": 1}, {"x": 2, "y": 3}],
-        [{"x": 1, "y": 2}, {"x": 1}],
-        [(1, 2), (1,)],
-        [(1, 2), (1, 2, 3)],
-        [(1, 2), 5],
-        [Row(x=1, y=2), Row(y=1, x=2)],
-        [Point(1, 2), (1, 2)],
-        [Car(1, "a"), Point(1, "a")],
-        [Car(1, "a"), 5],
-        [1, "a"],
-        [2**70],
-        [object()],
-    ],
-)
-def test_records_that_cannot_be_columns_are_refused_and_not_cut(records) -> None:
-    with pytest.raises(JobExecutionError, match="cannot be made into columns"):
-        to_batch(records)
 
 
 # -- the operator ------------------------------------------------------------------------------
@@ -379,9 +297,6 @@ def test_a_missing_library_is_named(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(JobDefinitionError, match="needs the package polars; install it"):
         new_env().from_collection([1]).map_batches(same, "polars")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(JobDefinitionError, match=r"need pyarrow; install millrace\[parquet\]"):
-        new_env().from_collection([1]).map_batches(same)
 
 
 # -- whole jobs --------------------------------------------------------------------------------
@@ -424,17 +339,17 @@ class Timed(ProcessFunction):
         yield value, ctx.timestamp()
 
 
-@pytest.mark.parametrize("way", ["forward", "rebalance", "rescale", "global_", "broadcast"])
+@pytest.mark.parametrize("way", WAYS)
 def test_batches_stay_columnar_across_exchanges(way, monkeypatch) -> None:
-    monkeypatch.setattr(Columns, "records", refuse)
     with run_local():
         env = new_env(2)
         first = env.from_collection([1, 2, 3]).rebalance().map_batches(same)
+        monkeypatch.setattr(ColumnBatch, "to_rows", refuse)
         WAYS[way](first).map_batches(doubled).start_new_chain().map_batches(drop).print()
         env.execute()
 
 
-def refuse(columns) -> list[Any]:
+def refuse(batch) -> Any:
     raise AssertionError("made into records")
 
 

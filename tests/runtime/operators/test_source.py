@@ -15,6 +15,7 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.time.watermark_strategy import WatermarkGenerator
+from millrace.common.types.batch import Batch
 from millrace.runtime.epoch import Ack, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator
@@ -84,8 +85,8 @@ class Rig:
         self.operator.open()
         self.operator.restore()
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self.out += values
+    def emit(self, batch: Batch) -> None:
+        self.out += batch.to_rows().values
 
     def emit_watermark(self, timestamp: int) -> None:
         self.out.append(f"W{timestamp}" if timestamp < MAX else "END")

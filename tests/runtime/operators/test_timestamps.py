@@ -83,7 +83,7 @@ def test_punctuated_watermarks_stand_right_behind_their_record() -> None:
     strategy = WatermarkStrategy.for_generator(Punctuated).with_timestamp_assigner(itself)
     harness = operator(strategy)
     recorder = harness.operator.output
-    recorder.emit = lambda values, timestamps: order.extend(values)  # type: ignore[method-assign]
+    recorder.emit = lambda batch: order.extend(batch.values)  # type: ignore[method-assign]
     recorder.emit_watermark = lambda mark: order.append(f"W{mark}")  # type: ignore[method-assign]
     harness.process_elements([1, 10, 12, 20, 21])
     assert order == [1, 10, "W10", 12, 20, "W20", 21]

@@ -15,7 +15,14 @@ from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.functions.base import KeySelector
 from millrace.common.types.row import Row
 
-__all__ = ["BatchKeys", "CompositeKey", "FieldKey", "batch_keys", "resolve_key_selector"]
+__all__ = [
+    "BatchKeys",
+    "CompositeKey",
+    "FieldKey",
+    "PositionKey",
+    "batch_keys",
+    "resolve_key_selector",
+]
 
 Getter = Callable[[Any], Any]
 
@@ -39,7 +46,7 @@ def resolve_key_selector(selector: Any) -> Getter:
     if isinstance(selector, str):
         return FieldKey(selector)
     if isinstance(selector, int) and not isinstance(selector, bool):
-        return itemgetter(selector)
+        return PositionKey(selector)
     if isinstance(selector, (tuple, list)) and selector:
         return CompositeKey(tuple(resolve_key_selector(part) for part in selector))
     if callable(selector):
@@ -62,7 +69,9 @@ def batch_keys(selector: Any) -> Callable[[list[Any]], list[Any]]:
 
 def batched(getter: Getter) -> Callable[[list[Any]], list[Any]]:
     """The form for lists of what takes one key."""
-    return getter.batch if isinstance(getter, (FieldKey, CompositeKey)) else BatchKeys(getter)
+    if isinstance(getter, (FieldKey, PositionKey, CompositeKey)):
+        return getter.batch
+    return BatchKeys(getter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,20 @@ class BatchKeys:
 
     def __call__(self, values: list[Any]) -> list[Any]:
         return list(map(self.get_key, values))
+
+
+@dataclass(frozen=True, slots=True)
+class PositionKey:
+    """Takes the field at a position."""
+
+    position: int
+
+    def __call__(self, value: Any) -> Any:
+        return value[self.position]
+
+    def batch(self, values: list[Any]) -> list[Any]:
+        """The keys of a list of records, at the speed of C."""
+        return list(map(itemgetter(self.position), values))
 
 
 @dataclass(frozen=True, slots=True)

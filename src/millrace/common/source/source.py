@@ -41,6 +41,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from millrace.common.types.batch import ColumnBatch
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -88,8 +90,9 @@ class SourceReader(ABC, Generic[T]):
     """Reads one split. Created where it is needed, kept open between epochs while it fits."""
 
     @abstractmethod
-    def read(self, max_records: int) -> Records[T]:
-        """At most ``max_records`` records; none when nothing is there right now. Must not wait."""
+    def read(self, max_records: int) -> Records[T] | ColumnBatch:
+        """At most ``max_records`` records; none when nothing is there right now. Must not wait.
+        What is in columns anyway is best returned so."""
 
     @abstractmethod
     def position(self) -> Any:

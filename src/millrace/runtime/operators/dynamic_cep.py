@@ -13,6 +13,7 @@ from typing import Any
 
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.functions.pattern_functions import PatternProcessFunction
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.partial_match import BufferedEvent, FoundMatch, KeyMatches, Matches
@@ -118,7 +119,7 @@ class DynamicCepOperator(PatternOperator):
         if rejected and self._tells:
             self._rejected.inc(len(rejected))
             if self._rejected_tag is not None:
-                self.side_output(self._rejected_tag).emit(rejected, None)
+                self.side_output(self._rejected_tag).emit(RowBatch(rejected))
 
     def _open_rule(self, rule: ActiveRule) -> None:
         open_conditions(rule.automaton, self.runtime_context())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import Any
 
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.function_operator import FunctionOperator, as_callable, last_read
 
 
@@ -27,7 +28,9 @@ class FilterOperator(FunctionOperator):
             raise
         if timestamps is None:
             if kept:
-                self.output.emit(kept, None)
+                self.output.emit(RowBatch(kept))
             return
         if any(admitted):
-            self.output.emit(list(compress(values, admitted)), list(compress(timestamps, admitted)))
+            self.output.emit(
+                RowBatch(list(compress(values, admitted)), list(compress(timestamps, admitted)))
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 
 
@@ -23,7 +24,7 @@ class FlatMapOperator(FunctionOperator):
                 if produced is not None:
                     extend(produced)
             if results:
-                self.output.emit(results, None)
+                self.output.emit(RowBatch(results))
         else:
             self._process_timed(values, timestamps, results)
 
@@ -36,4 +37,4 @@ class FlatMapOperator(FunctionOperator):
                 results.extend(produced)
                 times.extend([timestamp] * (len(results) - len(times)))
         if results:
-            self.output.emit(results, times)
+            self.output.emit(RowBatch(results, times))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
@@ -40,13 +41,13 @@ class IterationHeadOperator(Operator):
     def begin_epoch(self, epoch: int, now: int) -> None:
         for payload in self.feedback:
             values, timestamps = self.context.state.codec.decode(payload)
-            self.output.emit(values, timestamps)
+            self.output.emit(RowBatch(values, timestamps))
         if self.drained and self.holds_end:
             self._end("released")
             super().process_watermark(MAX_WATERMARK)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self.output.emit(values, timestamps)
+        self.output.emit(RowBatch(values, timestamps))
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp == MAX_WATERMARK:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.function_operator import FunctionOperator, as_callable, last_read
 
 
@@ -21,4 +22,4 @@ class MapOperator(FunctionOperator):
         except Exception:
             value = last_read(values, reading)  # noqa: F841 (for the description of the failure)
             raise
-        self.output.emit(mapped, timestamps)
+        self.output.emit(RowBatch(mapped, timestamps))

@@ -8,8 +8,9 @@ from importlib import import_module
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
-from millrace.runtime.columns import Columns, arrow, to_batch
+from millrace.common.types.batch import ColumnBatch
 from millrace.runtime.function_operator import FunctionOperator, as_callable
+from millrace.runtime.operator import BatchForm
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,9 @@ class BatchSpec:
 
 
 class MapBatchesOperator(FunctionOperator):
-    """Calls a function with every batch; what comes out stays columnar."""
+    """Calls a function with every batch, in columns."""
+
+    takes = BatchForm.COLUMNS
 
     def __init__(self, function: Any, spec: BatchSpec) -> None:
         super().__init__(function)
@@ -35,37 +38,35 @@ class MapBatchesOperator(FunctionOperator):
         self._map = as_callable(self.function, "map_batch")
         self._wrap, self._unwrap = _conversions(self._spec.format)
 
-    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        if not len(values):
-            return
-        batch = to_batch(values)
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        data: Any = batch.data
         column = self._spec.timestamp_column
         if column is not None:
-            batch = self._with_times(batch, column, timestamps)
-        for result in _batches(self._map(self._wrap(batch)), self._unwrap):
-            self._emit(result, len(values), timestamps)
+            data = self._with_times(data, column, batch.timestamps)
+        for result in _batches(self._map(self._wrap(data)), self._unwrap):
+            self._emit(result, batch)
 
-    def _with_times(self, batch: Any, column: str, timestamps: list[int] | None) -> Any:
-        if column in batch.schema.names:
+    def _with_times(self, data: Any, column: str, timestamps: Any) -> Any:
+        if column in data.schema.names:
             raise JobExecutionError(
                 f"operator '{self.context.name}' puts event times into the column {column!r}, but "
                 "records have a field of that name; name another timestamp_column"
             )
-        pa = arrow()
-        times = pa.nulls(len(batch), pa.int64()) if timestamps is None else timestamps
-        return batch.append_column(column, pa.array(times, pa.int64()))
+        import pyarrow as pa
 
-    def _times_of(self, column: Any) -> list[int] | None:
+        times = pa.nulls(len(data), pa.int64()) if timestamps is None else timestamps
+        return data.append_column(column, times)
+
+    def _times_of(self, column: Any) -> Any:
         """The event times that a function gave; None if there are none."""
         if column.null_count == len(column):
             return None
         if column.null_count or not _is_number(column.type):
             raise self._bad_times(f"{column.type}, {column.null_count} of them missing")
         try:
-            times: list[int] = column.cast(arrow().int64()).to_pylist()
+            return column.cast("int64")
         except ValueError as error:
             raise self._bad_times(str(error)) from error
-        return times
 
     def _bad_times(self, what: str) -> JobExecutionError:
         return JobExecutionError(
@@ -74,27 +75,32 @@ class MapBatchesOperator(FunctionOperator):
             f"records or none, got {what}"
         )
 
-    def _emit(self, batch: Any, taken: int, timestamps: list[int] | None) -> None:
-        if not batch.num_rows:
+    def _emit(self, data: Any, taken: ColumnBatch) -> None:
+        if not data.num_rows:
             return
-        times = timestamps
+        times, kinds = taken.timestamps, taken.row_kinds
         column = self._spec.timestamp_column
-        if column is not None and column in batch.schema.names:
-            times = self._times_of(batch.column(column))
-            batch = batch.drop_columns([column])
-        elif timestamps is not None and batch.num_rows != taken:
+        if column is not None and column in data.schema.names:
+            times = self._times_of(data.column(column))
+            data = data.drop_columns([column])
+        elif times is not None and data.num_rows != len(taken):
             raise JobExecutionError(
-                f"operator '{self.context.name}' made {batch.num_rows} records of {taken} that "
+                f"operator '{self.context.name}' made {data.num_rows} records of {len(taken)} that "
                 "have event times, so it is not known which time belongs to which; name a column "
                 "for them with timestamp_column and keep it in the result"
             )
-        # a Columns stands for the list that operators hand on
-        columns: Any = Columns(batch, self._spec.records)
-        self.output.emit(columns, times)
+        if kinds is not None and data.num_rows != len(taken):
+            raise JobExecutionError(
+                f"operator '{self.context.name}' made {data.num_rows} records of {len(taken)} rows "
+                "of a changelog, so it is not known which of them update or delete others; keep "
+                "their number, or make inserts of them before"
+            )
+        self.output.emit(ColumnBatch(data, times, kinds, self._spec.records))
 
 
 def _is_number(kind: Any) -> bool:
-    types = arrow().types
+    from pyarrow import types
+
     return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
@@ -122,7 +128,8 @@ def _conversions(batch_format: str) -> Conversions:
 
 
 def _from_arrow(result: Any) -> list[Any]:
-    pa = arrow()
+    import pyarrow as pa
+
     if isinstance(result, pa.RecordBatch):
         return [result]
     if isinstance(result, pa.Table):
@@ -145,7 +152,8 @@ def _to_pandas(batch: Any) -> Any:
 
 
 def _misses_integers(column: Any) -> bool:
-    kinds = arrow().types
+    from pyarrow import types as kinds
+
     if kinds.is_integer(column.type):
         return bool(column.null_count)
     if kinds.is_map(column.type):
@@ -157,8 +165,10 @@ def _misses_integers(column: Any) -> bool:
 
 def _nullable_dtype(kind: Any) -> Any:
     """pandas' own dtype of integers with missing ones; what has integers inside stays Arrow's."""
+    from pyarrow import types
+
     pandas = import_module("pandas")
-    if arrow().types.is_integer(kind):
+    if types.is_integer(kind):
         return pandas.api.types.pandas_dtype(str(kind).replace("i", "I").replace("uI", "UI"))
     return pandas.ArrowDtype(kind)
 
@@ -168,7 +178,9 @@ def _from_pandas(result: Any) -> list[Any]:
         raise JobExecutionError(
             f"a vectorised function on pandas returns a DataFrame, got {type(result).__name__}"
         )
-    return [arrow().RecordBatch.from_pandas(result, preserve_index=False)]
+    import pyarrow as pa
+
+    return [pa.RecordBatch.from_pandas(result, preserve_index=False)]
 
 
 def _from_polars(result: Any) -> list[Any]:
@@ -185,7 +197,6 @@ def checked_format(batch_format: str) -> str:
         raise JobDefinitionError(
             f"map_batches() works on arrow, pandas or polars, got {batch_format!r}"
         )
-    arrow()
     if batch_format != "arrow":
         try:
             import_module(batch_format)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
@@ -51,9 +52,9 @@ class ReduceOperator(FunctionOperator):
             data[key] = value
             append(value)
         if not self.context.batch_mode:
-            self.output.emit(results, timestamps)
+            self.output.emit(RowBatch(results, timestamps))
 
     def process_watermark(self, timestamp: int) -> None:
         if self.context.batch_mode and timestamp == MAX_WATERMARK and self._table.data:
-            self.output.emit(list(self._table.data.values()), None)
+            self.output.emit(RowBatch(list(self._table.data.values())))
         super().process_watermark(timestamp)

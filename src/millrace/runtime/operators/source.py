@@ -10,6 +10,7 @@ from typing import Any
 
 from millrace.common.source.source import ReaderContext, Source, SourceReader
 from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
 from millrace.runtime.operator import Operator
@@ -115,30 +116,23 @@ class SourceOperator(Operator):
 
     def _read(self, split: _ActiveSplit, batch_records: int) -> bool:
         """Read one batch; True when the split may have more for this epoch."""
-        values, timestamps = split.reader.read(min(batch_records, split.left))
-        count = len(values)
+        found = split.reader.read(min(batch_records, split.left))
+        batch = found if isinstance(found, ColumnBatch) else RowBatch(*found)
+        count = len(batch)
         if count:
             split.left -= count
             split.read += count
             self.records += count
             self._last_read = self._now
-            self._emit_batch(split, values, timestamps)
+            self._emit_batch(split, batch)
         split.finished = split.reader.finished()
         split.drained = count == 0 and not split.finished
         return split.left > 0 and not split.finished and count > 0
 
-    def _emit_batch(
-        self, split: _ActiveSplit, values: list[Any], timestamps: list[int] | None
-    ) -> None:
-        times = split.tracker.timestamps(values, timestamps)
-        start = 0
-        for end in split.tracker.pieces(values, times, self._now):
-            if start < end:
-                whole = start == 0 and end == len(values)
-                piece = values if whole else values[start:end]
-                piece_times = times if whole or times is None else times[start:end]
-                self.output.emit(piece, piece_times)
-                start = end
+    def _emit_batch(self, split: _ActiveSplit, batch: Batch) -> None:
+        for piece in split.tracker.pieces(batch, self._now):
+            if len(piece):
+                self.output.emit(piece)
             self._advance()
 
     def _advance(self) -> None:

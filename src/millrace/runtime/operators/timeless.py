@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.operator import Operator
 
@@ -18,7 +19,7 @@ class TimelessOperator(Operator):
         return True
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self.output.emit(values, None)
+        self.output.emit(RowBatch(values))
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp == MAX_WATERMARK:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from operator import index as whole
 from typing import Any
 
@@ -12,8 +13,9 @@ from millrace.common.time.watermark_generator import (
     WatermarkGenerator,
 )
 from millrace.common.time.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
-from millrace.runtime.operator import Operator
+from millrace.runtime.operator import BatchForm, Operator
 
 NO_TIMESTAMP = MIN_WATERMARK
 """What an assigner gets for a record without an event time, as in Flink."""
@@ -38,6 +40,15 @@ def _event_time(value: Any, time: Any) -> int:
             "the timestamp assigner (or the source) return an int"
         )
     return exact
+
+
+def _highest(timestamps: Any) -> list[int]:
+    """All that a generator which only wants the highest event time must see."""
+    if isinstance(timestamps, list):
+        return timestamps
+    from pyarrow.compute import max as highest
+
+    return [highest(timestamps).as_py()]
 
 
 class _Emitted:
@@ -73,7 +84,31 @@ class WatermarkTracker:
         self._emitted = _Emitted()
         self._last_record: int | None = None
 
-    def timestamps(self, values: list[Any], timestamps: list[int] | None) -> list[int] | None:
+    def pieces(self, batch: Batch, now: int) -> Iterator[Batch]:
+        """The batch with its event times, piece by piece: `watermark` is as it is behind the piece
+        and not yet further.
+
+        A generator that emits on events cuts the batch after each event that moved the watermark.
+        """
+        timed = self._timed_columns(batch) if isinstance(batch, ColumnBatch) else self._timed(batch)
+        start = 0
+        for end in self._ends(timed, now):
+            yield timed if start == 0 and end == len(timed) else timed.slice(start, end)
+            start = end
+
+    def _timed(self, batch: RowBatch[Any]) -> RowBatch[Any]:
+        return RowBatch(batch.values, self._timestamps(batch.values, batch.timestamps))
+
+    def _timed_columns(self, batch: ColumnBatch) -> ColumnBatch:
+        """An assigner wants records; the columns stay what they are."""
+        if self._assign is None:
+            return batch
+        import pyarrow as pa
+
+        times = self._timed(batch.to_rows()).timestamps
+        return replace(batch, timestamps=pa.array(times, pa.int64()))
+
+    def _timestamps(self, values: list[Any], timestamps: list[int] | None) -> list[int] | None:
         """The event times of a batch: assigned, or as they came."""
         assign = self._assign
         if assign is None:
@@ -86,38 +121,31 @@ class WatermarkTracker:
             return times
         return [_event_time(value, time) for value, time in zip(values, times, strict=True)]
 
-    def pieces(self, values: list[Any], timestamps: list[int] | None, now: int) -> Iterator[int]:
-        """Note a batch piece by piece: yields the end of each piece, with `watermark` as it is
-        behind that piece and not yet further.
-
-        A generator that emits on events cuts the batch after each event that moved the watermark.
-        """
+    def _ends(self, batch: Batch, now: int) -> Iterator[int]:
+        """Note a batch piece by piece: yields the end of each piece."""
         self._last_record = now
-        end = len(values)
-        if self._generator is None:
-            yield end
-        elif isinstance(self._generator, BoundedOutOfOrdernessGenerator) and timestamps is not None:
-            self._generator.on_batch(timestamps)
-            self._generator.on_periodic_emit(self._emitted)
-            yield end
+        generator, timestamps = self._generator, batch.timestamps
+        if generator is None:
+            yield len(batch)
+        elif isinstance(generator, BoundedOutOfOrdernessGenerator) and timestamps is not None:
+            generator.on_batch(_highest(timestamps))
+            generator.on_periodic_emit(self._emitted)
+            yield len(batch)
         else:
-            yield from self._event_by_event(self._generator, values, timestamps)
+            yield from self._event_by_event(generator, batch.to_rows())
 
     def _event_by_event(
-        self,
-        generator: WatermarkGenerator[Any],
-        values: list[Any],
-        timestamps: list[int] | None,
+        self, generator: WatermarkGenerator[Any], batch: RowBatch[Any]
     ) -> Iterator[int]:
-        emitted = self._emitted
-        for index, value in enumerate(values):
+        emitted, timestamps = self._emitted, batch.timestamps
+        for index, value in enumerate(batch.values):
             before = emitted.watermark
             time = NO_TIMESTAMP if timestamps is None else timestamps[index]
             generator.on_event(value, time, emitted)
             if emitted.watermark > before:
                 yield index + 1
         generator.on_periodic_emit(emitted)
-        yield len(values)
+        yield len(batch)
 
     def tick(self, now: int) -> None:
         """An epoch ends: a generator may emit by the clock."""
@@ -163,6 +191,8 @@ def _assigner(strategy: WatermarkStrategy[Any]) -> Callable[[Any, int], int] | N
 class TimestampsOperator(Operator):
     """`assign_timestamps_and_watermarks`: replaces event times and watermarks from upstream."""
 
+    takes = BatchForm.EITHER
+
     def __init__(self, strategy: WatermarkStrategy[Any]) -> None:
         self._strategy = strategy
 
@@ -192,15 +222,15 @@ class TimestampsOperator(Operator):
         return idle_at if idle_at is not None and idle_at > self._now else None
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        times = self._tracker.timestamps(values, timestamps)
-        start = 0
-        for end in self._tracker.pieces(values, times, self._now):
-            if start < end:
-                whole = start == 0 and end == len(values)
-                piece = values if whole else values[start:end]
-                piece_times = times if whole or times is None else times[start:end]
-                self.output.emit(piece, piece_times)
-                start = end
+        self._take(RowBatch(values, timestamps))
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        self._take(batch)
+
+    def _take(self, batch: Batch) -> None:
+        for piece in self._tracker.pieces(batch, self._now):
+            if len(piece):
+                self.output.emit(piece)
             self._advance(self._tracker.watermark)
 
     def process_watermark(self, timestamp: int) -> None:

@@ -1,0 +1,117 @@
+"""Batches: what flows between operators and through exchanges, as rows or as columns.
+
+A batch that was handed on belongs to nobody: neither side may change it any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from millrace.common.types.columns import from_records, kinds_of, to_records
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Batch", "ColumnBatch", "RowBatch"]
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class RowBatch(Generic[T]):
+    """Records as a list of Python objects.
+
+    Attributes:
+        values: the records.
+        timestamps: their event times in ms since the epoch, one per record, or None.
+
+    Example:
+        >>> RowBatch([{"x": 1}, {"x": 2}], [1000, 2000]).to_columns().data.schema.names
+        ['x']
+    """
+
+    values: list[T]
+    timestamps: list[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def slice(self, start: int, end: int) -> RowBatch[T]:
+        """The records from ``start`` up to ``end``."""
+        times = self.timestamps
+        return RowBatch(self.values[start:end], None if times is None else times[start:end])
+
+    def to_rows(self) -> RowBatch[T]:
+        """This batch."""
+        return self
+
+    def to_columns(self, form: str = "dict") -> ColumnBatch:
+        """The records as columns; ``form`` says what they are when somebody wants them one by one
+        again.
+
+        Raises:
+            JobExecutionError: they do not all have the same fields, of types that Arrow knows.
+        """
+        import pyarrow as pa
+
+        data = from_records(self.values)
+        times = None if self.timestamps is None else pa.array(self.timestamps, pa.int64())
+        return ColumnBatch(data, times, kinds_of(self.values), form)
+
+
+@dataclass(slots=True, eq=False)
+class ColumnBatch:
+    """Records as an Arrow record batch.
+
+    Attributes:
+        data: the columns.
+        timestamps: event times in ms since the epoch (int64, no nulls), or None.
+        row_kinds: the numbers of the records' `RowKind` (int8, no nulls), or None: all inserts.
+        form: what a record is as a Python object: "dict", "row", "tuple" or "value".
+
+    Example:
+        >>> import pyarrow
+        >>> batch = ColumnBatch(pyarrow.record_batch({"x": [1, 2]}), form="tuple")
+        >>> batch.to_rows().values
+        [(1,), (2,)]
+    """
+
+    data: pyarrow.RecordBatch
+    timestamps: pyarrow.Int64Array | None = None
+    row_kinds: pyarrow.Int8Array | None = None
+    form: str = "dict"
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows)
+
+    def to_rows(self) -> RowBatch[Any]:
+        """The records as Python objects, made anew by every call."""
+        times = None if self.timestamps is None else self.timestamps.to_pylist()
+        return RowBatch(to_records(self.data, self.form, self.row_kinds), times)
+
+    def to_columns(self, form: str = "dict") -> ColumnBatch:
+        """This batch."""
+        return self
+
+    def same_columns(self, other: ColumnBatch) -> bool:
+        """Whether both have columns of the same names and types, and could be one batch."""
+        return (
+            self.form == other.form
+            and (self.timestamps is None) == (other.timestamps is None)
+            and (self.row_kinds is None) == (other.row_kinds is None)
+            and self.data.schema.equals(other.data.schema, check_metadata=True)
+        )
+
+    def slice(self, start: int, end: int) -> ColumnBatch:
+        """The records from ``start`` up to ``end``, without copying."""
+        times, kinds, length = self.timestamps, self.row_kinds, end - start
+        return ColumnBatch(
+            self.data.slice(start, length),
+            None if times is None else times.slice(start, length),
+            None if kinds is None else kinds.slice(start, length),
+            self.form,
+        )
+
+
+Batch = RowBatch[Any] | ColumnBatch

@@ -1,0 +1,196 @@
+"""Exchange outputs: what all the ways have in common to spread records over subtasks as buffers.
+
+Rows wait per target until a buffer is full; columns wait undivided, until there are enough to make
+a full buffer for every target. A watermark does not force buffers out: it goes with the next one
+(that only delays it), and at the end of the epoch with the END buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.functions.runtime_context import RuntimeContext
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.runtime.buffer import ACTIVE, IDLE, MIN_WATERMARK, Buffer, BufferKind
+from millrace.runtime.program import Edge
+from millrace.state.serialization.payload import encode_records
+
+if TYPE_CHECKING:
+    from millrace.runtime.column_stream import ColumnStreamWriter
+
+_FEWEST_TARGETS = 16
+"""Columns wait until there are as many as fill buffers for so many targets, if there are fewer."""
+_MOST_BYTES = 16 << 20
+"""Of columns that wait, and of one buffer."""
+
+
+class ExchangeOutput:
+    """The part that all exchanges share: waiting records, full buffers, the end of an epoch."""
+
+    def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
+        self._edge = edge.id
+        self._channel = channel
+        self._targets = targets
+        self._limit = buffer_records
+        self._attempt = 0
+        self._timed = False
+        self._sent = [0] * targets
+        self._values: list[list[Any]] = [[] for _ in range(targets)]
+        self._timestamps: list[list[int]] = [[] for _ in range(targets)]
+        self._columns: list[ColumnBatch] = []
+        self._column_rows = self._column_bytes = 0
+        self._streams: dict[int, ColumnStreamWriter] = {}
+        self.watermark = MIN_WATERMARK
+        self.restored_watermark = MIN_WATERMARK
+        """What the operator had reached when its state was restored."""
+        self.full: list[Buffer] = []
+        """Buffers ready to be sent; the subtask takes them from here."""
+        self.records = 0
+
+    def open(self, context: RuntimeContext) -> None:
+        """Make the user's code in it ready, if there is any; ``context`` is its operator's."""
+
+    def close(self) -> None:
+        """Close the user's code in it."""
+
+    def begin_epoch(self, epoch: int, attempt: int) -> None:
+        """Start counting for a new epoch, run by this task attempt."""
+        self._attempt = attempt
+        self._timed = False
+        # receivers know what they were told in accepted epochs; an aborted one must not leak in
+        self.watermark = self.restored_watermark
+        self._sent = [0] * self._targets
+        for waiting in (*self._values, *self._timestamps):
+            waiting.clear()
+        self._columns = []
+        self._column_rows = self._column_bytes = 0
+        self._streams = {}
+        self.full.clear()
+        self.records = 0
+
+    def emit(self, batch: Batch) -> None:
+        """Spread a batch over the targets."""
+        if isinstance(batch, RowBatch):
+            if self._columns:
+                self._flush_columns()
+            self.spread(batch.values, batch.timestamps)
+        elif len(batch):
+            self._gather(batch)
+
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Spread records over the targets."""
+        raise NotImplementedError
+
+    def divide(self, batch: ColumnBatch) -> Iterable[tuple[int, ColumnBatch]]:
+        """The targets of a columnar batch, with what each of them gets."""
+        raise NotImplementedError
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Remember the watermark; it goes with the next buffer."""
+        self.watermark = timestamp
+
+    def end_epoch(self, idle: bool) -> None:
+        """Send what waits, and to every target the END buffer."""
+        if self._columns:
+            self._flush_columns()
+        for target in range(self._targets):
+            self._flush(target)
+            payload = IDLE if idle else ACTIVE
+            self._append(target, BufferKind.END, self._sent[target], payload)
+
+    # -- rows --------------------------------------------------------------------------------
+
+    def _expect(self, timestamps: list[int] | None) -> None:
+        """Records with and without event times never share a buffer."""
+        timed = timestamps is not None
+        if timed is not self._timed:
+            self._flush_rows()
+            self._timed = timed
+
+    def _flush_full(self) -> None:
+        limit = self._limit
+        for target, values in enumerate(self._values):
+            if len(values) >= limit:
+                self._flush(target)
+
+    def _flush_rows(self) -> None:
+        for target in range(self._targets):
+            self._flush(target)
+
+    def _flush(self, target: int) -> None:
+        values = self._values[target]
+        if not values:
+            return
+        timestamps = self._timestamps[target]
+        payload = encode_records(values, timestamps if timestamps else None)
+        self._append(target, BufferKind.RECORDS, len(values), payload)
+        self.records += len(values)
+        # cleared in place: the append methods of these lists are remembered per key
+        values.clear()
+        timestamps.clear()
+
+    # -- columns -----------------------------------------------------------------------------
+
+    def _gather(self, batch: ColumnBatch) -> None:
+        """Add to the columns that wait; dividing many at once makes few buffers, not many small."""
+        self._flush_rows()
+        if self._columns and not batch.same_columns(self._columns[0]):
+            self._flush_columns()
+        self._columns.append(batch)
+        self._column_rows += len(batch)
+        self._column_bytes += batch.data.nbytes
+        enough = self._limit * max(self._targets, _FEWEST_TARGETS)
+        if self._column_rows >= enough or self._column_bytes >= _MOST_BYTES:
+            self._flush_columns()
+
+    def _flush_columns(self) -> None:
+        from millrace.runtime.column_partitions import joined
+
+        batch = joined(self._columns)
+        self._columns = []
+        self._column_rows = self._column_bytes = 0
+        self.send_columns(batch)
+
+    def send_columns(self, batch: ColumnBatch) -> None:
+        """Send a columnar batch, divided."""
+        for target, part in self.divide(batch):
+            self._send([target], part)
+
+    def _send(self, targets: Sequence[int], batch: ColumnBatch) -> None:
+        """Send the same columns to some targets: always the same ones together."""
+        for piece in _bounded(batch):
+            payload, kind = self._encoded(targets[0], piece)
+            for target in targets:
+                self._append(target, kind, len(piece), payload)
+                self.records += len(piece)
+
+    def _encoded(self, stream: int, batch: ColumnBatch) -> tuple[bytes, BufferKind]:
+        writer = self._streams.get(stream)
+        if writer is not None and writer.fits(batch):
+            return writer.write(batch), BufferKind.COLUMNS
+        from millrace.runtime.column_stream import ColumnStreamWriter
+
+        writer = self._streams[stream] = ColumnStreamWriter(batch)
+        return writer.write(batch), BufferKind.COLUMNS_BEGIN
+
+    def _append(self, target: int, kind: BufferKind, count: int, payload: bytes) -> None:
+        sequence = self._sent[target]
+        self._sent[target] = sequence + 1
+        self.full.append(
+            Buffer(
+                target, self._edge, self._channel, self._attempt, sequence, kind,
+                self.watermark, count, payload,
+            )
+        )  # fmt: skip
+
+
+def _bounded(batch: ColumnBatch) -> Iterator[ColumnBatch]:
+    """The batch, in pieces if it is big."""
+    rows = len(batch)
+    step = max(1, rows * _MOST_BYTES // max(batch.data.nbytes, _MOST_BYTES))
+    if step >= rows:
+        yield batch
+        return
+    for start in range(0, rows, step):
+        yield batch.slice(start, min(start + step, rows))

@@ -1,0 +1,44 @@
+"""The key columns of a columnar batch, where the key selector names fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.functions.key_selector import CompositeKey, FieldKey, PositionKey
+from millrace.common.types.batch import ColumnBatch
+
+if TYPE_CHECKING:
+    from millrace.state.column_key_groups import KeyColumns
+
+_NAMED = frozenset({"dict", "row"})
+_ORDERED = frozenset({"row", "tuple"})
+
+
+def key_columns(selector: Callable[[Any], Any] | None, batch: ColumnBatch) -> KeyColumns | None:
+    """The column of the key, or for a key of several parts the columns of the parts.
+
+    None: the selector is a function, or records of the batch's form have no such field; then the
+    keys come from the records.
+    """
+    data = batch.data
+    if isinstance(selector, FieldKey):
+        if batch.form in _NAMED and data.schema.names.count(selector.name) == 1:
+            return data.column(selector.name)
+    elif isinstance(selector, PositionKey):
+        width = data.num_columns
+        if batch.form in _ORDERED and -width <= selector.position < width:
+            return data.column(selector.position % width)
+    elif isinstance(selector, CompositeKey):
+        parts = [key_columns(part, batch) for part in selector.parts]
+        if all(part is not None for part in parts):
+            return tuple(parts)
+    return None
+
+
+def key_objects(columns: KeyColumns) -> list[Any]:
+    """The keys as Python objects."""
+    if isinstance(columns, tuple):
+        return list(zip(*map(key_objects, columns), strict=True))
+    keys: list[Any] = columns.to_pylist()
+    return keys

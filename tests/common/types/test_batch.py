@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from millrace.common import Row, RowKind
+from millrace.common.errors import JobExecutionError
+from millrace.common.types.batch import ColumnBatch, RowBatch
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("dict", [{"x": 1, "y": "a"}, {"x": 2, "y": None}]),
+        ("row", [Row(x=1, y="a"), Row(x=2, y=None)]),
+        ("tuple", [(1, "a"), (2, None)]),
+    ],
+)
+@pytest.mark.parametrize("times", [None, [5, 6]])
+def test_columns_become_records(form, expected, times) -> None:
+    data = pa.RecordBatch.from_pydict({"x": [1, 2], "y": ["a", None]})
+    batch = ColumnBatch(data, None if times is None else pa.array(times), form=form)
+    rows = batch.to_rows()
+    assert (rows.values, rows.timestamps, len(batch), len(rows)) == (expected, times, 2, 2)
+    assert batch.to_columns() is batch
+    assert rows.to_rows() is rows
+    again = rows.to_columns(form)
+    assert again.to_rows() == rows
+    for part in (batch.slice(1, 2).to_rows(), rows.slice(1, 2)):
+        assert part == RowBatch(expected[1:], None if times is None else times[1:])
+
+
+def test_plain_values_need_one_column() -> None:
+    values = ColumnBatch(pa.RecordBatch.from_pydict({"z": [1, 2]}), form="value")
+    assert values.to_rows().values == [1, 2]
+    several = ColumnBatch(pa.RecordBatch.from_pydict({"x": [1], "y": [2]}), form="value")
+    with pytest.raises(JobExecutionError, match='records="value" needs batches with one column'):
+        several.to_rows()
+
+
+def test_rows_keep_their_kinds() -> None:
+    rows = [Row(x=1), Row.of_kind(RowKind.DELETE, x=2), Row.of_kind(RowKind.UPDATE_AFTER, x=3)]
+    batch = RowBatch(rows).to_columns("row")
+    assert batch.row_kinds.to_pylist() == [0, 3, 2]
+    assert batch.to_rows().values == rows
+    assert batch.slice(1, 3).to_rows().values == rows[1:]
+    assert RowBatch(rows[:1]).to_columns("row").row_kinds is None
+
+
+def test_only_rows_say_that_they_are_no_inserts() -> None:
+    batch = RowBatch([Row.of_kind(RowKind.DELETE, x=2)]).to_columns("dict")
+    with pytest.raises(JobExecutionError, match="cannot say that they update or delete others"):
+        batch.to_rows()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ColumnBatch(pa.RecordBatch.from_pydict({"y": [1]})),
+        ColumnBatch(pa.RecordBatch.from_pydict({"x": ["a"]})),
+        ColumnBatch(pa.RecordBatch.from_pydict({"x": [1]}), pa.array([1])),
+        ColumnBatch(pa.RecordBatch.from_pydict({"x": [1]}), None, pa.array([1], pa.int8())),
+        ColumnBatch(pa.RecordBatch.from_pydict({"x": [1]}), form="row"),
+    ],
+)
+def test_what_cannot_be_one_batch(other) -> None:
+    batch = ColumnBatch(pa.RecordBatch.from_pydict({"x": [1]}))
+    assert batch.same_columns(ColumnBatch(pa.RecordBatch.from_pydict({"x": [2]})))
+    assert not batch.same_columns(other)
