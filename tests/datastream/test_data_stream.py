@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from millrace.common.errors import JobDefinitionError
@@ -128,7 +130,11 @@ def test_names_and_descriptions(env) -> None:
     stream = env.from_collection([1]).map(str).name("text").uid("t").set_description("as text")
     assert stream.get_name() == "text"
     transformation = stream._transformation
-    assert (transformation.uid, transformation.description) == ("t", "as text")
+    assert transformation.uid == "t"
+    stream.print()
+    operators = [o for s in json.loads(env.get_execution_plan())["stages"] for o in s["operators"]]
+    assert {"uid": "t", "name": "text", "description": "as text"} in operators
+    assert sum("description" in operator for operator in operators) == 1
 
 
 @pytest.mark.parametrize("method", ["rebalance", "shuffle", "broadcast", "forward"])

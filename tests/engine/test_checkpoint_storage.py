@@ -30,8 +30,7 @@ class Job:
     def __init__(self, job_dir: Path, run_id: str = "r1", **options: Any) -> None:
         self.job_dir = job_dir
         self.run_id = run_id
-        take_over = options.pop("take_over", False)
-        self.lease = (Lease.take_over if take_over else Lease.acquire)(job_dir, run_id)
+        self.lease = Lease.acquire(job_dir, run_id)
         self.storage = CheckpointStorage(job_dir, run_id, self.lease, **options)
         self.versions: dict[tuple[str, int], str] = {}
 
@@ -371,7 +370,8 @@ def test_failing_to_delete_fails_nothing(
 def test_a_zombie_cannot_publish(job: Job, job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does its attempt harm the checkpoint of the new owner that has the same number."""
     job.publish(job.layer(1))
-    owner = Job(job_dir, "r2", take_over=True)
+    (job_dir / "lease.lock").unlink()
+    owner = Job(job_dir, "r2")
     owner.storage.load_latest()
     owner.versions = {("s", 0): "r1-1"}
     with pytest.raises(LeaseLostError):

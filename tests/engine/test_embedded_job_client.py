@@ -4,6 +4,7 @@ from threading import Event
 
 import pytest
 
+from millrace.common import RestartStrategies
 from millrace.common.job import JobStatus
 from millrace.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from millrace.testing import Faults, run_local
@@ -99,3 +100,60 @@ def test_functions_are_told_their_attempt_and_place() -> None:
         env.set_parallelism(2)
         stream = env.from_collection(range(20)).key_by(lambda v: v).process(Where()).name("Where")
         assert set(stream.execute_and_collect()) == {"Where (1/2)#0", "Where (2/2)#0"}
+
+
+def test_the_attempt_number_counts_the_restarts_of_the_job() -> None:
+    class Brittle(KeyedProcessFunction):
+        def open(self, runtime_context):
+            self.attempt = runtime_context.get_attempt_number()
+
+        def process_element(self, value, ctx):
+            if self.attempt < 2:
+                raise ValueError("not yet")
+            yield self.attempt
+
+    with run_local(workers=2, seed=1) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_restart_strategy(RestartStrategies.fixed_delay_restart(3, 10))
+        stream = env.from_collection([1]).key_by(lambda v: v).process(Brittle())
+        assert list(stream.execute_and_collect()) == [2]
+    details = cluster.progress[-1]
+    assert details.restarts == 2
+    assert [(e.operator, e.fatal) for e in details.exceptions] == [("Keyed Process", False)] * 2
+
+
+def test_what_is_known_of_a_job_does_not_change_in_the_hand() -> None:
+    with run_local(epoch_records=2) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment().enable_checkpointing(0)
+        env.from_collection(range(6)).rebalance().map(Counting()).name("Count").uid("c").print()
+        client = env.build_client("known")
+        before = client.progress()
+        client.run()
+    assert (before.status, before.epochs, before.stages[0].records_in) == (JobStatus.CREATED, 0, 0)
+    assert [d.metrics["c"][0]["seen"] for d in cluster.progress] == [2, 4, 6]
+    assert [d.checkpoints.completed for d in cluster.progress] == [1, 2, 3]
+    assert [d.status for d in cluster.progress] == [JobStatus.RUNNING] * 3
+    after = client.progress()
+    assert list(after.since) == [JobStatus.CREATED, JobStatus.RUNNING, JobStatus.FINISHED]
+    assert [c.number for c in after.checkpoints.recent] == [3, 2, 1]
+    counting = next(stage for stage in after.stages if "c" in stage.operators)
+    assert (counting.operators["c"], counting.records_in) == ("Count", 6)
+    assert len(counting.subtasks) == 1
+    with pytest.raises(TypeError):
+        after.metrics["c"] = {}  # type: ignore[index]
+
+
+def test_what_a_job_died_of_is_remembered() -> None:
+    def fail(value):
+        raise ValueError(value)
+
+    with run_local():
+        client = job(map_function=fail).build_client("bad")
+        client.run()
+    details = client.progress()
+    assert list(details.since)[-2:] == [JobStatus.FAILING, JobStatus.FAILED]
+    assert details.running is None
+    [entry] = details.exceptions
+    assert entry.fatal
+    assert entry.operator == "Map"
+    assert "ValueError" in entry.cause

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from millrace.common.errors import LeaseError, LeaseLostError
-from millrace.engine import lease as lease_module
 from millrace.engine.lease import Lease
 
 HOLD = """
@@ -80,10 +79,11 @@ def test_another_process_is_refused_until_the_owner_dies(tmp_path: Path) -> None
     lease.verify()
 
 
-def test_a_takeover_fences_the_owner(tmp_path: Path) -> None:
-    """It learns it before it can commit, and who it was."""
+def test_an_owner_whose_lock_was_removed_is_fenced(tmp_path: Path) -> None:
+    """It learns it before it can commit, and who owns the job now."""
     zombie = Lease.acquire(tmp_path, "run-1")
-    owner = Lease.take_over(tmp_path, "run-2")
+    (tmp_path / "lease.lock").unlink()
+    owner = Lease.acquire(tmp_path, "run-2")
     with pytest.raises(LeaseLostError, match="taken over by run run-2"):
         zombie.verify()
     entered = False
@@ -98,23 +98,17 @@ def test_a_takeover_fences_the_owner(tmp_path: Path) -> None:
         Lease.acquire(tmp_path, "run-3")
 
 
-def test_a_takeover_waits_for_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A commit under way is never overtaken; one that hangs is reported."""
-    monkeypatch.setattr(lease_module, "TAKE_OVER_WAIT", 0.0)
+def test_a_new_owner_waits_for_a_commit_under_way(tmp_path: Path) -> None:
     first = Lease.acquire(tmp_path, "run-1")
+    successors: list[Lease] = []
+    waiting = threading.Thread(target=lambda: successors.append(Lease.acquire(tmp_path, "run-2")))
     with first.guard():
-        with pytest.raises(LeaseError, match="in the middle of a commit"):
-            Lease.take_over(tmp_path, "run-2")
-        first.verify()
-    Lease.take_over(tmp_path, "run-2").verify()
-
-
-def test_a_takeover_of_nothing(tmp_path: Path) -> None:
-    """Is an ordinary lease."""
-    lease = Lease.take_over(tmp_path / "job", "run-1")
-    with lease.guard():
-        pass
-    assert record(tmp_path / "job")["token"] == 1
+        (tmp_path / "lease.lock").unlink()
+        waiting.start()
+        waiting.join(0.2)
+        assert not successors
+    waiting.join(20)
+    successors[0].verify()
 
 
 def test_a_replaced_lock_file_is_a_lost_lease(tmp_path: Path) -> None:

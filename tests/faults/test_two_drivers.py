@@ -34,9 +34,10 @@ class Interrupted(FaultyCluster):
         return super().run_epoch(plan)
 
 
-def take_over(directory: Path) -> None:
-    """Be the new owner for a moment: what counts is that the old one no longer is."""
-    Lease.take_over(job_dir(directory), "usurper").release()
+def take_over(directory: Path) -> Lease:
+    """Be the new owner, as after somebody has removed the lock file."""
+    (Path(job_dir(directory)) / "lease.lock").unlink()
+    return Lease.acquire(job_dir(directory), "usurper")
 
 
 def test_the_second_driver_is_refused(tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_a_superseded_driver_cannot_publish(tmp_path: Path) -> None:
 
     def supersede() -> None:
         views.append(view())
-        take_over(tmp_path)
+        take_over(tmp_path).release()
 
     superseded = driver(tmp_path, COUNT, Interrupted(4, supersede))
     superseded.run()
@@ -96,7 +97,7 @@ def test_a_driver_superseded_after_publishing_cannot_commit(
         number = publish(**arguments)  # type: ignore[arg-type]
         if number == 3:
             seen.append(len(pipeline.visible(tmp_path / "out", "tallied")))
-            take_over(tmp_path)
+            take_over(tmp_path).release()
         return number
 
     monkeypatch.setattr(checkpoints, "publish", publish_and_lose)
@@ -116,7 +117,7 @@ def test_a_driver_superseded_while_it_dies_leaves_the_lease_alone(tmp_path: Path
     leases: list[Lease] = []
 
     def supersede() -> None:
-        leases.append(Lease.take_over(job_dir(tmp_path), "usurper"))
+        leases.append(take_over(tmp_path))
 
     superseded = driver(tmp_path, COUNT, Interrupted(2, supersede))
     superseded.run()

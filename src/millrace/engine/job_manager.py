@@ -154,6 +154,7 @@ class JobManager:
                 self.states.enter(JobStatus.FAILING)
             raise
         finally:
+            self._history.running = None
             self._publish()
             self._close(cause)
 

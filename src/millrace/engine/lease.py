@@ -31,9 +31,6 @@ LOCK = "lease.lock"
 RECORD = "lease.json"
 COMMIT_LOCK = "commit.lock"
 
-TAKE_OVER_WAIT = 30.0
-"""Seconds that a takeover waits for a commit under way."""
-_POLL = 0.05
 _OURS_ALONE = 0o700
 REMEMBERED = 100
 """Former runs that are remembered."""
@@ -95,21 +92,6 @@ class Lease:
         if lock is None:
             raise LeaseError(_refusal(directory))
         return _take(directory, run_id, now, lock)
-
-    @staticmethod
-    def take_over(job_dir: StrPath, run_id: str, now: int | None = None) -> Lease:
-        """Take the lease even though it is locked: for file systems that keep locks of the dead.
-
-        The owner so far, should it live on, can neither publish nor commit from now on.
-
-        Raises:
-            LeaseError: the owner is in the middle of a commit and does not come to its end.
-        """
-        directory = Path(job_dir)
-        make_directory(directory, mode=_OURS_ALONE)
-        with _commit_lock(directory, TAKE_OVER_WAIT):
-            lock = _replace_lock(directory / LOCK, run_id)
-            return _record(directory, run_id, now, lock)
 
     def verify(self) -> None:
         """Raises LeaseLostError unless this lease still counts."""
@@ -239,40 +221,20 @@ def _lock_current(path: Path) -> int | None:
         os.close(descriptor)
 
 
-def _replace_lock(path: Path, run_id: str) -> int:
-    """Put a lock file of our own in the place of one whose lock cannot be had."""
-    fresh = path.with_name(f".{path.name}.{run_id}.{os.getpid()}")
-    descriptor = _open(fresh)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.replace(fresh, path)
-    return descriptor
-
-
 @contextlib.contextmanager
-def _commit_lock(directory: Path, wait: float | None = None) -> Iterator[None]:
-    """Hold ``commit.lock``; raises LeaseError after ``wait`` seconds (None: waits on)."""
-    descriptor = _await_lock(directory / COMMIT_LOCK, wait)
+def _commit_lock(directory: Path) -> Iterator[None]:
+    """Hold ``commit.lock``; waits for who has it."""
+    descriptor = _await_lock(directory / COMMIT_LOCK)
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def _await_lock(path: Path, wait: float | None) -> int:
-    deadline = None if wait is None else time.monotonic() + wait
+def _await_lock(path: Path) -> int:
     while True:
         descriptor = _open(path)
-        if deadline is None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        elif not _try_lock(descriptor):
-            os.close(descriptor)
-            if time.monotonic() > deadline:
-                raise LeaseError(
-                    f"the owner of {path.parent} has been in the middle of a commit for "
-                    f"{wait:.0f} s; end its process and try again"
-                )
-            time.sleep(_POLL)
-            continue
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         if _is_at(descriptor, path):
             return descriptor
         os.close(descriptor)

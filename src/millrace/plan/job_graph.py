@@ -60,6 +60,9 @@ class JobGraph:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data: stages with their operators, and edges."""
+        described = {
+            uid: {"description": t.description} for t, uid in self.uid_of.items() if t.description
+        }
         stages = [
             {
                 "id": stage.id,
@@ -67,7 +70,10 @@ class JobGraph:
                 "name": stage.name,
                 "level": stage.level,
                 "parallelism": stage.parallelism,
-                "operators": [{"uid": n.uid, "name": n.name} for n in stage.nodes],
+                "operators": [
+                    {"uid": n.uid, "name": n.name, **described.get(n.uid, {})}
+                    for n in stage.nodes
+                ],
             }
             for stage in self.program.stages
         ]

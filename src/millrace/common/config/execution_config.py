@@ -66,11 +66,12 @@ class ExecutionConfig:
         return self
 
     def get_auto_watermark_interval(self) -> int:
-        """How often watermark generators are asked within an epoch."""
+        """What was set; without effect, for generators are asked after every batch."""
         return self._configuration.get(options.AUTO_WATERMARK_INTERVAL).to_millis()
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Ask watermark generators this often within an epoch."""
+        """Note an interval in milliseconds; without effect, for generators are asked after every
+        batch."""
         self._configuration.set(options.AUTO_WATERMARK_INTERVAL, Duration.of_millis(interval))
         return self
 

@@ -43,7 +43,8 @@ AUTO_WATERMARK_INTERVAL = known(
     .duration_type()
     .default_value(Duration.of_millis(200))
     .at_least(0),
-    "How often watermark generators are asked within an epoch; they are asked at its end anyway.",
+    "Kept for Flink programs, without effect: watermark generators are asked after every batch of "
+    "records and at the end of every epoch.",
 )
 GLOBAL_JOB_PARAMETERS = known(
     ConfigOptions.key("pipeline.global-job-parameters").map_type().default_value({}),
