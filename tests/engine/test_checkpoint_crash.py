@@ -15,6 +15,7 @@ from millrace.engine.lease import Lease
 from millrace.state.checkpoint.crash_points import VARIABLE
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 pytestmark = pytest.mark.fault
 
@@ -25,13 +26,14 @@ from millrace.engine.lease import Lease
 from millrace.state.checkpoint import packing
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 job_dir, run_id, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
 packing.FILES_PER_TIER = 2
 lease = Lease.acquire(job_dir, run_id)
 storage = CheckpointStorage(job_dir, run_id, lease)
 manifest, state = storage.load_latest(), SubtaskState()
-state.table("op/count", "flat")
+state.table(TableId("op", "count"), "flat")
 epoch = 1
 if manifest is not None:
     version = manifest.versions["s", 0]
@@ -39,7 +41,7 @@ if manifest is not None:
     epoch = manifest.epoch + 1
 while epoch <= last:
     version = f"{run_id}-{epoch}"
-    counts = state.tables["op/count"]
+    counts = state.tables[TableId("op", "count")]
     counts.put("total", (counts.get("total") or 0) + epoch)
     for key in range(epoch * 10, epoch * 10 + 10):
         counts.put(key, epoch)
@@ -84,7 +86,7 @@ def found(job_dir: Path) -> tuple[int, dict[object, int]]:
     assert storage.next_number() > max(numbers, default=0)
     storage.close()
     lease.release()
-    table = state.tables.get("op/count")
+    table = state.tables.get(TableId("op", "count"))
     return (manifest.epoch if manifest else 0), dict(table.data) if table else {}  # type: ignore[attr-defined]
 
 

@@ -13,9 +13,10 @@ from millrace.runtime.epoch import Ack, QueryableState
 from millrace.state.frozen import MISSING
 from millrace.state.layer import Layer
 from millrace.state.state_follower import StateFollower
+from millrace.state.table_id import TableId
 from millrace.testing import ManualClock
 
-COUNT = QueryableState("op", "count", "counts", "value")
+COUNT = QueryableState(TableId("op", "count"), "counts", "value")
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def accept(view: QueryableView, *states: QueryableState) -> None:
 
 
 def put(**entries):
-    return {"op/count": {key: (MISSING, value) for key, value in entries.items()}}
+    return {TableId("op", "count"): {key: (MISSING, value) for key, value in entries.items()}}
 
 
 def test_the_end_of_a_job_does_not_wait_for_a_long_load(view, monkeypatch, caplog) -> None:
@@ -84,7 +85,7 @@ def test_an_answer_is_of_one_checkpoint(view) -> None:
     accept(view, COUNT)
     view.committed(Commit(1, put(a=1, b=2)))
     assert view.wait_for(1, 30)
-    view.committed(Commit(2, {"op/count": {"a": (1, 5), "b": (2, MISSING)}}))
+    view.committed(Commit(2, {TableId("op", "count"): {"a": (1, 5), "b": (2, MISSING)}}))
     assert view.wait_for(2, 30)
     reading = view.read(COUNT, [["x", "a"], ["b"]])
     assert (reading.checkpoint, reading.timestamp) == (2, 20)
@@ -100,7 +101,7 @@ def test_before_anything_is_read(view) -> None:
 
 def test_a_state_that_comes_later_is_loaded_with_the_next_checkpoint(view) -> None:
     """The others can be asked for meanwhile."""
-    other = QueryableState("op", "other", "others", "value")
+    other = QueryableState(TableId("op", "other"), "others", "value")
     accept(view, COUNT)
     view.committed(Commit(1, put(a=1)))
     assert view.wait_for(1, 30)
@@ -108,7 +109,7 @@ def test_a_state_that_comes_later_is_loaded_with_the_next_checkpoint(view) -> No
     assert view.read(COUNT, [["a"]]).found == [("a", 1)]
     with pytest.raises(NotLoadedError, match="'others' is still being loaded"):
         view.read(other, [["a"]])
-    view.committed(Commit(2, {**put(a=2), "op/other": {"x": (MISSING, 9)}}))
+    view.committed(Commit(2, {**put(a=2), TableId("op", "other"): {"x": (MISSING, 9)}}))
     assert view.wait_for(2, 30)
     assert view.read(other, [["x"]]).found == [("x", 9)]
     assert view.keys(COUNT) == (1, ["a"])
@@ -117,7 +118,7 @@ def test_a_state_that_comes_later_is_loaded_with_the_next_checkpoint(view) -> No
 def test_examples_are_kept_of_every_shape_of_keys(view) -> None:
     accept(view, COUNT)
     keys = ["a", "b", 1, ("a", 1), ("b", 2), ("a", "b")]
-    view.committed(Commit(1, {"op/count": dict.fromkeys(keys, (MISSING, 0))}))
+    view.committed(Commit(1, {TableId("op", "count"): dict.fromkeys(keys, (MISSING, 0))}))
     assert view.wait_for(1, 30)
     assert view.keys(COUNT) == (6, ["a", 1, ("a", 1), ("a", "b")])
 
@@ -135,9 +136,9 @@ def test_examples_are_kept_of_every_shape_of_keys(view) -> None:
 )
 def test_what_has_expired_is_not_there(view, monkeypatch, kind, raw, seen) -> None:
     monkeypatch.setattr(StateFollower, "kind", lambda self, table: kind)
-    state = QueryableState("op", "count", "counts", "value", ttl=100)
+    state = QueryableState(TableId("op", "count"), "counts", "value", ttl=100)
     accept(view, state)
-    view.committed(Commit(1, {"op/count": {"a": (MISSING, raw)}}))
+    view.committed(Commit(1, {TableId("op", "count"): {"a": (MISSING, raw)}}))
     assert view.wait_for(1, 30)
     assert view.read(state, [["a"]]).found[0][1] == seen
 

@@ -22,6 +22,7 @@ from millrace.rest.address_file import NAME, find_address
 from millrace.rest.endpoint import RestEndpoint
 from millrace.rest.json_values import dumps
 from millrace.state.state_follower import StateFollower
+from millrace.state.table_id import TableId
 from millrace.testing import run_local
 
 STATE = "/jobs/MiniJob/state"
@@ -229,7 +230,7 @@ def test_one_state_that_cannot_be_read_leaves_the_others(served, monkeypatch, ca
     load = StateFollower.load
 
     def fail(self, manifest):
-        if "remember/seen" in self._tables:
+        if TableId("remember", "seen") in self._tables:
             raise AttributeError("no class Click")
         load(self, manifest)
 

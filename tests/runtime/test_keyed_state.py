@@ -18,7 +18,9 @@ from millrace.datastream.state import (
 )
 from millrace.runtime.epoch import QueryableState
 from millrace.runtime.keyed_state import CurrentKey, KeyedStates
+from millrace.runtime.state_scope import WINDOW
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 
 class Total(AggregateFunction):
@@ -88,7 +90,7 @@ def test_updating_to_none_removes(value_rig) -> None:
     state.update(None)
     rig.commit()
     assert state.value() is None
-    assert rig.store.tables["uid/v"].entry_count() == 0
+    assert rig.store.tables[TableId("uid", "v")].entry_count() == 0
 
 
 def test_value_state_is_taken_back(value_rig) -> None:
@@ -282,12 +284,14 @@ def test_queryable_states_are_told_once() -> None:
     for _ in range(2):
         rig.states.get_state(counts)
     rig.states.get_state(ValueStateDescriptor("private"))
-    assert rig.states.newly_queryable() == [QueryableState("uid", "count", "counts", "value")]
+    assert rig.states.newly_queryable() == [
+        QueryableState(TableId("uid", "count"), "counts", "value")
+    ]
     assert rig.states.newly_queryable() == []
 
 
 def test_state_of_windows_cannot_be_queryable() -> None:
-    windows = KeyedStates(SubtaskState(), "uid/@window", CurrentKey(), "window-")
+    windows = KeyedStates(SubtaskState(), "uid", CurrentKey(), WINDOW)
     counts = ListStateDescriptor("count")
     counts.set_queryable("counts")
     with pytest.raises(StateError, match="state of windows and triggers cannot be asked for"):

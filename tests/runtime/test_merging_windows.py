@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from millrace.common.window import EventTimeSessionWindows, TimeWindow
 from millrace.runtime.merging_windows import MergingWindows
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 
 class Harness:
     """Windows of one key whose contents are numbers, kept where `MergingWindows` says."""
 
     def __init__(self) -> None:
-        table = SubtaskState().table("windows", "map")
+        table = SubtaskState().table(TableId("op", "windows"), "map")
         self.windows = MergingWindows(EventTimeSessionWindows.with_gap(1), table)
         self.table = table
         self.contents: dict = {}

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from millrace.runtime.timers import TimerQueue
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 KEYS = st.sampled_from("abc")
 TIMES = st.integers(0, 20)
@@ -48,7 +49,7 @@ def commit(state: SubtaskState, epoch: int) -> None:
 def test_against_a_naive_model(actions) -> None:
     """Registering, deleting, firing, setting timers while firing, commits and aborts."""
     state, model = SubtaskState(), Model()
-    queue = TimerQueue(state, "timers")
+    queue = TimerQueue(state, TableId("op", "timers"))
     queue.refresh()
     then: tuple[int, str] | None = None
     for epoch, (action, *details) in enumerate(actions):
@@ -88,7 +89,7 @@ def test_against_a_naive_model(actions) -> None:
 
 
 def test_namespaces_are_apart() -> None:
-    queue = TimerQueue(SubtaskState(), "timers")
+    queue = TimerQueue(SubtaskState(), TableId("op", "timers"))
     queue.register(1, "a", "x")
     queue.register(1, "a", "y")
     queue.delete(1, "a", "x")

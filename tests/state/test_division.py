@@ -11,7 +11,8 @@ from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer
 from millrace.state.layer_payload import split
 from millrace.state.store import SubtaskState
-from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, Layout
+from millrace.state.table_id import OPERATOR_TABLE, TableId
+from millrace.state.table_kinds import TABLE_KINDS, Layout
 
 MAXIMUM = 16
 
@@ -20,7 +21,7 @@ def filled() -> SubtaskState:
     """A table of every kind, with a hundred keys where it has keys."""
     state = SubtaskState()
     for kind, of in TABLE_KINDS.items():
-        table = state.table(f"op/{kind}", kind)
+        table = state.table(TableId("op", kind), kind)
         for key in range(100):
             place: Any = ((0, 9), key) if kind.startswith("window-") else key
             if of.layout is Layout.NESTED and kind == "panes":
@@ -67,5 +68,5 @@ def test_what_is_taken_need_not_be_all() -> None:
     state.operator_table()
     values = state.take([layer], load, lambda name, kind: kind == "map", lambda key: key < 10)
     assert values == {}
-    assert set(state.tables) == {OPERATOR_TABLE, "op/map"}
-    assert sorted(state.tables["op/map"].data) == list(range(10))
+    assert set(state.tables) == {OPERATOR_TABLE, TableId("op", "map")}
+    assert sorted(state.tables[TableId("op", "map")].data) == list(range(10))

@@ -26,10 +26,16 @@ from millrace.state.checkpoint.segment import write_segment
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer, live
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
+from millrace.state.table_id import TableId
 
 Content = dict[str, dict[Any, Any]]
 
-KINDS = {"op/value": "flat", "op/list": "list", "op/map": "map", "op/panes": "panes"}
+KINDS = {
+    TableId("op", "value"): "flat",
+    TableId("op", "list"): "list",
+    TableId("op", "map"): "map",
+    TableId("op", "panes"): "panes",
+}
 STAGE = "stage"
 MAX_PARALLELISM = 16
 WORKERS = 3
@@ -80,8 +86,8 @@ class Drop:
     key: int
 
     def do(self, state: SubtaskState, model: Content) -> None:
-        state.table("op/panes", "panes").drop(self.key)
-        model["op/panes"].pop(self.key, None)
+        state.table(TableId("op", "panes"), "panes").drop(self.key)
+        model[TableId("op", "panes")].pop(self.key, None)
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,11 @@ class Change:
     key: int
 
     def do(self, state: SubtaskState, model: Content) -> None:
-        state.table("op/value", "flat")
-        for value in (state.tables["op/value"].get(self.key), model["op/value"].get(self.key)):  # type: ignore[attr-defined]
+        state.table(TableId("op", "value"), "flat")
+        for value in (
+            state.tables[TableId("op", "value")].get(self.key),
+            model[TableId("op", "value")].get(self.key),
+        ):  # type: ignore[attr-defined]
             if isinstance(value, list):
                 value.append("changed")
 
@@ -357,9 +366,9 @@ def route(action: Any, states: list[SubtaskState], model: Content) -> None:
     if isinstance(action, Drop):  # a window ends in all subtasks
         for state in states:
             action.do(state, copy.deepcopy(model))
-        model["op/panes"].pop(action.key, None)
+        model[TableId("op", "panes")].pop(action.key, None)
         return
-    name = getattr(action, "table", "op/value")
+    name = getattr(action, "table", TableId("op", "value"))
     key = owner(name, action.key, getattr(action, "inner", 0))
     group = key_group_of(key, MAX_PARALLELISM)
     action.do(states[group * len(states) // MAX_PARALLELISM], model)

@@ -13,6 +13,7 @@ from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import FileRef, Layer
 from millrace.state.layer_payload import contents, split, tables_in
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 ENTRIES = 60_000
 
@@ -24,8 +25,8 @@ def inline(layer: Layer) -> bytes:
 
 def filled() -> SubtaskState:
     state = SubtaskState()
-    values, lists = state.table("op/v", "flat"), state.table("op/l", "list")
-    panes = state.table("op/p", "panes")
+    values, lists = state.table(TableId("op", "v"), "flat"), state.table(TableId("op", "l"), "list")
+    panes = state.table(TableId("op", "p"), "panes")
     for i in range(ENTRIES):
         values.put(i, f"{i:0200}")
         lists.append(i % 5000, i)
@@ -60,7 +61,11 @@ def test_a_big_layer_is_made_and_read_piece_by_piece(tmp_path: Path) -> None:
     replica = SubtaskState()
     replica.restore("v1", [layer], LayerLoader(tmp_path))
     assert_same(replica, state)
-    assert set(tables_in(LayerLoader(tmp_path)(layer))) >= {"op/v", "op/l", "op/p"}
+    assert set(tables_in(LayerLoader(tmp_path)(layer))) >= {
+        TableId("op", "v"),
+        TableId("op", "l"),
+        TableId("op", "p"),
+    }
 
 
 def test_a_big_delta_comes_in_pieces(tmp_path: Path) -> None:
@@ -68,7 +73,7 @@ def test_a_big_delta_comes_in_pieces(tmp_path: Path) -> None:
     state = filled()
     first = state.snapshot(1, "v1")
     state.align("v1", [first], inline)
-    values, lists, panes = (state.tables[f"op/{name}"] for name in "vlp")
+    values, lists, panes = (state.tables[TableId("op", name)] for name in "vlp")
     for i in range(25_000):
         values.put(i, f"{-i:0200}")
         panes.put(i % 3, i, -i)
@@ -102,7 +107,7 @@ def test_damage_is_found(tmp_path: Path, position: int) -> None:
 def test_a_truncated_payload_in_memory() -> None:
     """Is refused, wherever it ends."""
     state = SubtaskState()
-    state.table("op/v", "flat").put(1, 1)
+    state.table(TableId("op", "v"), "flat").put(1, 1)
     payload = inline(state.snapshot(1, "v1"))
     for end in range(1, len(payload)):
         with pytest.raises(SerializationError):

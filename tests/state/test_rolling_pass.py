@@ -7,6 +7,7 @@ import pytest
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 
 def load(layer: Layer) -> bytes:
@@ -24,7 +25,7 @@ class History:
 
     def __init__(self, kind: str, outers: int, inners: int) -> None:
         self.state = SubtaskState()
-        self.table = self.state.table("op/x", kind)
+        self.table = self.state.table(TableId("op", "x"), kind)
         self.layers: list[Layer] = []
         self.sizes: list[int] = []
         self.shape = outers, inners
@@ -67,7 +68,7 @@ def test_live_layers_are_bounded(kind: str, outers: int, inners: int) -> None:
     assert len(history.layers) <= 2.5 * entries / per_epoch
     replica = SubtaskState()
     replica.restore("x", history.layers, load)
-    assert replica.tables["op/x"].data == history.table.data  # type: ignore[attr-defined]
+    assert replica.tables[TableId("op", "x")].data == history.table.data  # type: ignore[attr-defined]
 
 
 def test_no_epoch_writes_very_much() -> None:
@@ -98,4 +99,4 @@ def test_an_aborted_epoch_takes_its_copies_back(abort_every: int) -> None:
     assert history.layers[0].epoch > 1
     replica = SubtaskState()
     replica.restore("x", history.layers, load)
-    assert replica.tables["op/x"].data == history.table.data  # type: ignore[attr-defined]
+    assert replica.tables[TableId("op", "x")].data == history.table.data  # type: ignore[attr-defined]

@@ -26,7 +26,9 @@ from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_diff import Sample, StateDiff, diff_snapshots
+from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import SnapshotReader
+from millrace.state.table_id import TableId
 from millrace.testing import MiniJob
 
 
@@ -118,12 +120,7 @@ def test_the_same_as_of_two_dicts(
     b = snapshot(tmp_path_factory.mktemp("b"), new, q)
     before, after = sums(old), sums(new)
     total = by_name(diff_snapshots(a, b)).get("total") or StateDiff(
-        "",
-        "",
-        "",
-        None,
-        False,
-        False,  # type: ignore[arg-type]
+        TableId("", ""), "", StateShape.VALUE, False, False
     )
     assert total.added == len(after.keys() - before.keys())
     assert total.removed == len(before.keys() - after.keys())

@@ -19,10 +19,16 @@ from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer
 from millrace.state.state_follower import StateFollower, without_stamps
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 GROUPS = 16
-KINDS = {"op/value": "flat", "op/list": "list", "op/map": "map", "other/secret": "flat"}
-FOLLOWED = ("op/value", "op/list", "op/map")
+KINDS = {
+    TableId("op", "value"): "flat",
+    TableId("op", "list"): "list",
+    TableId("op", "map"): "map",
+    TableId("other", "secret"): "flat",
+}
+FOLLOWED = (TableId("op", "value"), TableId("op", "list"), TableId("op", "map"))
 
 
 class Job:
@@ -40,7 +46,7 @@ class Job:
         """Do something to the states of a key; zero clears them."""
         state = self._owner(key)
         value, items, entries = (state.table(name, KINDS[name]) for name in FOLLOWED)
-        state.table("other/secret", "flat").put(key, number)
+        state.table(TableId("other", "secret"), "flat").put(key, number)
         if number == 0:
             value.remove(key)
             items.remove(key)
@@ -120,12 +126,12 @@ def test_the_first_look_gives_everything(directory) -> None:
     job.end_epoch()
     changes = follower.advance(job.checkpoint())
     assert changes == {
-        "op/value": {"a": (MISSING, 1)},
-        "op/list": {"a": (MISSING, [1])},
-        "op/map": {"a": (MISSING, {1: 1})},
+        TableId("op", "value"): {"a": (MISSING, 1)},
+        TableId("op", "list"): {"a": (MISSING, [1])},
+        TableId("op", "map"): {"a": (MISSING, {1: 1})},
     }
     assert follower.checkpoint == 1
-    assert [follower.kind(name) for name in (*FOLLOWED, "other/secret")] == [
+    assert [follower.kind(name) for name in (*FOLLOWED, TableId("other", "secret"))] == [
         "flat", "list", "map", None,
     ]  # fmt: skip
 
@@ -140,7 +146,7 @@ def test_loading_tells_nothing_of_what_is_there(directory) -> None:
     assert {name: follower.entries(name) for name in FOLLOWED} == job.model()
     job.change(3, 2)
     job.end_epoch()
-    assert follower.advance(job.checkpoint())["op/value"] == {3: (1, 2)}
+    assert follower.advance(job.checkpoint())[TableId("op", "value")] == {3: (1, 2)}
 
 
 def test_what_a_look_gave_does_not_change_later(directory) -> None:
@@ -154,9 +160,9 @@ def test_what_a_look_gave_does_not_change_later(directory) -> None:
     job.change("a", 2)
     job.end_epoch()
     second = follower.advance(job.checkpoint())
-    assert first["op/list"]["a"] == (MISSING, [1])
-    assert second["op/list"] == {"a": ([1], [1, 2])}
-    assert second["op/map"] == {"a": ({1: 1}, {1: 1, 2: 2})}
+    assert first[TableId("op", "list")]["a"] == (MISSING, [1])
+    assert second[TableId("op", "list")] == {"a": ([1], [1, 2])}
+    assert second[TableId("op", "map")] == {"a": ({1: 1}, {1: 1, 2: 2})}
 
 
 def test_a_key_that_moves_to_another_subtask_has_not_changed(directory) -> None:
@@ -170,7 +176,7 @@ def test_a_key_that_moves_to_another_subtask_has_not_changed(directory) -> None:
         assert follower.advance(job.checkpoint()) == {}
     job.change(7, 0)
     job.end_epoch()
-    assert follower.advance(job.checkpoint())["op/value"] == {7: (1, MISSING)}
+    assert follower.advance(job.checkpoint())[TableId("op", "value")] == {7: (1, MISSING)}
 
 
 def test_a_checkpoint_whose_files_are_gone_costs_nothing(directory) -> None:

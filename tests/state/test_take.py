@@ -6,6 +6,7 @@ import pytest
 
 from millrace.state.layer import Layer
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 from millrace.state.table_kinds import TABLE_KINDS
 
 PENDING = {"panes": (5, "a"), "timers": (5, ("a", None))}
@@ -20,7 +21,7 @@ def opened() -> SubtaskState:
     """With so much in it that an epoch's layer holds its changes only."""
     state = SubtaskState()
     for number in range(100):
-        state.table("op/much", "broadcast").put(number, number)
+        state.table(TableId("op", "much"), "broadcast").put(number, number)
     return state
 
 
@@ -33,18 +34,18 @@ def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: str) -> Non
     """Stays with those who are not."""
     outer, inner = PENDING[kind]
     one, other, heir = opened(), opened(), SubtaskState()
-    one.table("op/x", kind).put(outer, inner, "pending")
+    one.table(TableId("op", "x"), kind).put(outer, inner, "pending")
     first = [one.snapshot(1, "a1")]
-    other.table("op/x", kind).put(outer, ("b", None), "fired")
-    other.table("op/x", kind).put(outer + 1, ("b", None), "pending")
+    other.table(TableId("op", "x"), kind).put(outer, ("b", None), "fired")
+    other.table(TableId("op", "x"), kind).put(outer + 1, ("b", None), "pending")
     second = [other.snapshot(1, "b1")]
     other.align("b1", second, inline)
-    other.table("op/x", kind).drop(outer)
-    other.table("op/y", "flat").put(1, 1)
+    other.table(TableId("op", "x"), kind).drop(outer)
+    other.table(TableId("op", "y"), "flat").put(1, 1)
     second.append(other.snapshot(2, "b2"))
     for layers in (first, second):
         heir.take(layers, inline, everything, None)
-    found = {at: dict(entries) for at, entries in heir.tables["op/x"].data.items()}
+    found = {at: dict(entries) for at, entries in heir.tables[TableId("op", "x")].data.items()}
     assert found == {5: {inner: "pending"}, 6: {("b", None): "pending"}}
 
 
@@ -53,7 +54,7 @@ def test_a_union_list_whose_former_parts_were_replaced() -> None:
     one, other, heir = opened(), opened(), SubtaskState()
     layers: list[list[Layer]] = []
     for number, state in enumerate((one, other)):
-        table = state.table("op/x", "union-list")
+        table = state.table(TableId("op", "x"), "union-list")
         for place in ((0, 0), (1, 0)):
             table.put(place, "old")
         history = [state.snapshot(1, f"{number}-1")]
@@ -64,7 +65,7 @@ def test_a_union_list_whose_former_parts_were_replaced() -> None:
         layers.append(history)
     for history in layers:
         heir.take(history, inline, everything, None)
-    assert heir.tables["op/x"].data == {(0, 0): "new", (1, 0): "new"}
+    assert heir.tables[TableId("op", "x")].data == {(0, 0): "new", (1, 0): "new"}
 
 
 def test_which_kinds_are_disjoint() -> None:

@@ -22,6 +22,7 @@ from millrace.state.checkpoint.layer_file import LayerFile, LayerLoader, read_in
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.snapshot_entries import Entry, entries_of
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 from millrace.state_processor import (
     BroadcastStateBootstrapFunction,
     KeyedStateBootstrapFunction,
@@ -106,7 +107,7 @@ def run(
 
 
 def entries(state: SubtaskState, name: str) -> list[Entry]:
-    return list(entries_of(state, f"op/{name}", name))
+    return list(entries_of(state, TableId("op", name)))
 
 
 def test_keyed_state_and_timers(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from millrace.datastream.window import (
 from millrace.runtime.operator import OperatorContext
 from millrace.state.checkpoint.layer_file import LayerLoader, read_index
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 from millrace.state_processor.bootstrap_task import BootstrapTask, Target
 from millrace.state_processor.transformations import (
     Input,
@@ -158,7 +159,10 @@ def test_triggers_act_on_the_rows(tmp_path: Path) -> None:
     counts = [
         value
         for state in found.values()
-        for value in state.tables["op/@trigger/count"].scan(None, 100).delta["put"].values()
+        for value in state.tables[TableId("op", "@trigger/count")]
+        .scan(None, 100)
+        .delta["put"]
+        .values()
     ]
     assert counts == []
 

@@ -7,7 +7,7 @@ from typing import Any
 from millrace.common import Types
 from millrace.state.layer import Layer
 from millrace.state.store import SubtaskState
-from millrace.state.table_kinds import VALVE
+from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
 from millrace.state_processor.layer_rewriting import rewritten
 
 
@@ -24,23 +24,23 @@ def test_uids_are_changed_and_dropped() -> None:
     """In tables and in operators' own values, over several layers; a uid that begins like another
     is its own."""
     state = SubtaskState()
-    state.table("a/count", "flat", Types.LONG()).put("k", 1)
+    state.table(TableId("a", "count"), "flat", Types.LONG()).put("k", 1)
     for number in range(20):
-        state.table("a/many", "flat").put(number, number)
-    state.table("a/b/list", "list").append("k", 2)
-    state.table("c/@event-timers", "timers").put(5, ("k", None), True)
-    state.table("gone/count", "flat").put("k", 3)
+        state.table(TableId("a", "many"), "flat").put(number, number)
+    state.table(TableId("a/b", "list"), "list").append("k", 2)
+    state.table(TableId("c", "@event-timers"), "timers").put(5, ("k", None), True)
+    state.table(TableId("gone", "count"), "flat").put("k", 3)
     own = state.operator_table()
     own.put(VALVE, "valve")
-    own.put("a/@watermark", 7)
-    own.put("gone/@watermark", 8)
+    own.put(("a", "@watermark"), 7)
+    own.put(("gone", "@watermark"), 8)
     first = state.snapshot(1, "v1")
     assert first is not None
     state.align("v1", [first], load)
-    state.table("a/count", "flat").put("k", 9)
-    state.table("gone/count", "flat").put("l", 3)
-    own.remove("gone/@watermark")
-    own.remove("a/@watermark")
+    state.table(TableId("a", "count"), "flat").put("k", 9)
+    state.table(TableId("gone", "count"), "flat").put("l", 3)
+    own.remove(("gone", "@watermark"))
+    own.remove(("a", "@watermark"))
     second = state.snapshot(2, "v2")
     assert second is not None
 
@@ -49,11 +49,11 @@ def test_uids_are_changed_and_dropped() -> None:
     result = SubtaskState()
     result.restore("v2", layers, load)
     assert content(result) == {
-        "x/count": {"k": 9},
-        "x/many": {number: number for number in range(20)},
-        "y/list": {"k": [2]},
-        "c/@event-timers": {5: {("k", None): True}},
-        "@operator": {VALVE: "valve"},
+        ("x", "count"): {"k": 9},
+        ("x", "many"): {number: number for number in range(20)},
+        ("y", "list"): {"k": [2]},
+        ("c", "@event-timers"): {5: {("k", None): True}},
+        OPERATOR_TABLE: {VALVE: "valve"},
     }
-    assert result.schema("x/count") == state.schema("a/count")
+    assert result.schema(TableId("x", "count")) == state.schema(TableId("a", "count"))
     assert [layer.version for layer in layers] == ["v1", "v2"]

@@ -11,9 +11,12 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.state.snapshot_entries import shape_of
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 from millrace.state_processor.state_rows import written_types
 
 PAIR = Types.TUPLE([Types.LONG(), Types.STRING()])
+
+S = TableId("op", "s")
 
 
 @pytest.mark.parametrize(
@@ -31,9 +34,9 @@ PAIR = Types.TUPLE([Types.LONG(), Types.STRING()])
 def test_declared_state(kind: str, declared: TypeInformation[Any] | None, value: Any) -> None:
     """Its values need not be looked at."""
     state = SubtaskState()
-    state.table("op/s", kind, declared)
+    state.table(S, kind, declared)
     info = StateInfo(
-        "op", "Op", "s", "op/s", kind, shape_of("s", kind), "op", 1, (0,), state.schema("op/s")
+        S, "Op", kind, shape_of(S, kind), "op", 1, (0,), state.schema(S)
     )  # fmt: skip
     found = written_types(info)
     assert "key" not in found
@@ -43,10 +46,10 @@ def test_declared_state(kind: str, declared: TypeInformation[Any] | None, value:
 def test_broadcast_state() -> None:
     """Has the keys of its map."""
     state = SubtaskState()
-    state.table("op/s", "broadcast", Types.MAP(Types.STRING(), Types.DOUBLE()))
-    shape = shape_of("s", "broadcast")
-    schema = state.schema("op/s")
-    info = StateInfo("op", "Op", "s", "op/s", "broadcast", shape, "op", 1, (0,), schema)
+    state.table(S, "broadcast", Types.MAP(Types.STRING(), Types.DOUBLE()))
+    shape = shape_of(S, "broadcast")
+    schema = state.schema(S)
+    info = StateInfo(S, "Op", "broadcast", shape, "op", 1, (0,), schema)
     assert {name: kind.ddl for name, kind in written_types(info).items()} == {
         "key": "string",
         "value": "double",

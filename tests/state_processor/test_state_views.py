@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from millrace.state.snapshot_entries import StateShape, shape_of
 from millrace.state.snapshot_reader import StateInfo
+from millrace.state.table_id import TableId
 from millrace.state_processor.state_views import mentioned, state_views
 
 
 def info(uid: str, name: str, kind: str = "flat", operator: str = "Operator") -> StateInfo:
     return StateInfo(
-        uid, operator, name, f"{uid}/{name}", kind, shape_of(name, kind), uid, 1, (0,)
+        TableId(uid, name), operator, kind, shape_of(TableId(uid, name), kind), uid, 1, (0,)
     )  # fmt: skip
 
 

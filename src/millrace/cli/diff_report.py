@@ -28,7 +28,7 @@ def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
 
 def _came_or_went(diff: StateDiff) -> bool:
     """Whether only one has the state, which is not just a table that such operators always have."""
-    return diff.before != diff.after and not diff.name.startswith("@")
+    return diff.before != diff.after and not diff.table.internal
 
 
 def _whereabouts(diff: StateDiff) -> str:

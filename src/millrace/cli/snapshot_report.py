@@ -13,6 +13,7 @@ from millrace.state.checkpoint.savepoints import files_of
 from millrace.state.serialization.schema import ANY, shown
 from millrace.state.snapshot_diff import is_about_data
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
+from millrace.state.table_id import TableId
 
 
 class Report:
@@ -36,14 +37,14 @@ class Report:
         self._files = files_of(snapshot)
         self._size = sum(file.stat().st_size for file in self._files)
 
-    def _counted(self) -> dict[tuple[str, str], int]:
+    def _counted(self) -> dict[TableId, int]:
         """The number of entries of each state that can be read."""
         counts = {}
         for info in self._states:
             try:
-                counts[info.uid, info.name] = sum(1 for _ in self._reader.entries(info))
+                counts[info.table] = sum(1 for _ in self._reader.entries(info))
             except SerializationError as error:
-                self.unread.append(f"{info.uid}/{info.name} was not counted: {error}")
+                self.unread.append(f"{info.table} was not counted: {error}")
         return counts
 
     def as_json(self) -> dict[str, Any]:
@@ -84,7 +85,7 @@ class Report:
             "kind": info.shape.value,
             "type": _type_of(info) or None,
             "expires": info.has_ttl,
-            "entries": self._counts.get((info.uid, info.name)),
+            "entries": self._counts.get(info.table),
         }
 
     def lines(self) -> Iterator[str]:
@@ -126,13 +127,13 @@ class Report:
 
     def _is_idle(self, info: StateInfo) -> bool:
         """Whether it is a table that every such operator has, and nothing is in it."""
-        counted = self._counts.get((info.uid, info.name))
+        counted = self._counts.get(info.table)
         return info.internal and not self._internal and counted == 0
 
     def _state_text(self, info: StateInfo) -> str:
         kind = info.shape.value + (", expires" if info.has_ttl else "")
         kind += f" of {_type_of(info)}" if _type_of(info) else ""
-        count = self._counts.get((info.uid, info.name))
+        count = self._counts.get(info.table)
         entries = "" if count is None else f": {count:,} entries"
         if count == 1:
             entries = ": 1 entry"

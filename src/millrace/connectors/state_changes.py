@@ -41,6 +41,7 @@ from millrace.state.frozen import MISSING
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.state_follower import StateFollower, TableChanges, without_stamps
+from millrace.state.table_id import TableId
 
 __all__ = ["CopyComplete", "StateChangesSource", "StatePosition", "StateUpdate"]
 
@@ -158,7 +159,7 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         self._interrupted: int | None = None
         """The checkpoint of the position, if it was read in part."""
         self._follower: StateFollower | None = None
-        self._table = ""
+        self._table = TableId("", "")
         self._batches: deque[list[StateUpdate | CopyComplete]] = deque()
         self._cursor = 0
         self._timestamp = 0
@@ -260,7 +261,7 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
             self._ended = manifest.finished
 
     def _made(self, manifest: Manifest) -> StateFollower:
-        self._table = f"{_uid(self._source, manifest)}/{self._source.state_name}"
+        self._table = TableId(_uid(self._source, manifest), self._source.state_name)
         codec = codec_of(self._source.pickle_allowed)
         return StateFollower(self._source.directory, {self._table}, codec)
 
@@ -289,7 +290,7 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         """A table that is read once and turns out empty: its name may be mistyped."""
         metadata = metadata_path(self._source.directory, manifest.checkpoint)
         states = SnapshotReader(open_snapshot(metadata)).states()
-        uid = self._table.removesuffix(f"/{self._source.state_name}")
+        uid = self._table.uid
         own = [i.name for i in states if i.uid == uid and i.kind in KINDS and not i.internal]
         if own and self._source.state_name not in own:
             raise JobExecutionError(

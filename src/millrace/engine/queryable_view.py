@@ -20,6 +20,7 @@ from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.state_follower import Changes, StateFollower, TableChanges, without_stamps
+from millrace.state.table_id import TableId
 
 __all__ = ["NotLoadedError", "QueryableView", "Reading"]
 
@@ -100,7 +101,7 @@ class _Table:
 class _Group:
     """Tables that are followed together."""
 
-    names: frozenset[str]
+    names: frozenset[TableId]
     follower: StateFollower | None = None
     """None: they are to be read anew."""
 
@@ -122,13 +123,13 @@ class QueryableView(JobObserver):
         self._text = text
         self._clock = clock or SystemClock()
         self._changed = threading.Condition()
-        self._states: dict[str, QueryableState] = {}
-        self._tables: dict[str, _Table] = {}
+        self._states: dict[TableId, QueryableState] = {}
+        self._tables: dict[TableId, _Table] = {}
         self._shown: Manifest | None = None
         self._newest: Manifest | None = None
-        self._problems: dict[str, Exception] = {}
+        self._problems: dict[TableId, Exception] = {}
         self._groups: list[_Group] = []
-        self._follow: Callable[[frozenset[str]], StateFollower] | None = None
+        self._follow: Callable[[frozenset[TableId]], StateFollower] | None = None
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -143,7 +144,7 @@ class QueryableView(JobObserver):
         for ack in acks:
             for state in ack.queryable:
                 with self._changed:
-                    self._states[f"{state.uid}/{state.state}"] = state
+                    self._states[state.table] = state
 
     def committed(self, manifest: Manifest) -> None:
         with self._changed:
@@ -211,11 +212,10 @@ class QueryableView(JobObserver):
             )
 
     def _table(self, state: QueryableState) -> _Table:
-        name = f"{state.uid}/{state.state}"
-        problem = self._problems.get(name)
+        problem = self._problems.get(state.table)
         if problem is not None:
             raise StateError(f"queryable state '{state.name}' cannot be read: {problem}")
-        table = self._tables.get(name)
+        table = self._tables.get(state.table)
         if table is None or self._shown is None:
             raise NotLoadedError(f"state '{state.name}' is still being loaded; ask again soon")
         return table
@@ -245,9 +245,9 @@ class QueryableView(JobObserver):
     def _show(self, manifest: Manifest) -> None:
         """Bring all groups to a checkpoint and show it. Tables of which one cannot be read are
         followed each by itself from then on, so that the others can be."""
-        made: dict[str, _Table] = {}
+        made: dict[TableId, _Table] = {}
         changed: list[tuple[StateFollower, Changes]] = []
-        problems: dict[str, Exception] = {}
+        problems: dict[TableId, Exception] = {}
         waiting = list(self._groups)
         while waiting:
             group = waiting.pop(0)
@@ -270,7 +270,7 @@ class QueryableView(JobObserver):
         self,
         group: _Group,
         manifest: Manifest,
-        made: dict[str, _Table],
+        made: dict[TableId, _Table],
         changed: list[tuple[StateFollower, Changes]],
     ) -> None:
         if not group.names:
@@ -289,15 +289,15 @@ class QueryableView(JobObserver):
     def _publish(
         self,
         manifest: Manifest,
-        made: dict[str, _Table],
+        made: dict[TableId, _Table],
         changed: list[tuple[StateFollower, Changes]],
-        problems: dict[str, Exception],
+        problems: dict[TableId, Exception],
     ) -> None:
         if self._closed and problems:
             return  # the job's files may be gone by now
         for name in problems.keys() - self._problems.keys():
             log.warning("queryable state %s cannot be read: %s", name, problems[name])
-        followed = frozenset[str]().union(*(group.names for group in self._groups))
+        followed = frozenset[TableId]().union(*(group.names for group in self._groups))
         with self._changed:
             kept = {n: t for n, t in self._tables.items() if n in followed and n not in problems}
             self._tables = {**kept, **made}

@@ -8,22 +8,30 @@ from typing import Any
 
 from millrace.common.functions.accumulators import Accumulator
 from millrace.state.layer import Layer
+from millrace.state.table_id import TableId
 
 
 @dataclass(frozen=True)
 class QueryableState:
     """A state that its descriptor made queryable."""
 
-    uid: str
-    """Of the operator."""
-    state: str
-    """Name of the state."""
+    table: TableId
     name: str
     """The name to ask for."""
     kind: str
     """As descriptors have it: value, list, map, reducing, aggregating."""
     ttl: int | None = None
     """Milliseconds after which a value is not to be shown any more."""
+
+    @property
+    def uid(self) -> str:
+        """Of the operator."""
+        return self.table.uid
+
+    @property
+    def state(self) -> str:
+        """Name of the state."""
+        return self.table.name
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from millrace.common.state.descriptors import (
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import are_immutable
 from millrace.runtime.epoch import QueryableState
+from millrace.runtime.state_scope import FUNCTION, StateScope
 from millrace.runtime.ttl_cleanup import Cleanup, Lifetime, without_expired
 from millrace.runtime.ttl_state import (
     TtlAggregatingState,
@@ -267,7 +268,7 @@ class KeyedStates(KeyedStateStore):
         state: SubtaskState,
         uid: str,
         current: CurrentKey,
-        scope: str = "",
+        scope: StateScope = FUNCTION,
         clock: Callable[[], int] | None = None,
     ) -> None:
         self._state = state
@@ -334,7 +335,7 @@ class KeyedStates(KeyedStateStore):
     def _note_queryable(self, descriptor: StateDescriptor) -> None:
         if descriptor.queryable_state_name is None:
             return
-        if self._scope:
+        if self._scope.windowed:
             raise StateError(
                 f"state '{descriptor.name}' is queryable, but state of windows and triggers "
                 "cannot be asked for; keep it per key"
@@ -343,7 +344,10 @@ class KeyedStates(KeyedStateStore):
         ttl = None if shown is None or shown.shows_expired else shown.ttl
         self._queryable.append(
             QueryableState(
-                self._uid, descriptor.name, descriptor.queryable_state_name, descriptor.kind, ttl
+                self._scope.table(self._uid, descriptor.name),
+                descriptor.queryable_state_name,
+                descriptor.kind,
+                ttl,
             )
         )
 
@@ -366,7 +370,7 @@ class KeyedStates(KeyedStateStore):
             return state
         cleanup = self._cleanups[descriptor.name] = state.cleanup
         if not cleanup.lifetime.copies_all:
-            name = f"{self._uid}/{descriptor.name}"
+            name = self._scope.table(self._uid, descriptor.name)
             left_out = without_expired(self._state.kind(name), cleanup.lifetime)
             self._state.leave_out(name, left_out)
         return state
@@ -398,7 +402,7 @@ class KeyedStates(KeyedStateStore):
     def keys(self, descriptor: StateDescriptor) -> list[Any]:
         """The keys that have something in the state of a descriptor."""
         self.get_any(descriptor)
-        table: Any = self._state.tables[f"{self._uid}/{descriptor.name}"]
+        table: Any = self._state.tables[self._scope.table(self._uid, descriptor.name)]
         return list(table.data)
 
     def _table(self, descriptor: StateDescriptor, kind: str) -> Any:
@@ -417,7 +421,9 @@ class KeyedStates(KeyedStateStore):
                 f"state '{name}' is declared twice with different types: {known!r} and "
                 f"{descriptor!r}; give each state descriptor of an operator its own name"
             )
-        table_name, kind = f"{self._uid}/{name}", self._scope + kind
+        table_name = self._scope.table(self._uid, name)
+        if self._scope.windowed:
+            kind = f"window-{kind}"
         if table_name in self._state.tables:
             _check_expires_alike(name, self._state.kind(table_name), kind)
         table = self._state.table(table_name, kind, descriptor.type_info)

@@ -24,6 +24,7 @@ from millrace.runtime.operator import OperatorContext
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.store import EMPTY, SubtaskState
+from millrace.state.table_id import TableId
 
 
 class BroadcastMap(BroadcastState[Any, Any]):
@@ -168,7 +169,7 @@ class OperatorStates(OperatorStateStore):
                 f"operator state '{descriptor.name}' is declared twice with different types: "
                 f"{known[1]!r} and {descriptor!r}; give each its own name"
             )
-        name = f"{self._uid}/{descriptor.name}"
+        name = TableId(self._uid, descriptor.name)
         table: FlatTable = self._state.table(name, kind, descriptor.type_info)
         return table
 

@@ -13,13 +13,16 @@ from typing import Any
 
 from millrace.runtime.epoch import Inheritance, Portion
 from millrace.runtime.watermark_valve import ValveSnapshot
+from millrace.state.internal_tables import REQUESTS
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.layer_payload import Loader
 from millrace.state.store import SubtaskState
-from millrace.state.table_kinds import TABLE_KINDS, VALVE, Layout
-from millrace.state.table_names import owner_of
+from millrace.state.table_id import VALVE, TableId
+from millrace.state.table_kinds import TABLE_KINDS, Layout
 
-Entries = dict[str, Any]
+Key = tuple[str, ...]
+"""See `operator_value`."""
+Entries = dict[Key, Any]
 """The operators' own values of one subtask."""
 
 
@@ -53,7 +56,7 @@ class Redistribution:
         """Replace the state by what ``inheritance`` gives; it is then at ``version``."""
         state = self._state
         state.reset()
-        dealt: set[str] = set()
+        dealt: set[TableId] = set()
         for portion in inheritance.portions:
             dealt |= self._take(portion)
         state.deal_out(self._heir.index, self._heir.parallelism, dealt)
@@ -61,13 +64,13 @@ class Redistribution:
             state.operator_table().data[key] = value
         state.adopt(version)
 
-    def _take(self, portion: Portion) -> set[str]:
+    def _take(self, portion: Portion) -> set[TableId]:
         """Merge one portion; returns the names of the lists that have to be dealt out anew."""
-        to_be_dealt: set[str] = set()
+        to_be_dealt: set[TableId] = set()
         overlaps = portion.divided or self._overlaps(portion)
         same_width = portion.parallelism == self._heir.parallelism
 
-        def wants(name: str, kind: str) -> bool:
+        def wants(name: TableId, kind: str) -> bool:
             if kind == "split-list" and not same_width:
                 to_be_dealt.add(name)
             return self._wants(portion, name, kind, overlaps)
@@ -78,7 +81,7 @@ class Redistribution:
         operators = {
             key: value
             for key, value in values.items()
-            if key == VALVE or self._operator_of(key) is not None
+            if key == VALVE or key[0] in self._heir.operators
         }
         self._own_entries.append((portion, operators))
         return to_be_dealt
@@ -96,8 +99,8 @@ class Redistribution:
     def _keys_of(self, portion: Portion) -> range:
         return key_group_range(portion.subtask, portion.parallelism, self._heir.max_parallelism)
 
-    def _wants(self, portion: Portion, name: str, kind: str, overlaps: bool) -> bool:
-        if self._operator_of(name) is None:
+    def _wants(self, portion: Portion, name: TableId, kind: str, overlaps: bool) -> bool:
+        if name.uid not in self._heir.operators:
             return False
         if TABLE_KINDS[kind].layout is not Layout.OPERATOR:
             return overlaps
@@ -107,20 +110,16 @@ class Redistribution:
             return portion.subtask == self._heir.index
         return True
 
-    def _operator_of(self, name: str) -> str | None:
-        """Which of the heir's operators a table or a value belongs to."""
-        return owner_of(name, self._heir.operators)
-
     def _values(self, inheritance: Inheritance) -> Entries:
         """The operators' own values; those of a parallelism that stays are kept as they are."""
         kept: Entries = {}
-        changed: dict[str, list[tuple[int, Any]]] = {}
-        widths: dict[str, int] = {}
+        changed: dict[Key, list[tuple[int, Any]]] = {}
+        widths: dict[Key, int] = {}
         for portion, entries in self._own_entries:
             for key, value in entries.items():
                 if key == VALVE and not (portion.head and inheritance.keeps_event_time):
                     continue
-                if inheritance.forked and key.endswith("/@writer"):
+                if inheritance.forked and key[1] == "@writer":
                     continue  # what the parent has written and not committed stays the parent's
                 if portion.parallelism != self._heir.parallelism:
                     changed.setdefault(key, []).append((portion.subtask, value))
@@ -132,25 +131,24 @@ class Redistribution:
             kept.update(self._redistributed(key, parts, widths[key]))
         return kept
 
-    def _redistributed(self, key: str, parts: list[tuple[int, Any]], width: int) -> Entries:
+    def _redistributed(self, key: Key, parts: list[tuple[int, Any]], width: int) -> Entries:
         """What of the values that ``width`` subtasks had goes here."""
         heir = self._heir
         values = [value for _, value in parts]
-        uid = self._operator_of(key)
-        name = key if uid is None else key[len(uid) + 1 :]
+        uid, name, *parts_of_name = key
         if name == "@writer":
             mine = [(old, value) for old, value in parts if old % heir.parallelism == heir.index]
-            return {f"{key}/{old}": value for old, value in mine}
-        if name.startswith("@split/"):
-            return {key: values[0]} if name.removeprefix("@split/") in heir.splits else {}
+            return {(*key, str(old)): value for old, value in mine}
+        if name == "@split":
+            return {key: values[0]} if parts_of_name[0] in heir.splits else {}
         if name == "@watermark" and isinstance(values[0], int) and uid not in heir.reads:
             return {}  # a source's subtask that never had a split holds nobody back
         if len(values) < width:
             return {}  # what one of them has never said cannot be said for all
-        if name == VALVE:
+        if key == VALVE:
             return {key: _merged_valve(values)}
         if name == "@watermarks":
-            requests = self._state.table(f"{uid}/@requests", "split-list").entry_count()
+            requests = self._state.table(TableId(uid, REQUESTS), "split-list").entry_count()
             return {key: _merged_requests(values, requests)}
         return {key: min(values, key=_ending if name == "@ended" else _mark)}
 

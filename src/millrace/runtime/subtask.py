@@ -35,8 +35,7 @@ from millrace.state.layer_payload import Loader
 from millrace.state.serialization.payload import encode
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
-from millrace.state.table_kinds import VALVE
-from millrace.state.table_names import owner_of
+from millrace.state.table_id import VALVE
 
 SegmentWriter = Callable[[str, Iterable[bytes]], FileRef]
 """Writes the pieces of a big layer to a file of their own, under a name that no other attempt
@@ -341,10 +340,8 @@ class Subtask:
 
     def _stateful(self) -> tuple[str, ...]:
         """The operators with state."""
-        names = [*self.state.tables, *self.state.operator_table().data]
-        uids = [node.uid for node in self.stage.nodes]
-        owners = {owner_of(name, uids) for name in names}
-        return tuple(uid for uid in uids if uid in owners)
+        owners = {uid for uid, *_ in [*self.state.tables, *self.state.operator_table().data]}
+        return tuple(node.uid for node in self.stage.nodes if node.uid in owners)
 
     def _placed(
         self, pieces: Iterator[bytes], name: str, write_segment: SegmentWriter | None

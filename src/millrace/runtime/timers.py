@@ -12,6 +12,7 @@ from typing import Any
 
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 OnTimer = Callable[[int, Any, Any], None]
 """Called with timestamp, key, namespace."""
@@ -20,7 +21,7 @@ OnTimer = Callable[[int, Any, Any], None]
 class TimerQueue:
     """The timers of one operator in one time domain."""
 
-    def __init__(self, state: SubtaskState, name: str) -> None:
+    def __init__(self, state: SubtaskState, name: TableId) -> None:
         self._table: NestedTable = state.table(name, "timers")
         self._heap: list[int] = []
 

@@ -18,6 +18,7 @@ from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
+from millrace.runtime.state_scope import TRIGGER
 from millrace.runtime.timers import TimerQueue
 from millrace.runtime.window_logic import namespace_of
 
@@ -31,9 +32,7 @@ class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
         self._event = event
         self._processing = processing
         self._windowed = CurrentKey()
-        self._states = KeyedStates(
-            context.state, f"{context.uid}/@trigger", self._windowed, "window-"
-        )
+        self._states = KeyedStates(context.state, context.uid, self._windowed, TRIGGER)
         self._bound: dict[tuple[str, str], Any] = {}
         self._key: Any = None
         self._namespace: Any = None

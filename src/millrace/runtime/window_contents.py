@@ -16,6 +16,7 @@ from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.list_table import ListTable
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 
 class AccumulatorContents:
@@ -25,7 +26,7 @@ class AccumulatorContents:
 
     def __init__(self, state: SubtaskState, uid: str, logic: WindowLogic) -> None:
         record = state.record_type(uid) if logic.aggregate is None else None
-        self._table: FlatTable = state.table(f"{uid}/{self.name}", "window-flat", record)
+        self._table: FlatTable = state.table(TableId(uid, self.name), "window-flat", record)
         self._add, self._create = logic.accumulation()
         self._merge = logic.merging()
         self._result = logic.result()
@@ -79,7 +80,7 @@ class ElementContents:
     def __init__(self, state: SubtaskState, uid: str) -> None:
         record = state.record_type(uid)
         element = None if record is None else Types.LIST(self._element_type(record))
-        self._table: ListTable = state.table(f"{uid}/{self.name}", "window-list", element)
+        self._table: ListTable = state.table(TableId(uid, self.name), "window-list", element)
 
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
         """Add a record to a window."""

@@ -23,6 +23,7 @@ from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
 from millrace.runtime.runtime_context import StreamRuntimeContext
+from millrace.runtime.state_scope import WINDOW
 
 _MERGEABLE = (max, min, operator.add)
 """Functions to reduce with that cannot declare anything."""
@@ -106,7 +107,7 @@ class ProcessContext(ProcessWindowFunction.Context[Any]):
         self._operator = operator
         self.current = current
         self.windowed = CurrentKey()
-        self._window_state = KeyedStates(state, f"{uid}/@window", self.windowed, "window-")
+        self._window_state = KeyedStates(state, uid, self.windowed, WINDOW)
         self._global_state = states
         self._merging = merging
         self._window: Any = None

@@ -15,6 +15,7 @@ from millrace.state.internal_tables import (
     SLICE_ELEMENTS,
     TIMED_ELEMENTS,
 )
+from millrace.state.table_id import TableId
 
 __all__ = [
     "ACCUMULATORS",
@@ -58,7 +59,7 @@ def refuse_other_windows(context: OperatorContext, own: str, merging: bool = Fal
 
 
 def _holds(context: OperatorContext, name: str) -> bool:
-    table = context.state.tables.get(f"{context.uid}/{name}")
+    table = context.state.tables.get(TableId(context.uid, name))
     return table is not None and table.entry_count() > 0
 
 

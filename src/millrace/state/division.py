@@ -8,7 +8,8 @@ from typing import Any
 
 from millrace.state.key_groups import owners_of_keys
 from millrace.state.table import Delta
-from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, Layout
+from millrace.state.table_id import OPERATOR_TABLE, TableId
+from millrace.state.table_kinds import TABLE_KINDS, Layout
 
 MOST_BYTES = 256 << 20
 """Of bigger state than this the parts would not fit into memory beside it."""
@@ -21,7 +22,7 @@ class Division:
         self.parallelism = parallelism
         self._max_parallelism = max_parallelism
 
-    def divide(self, name: str, kind: str, delta: Delta) -> list[Delta]:
+    def divide(self, name: TableId, kind: str, delta: Delta) -> list[Delta]:
         """The part of each subtask; ``delta`` is of a table of that name and kind and removes
         nothing."""
         layout = TABLE_KINDS[kind].layout

@@ -29,11 +29,12 @@ from millrace.state.layer import FileRef, Layer
 from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableSchema
 from millrace.state.table import Delta
+from millrace.state.table_id import TableId
 from millrace.state.table_kinds import TABLE_KINDS
 
 PARTS = "all", "delta", "pass"
-Content = dict[str, dict[str, tuple[str, TableSchema, bytes]]]
-"""Part -> table -> (kind, schema, encoded delta)."""
+Content = dict[str, dict[tuple[str, str], tuple[str, TableSchema, bytes]]]
+"""Part -> (operator uid, state name) -> (kind, schema, encoded delta)."""
 Place = Callable[[Iterator[bytes]], bytes | FileRef]
 """Puts the pieces of a payload where they belong."""
 
@@ -45,7 +46,7 @@ class Entry(NamedTuple):
     """What goes into a payload, not encoded yet."""
 
     part: str
-    table: str
+    table: TableId
     kind: str
     schema: TableSchema
     delta: Delta
@@ -83,11 +84,12 @@ def pieces_of(
         encoded = _encoded(table, delta, codec)
         budget.learn(count, len(encoded))
         tables = content.setdefault(part, {})
-        if table in tables or size + len(encoded) > PIECE_BYTES:
+        place = table.uid, table.name
+        if place in tables or size + len(encoded) > PIECE_BYTES:
             yield framed(codec.encode(content))
             content, size = {}, 0
             tables = content.setdefault(part, {})
-        tables[table] = (kind, schema, encoded)
+        tables[place] = (kind, schema, encoded)
         size, empty = size + len(encoded), False
     if content or empty:
         yield framed(codec.encode(content))
@@ -183,7 +185,9 @@ def _require_content(content: Any) -> None:
 def _is_entry(item: tuple[Any, Any]) -> bool:
     name, entry = item
     return (
-        type(name) is str
+        type(name) is tuple
+        and len(name) == 2
+        and all(type(part) is str for part in name)
         and type(entry) is tuple
         and len(entry) == 3
         and type(entry[0]) is str
@@ -193,40 +197,39 @@ def _is_entry(item: tuple[Any, Any]) -> bool:
     )
 
 
-def entries_in(content: Content) -> Iterator[tuple[str, str, TableSchema, bytes]]:
+def entries_in(content: Content) -> Iterator[tuple[TableId, str, TableSchema, bytes]]:
     """Table, kind, schema and encoded delta in the order in which they are to be applied."""
     for part in PARTS:
         for table, (kind, schema, encoded) in content.get(part, {}).items():
-            yield table, kind, schema, encoded
+            yield TableId(*table), kind, schema, encoded
 
 
-def tables_in(payload: bytes) -> dict[str, tuple[str, TableSchema]]:
+def tables_in(payload: bytes) -> dict[TableId, tuple[str, TableSchema]]:
     """The tables that a layer has something of, with kind and schema; nothing in them is
     decoded, and no code of whoever wrote it is run."""
-    found: dict[str, tuple[str, TableSchema]] = {}
+    found: dict[TableId, tuple[str, TableSchema]] = {}
     for piece in split(payload):
         content: Content = SAFE.decode(piece)
         found.update((table, (kind, schema)) for table, kind, schema, _ in entries_in(content))
     return found
 
 
-def _encoded(table: str, delta: Delta, codec: SnapshotCodec) -> bytes:
+def _encoded(table: TableId, delta: Delta, codec: SnapshotCodec) -> bytes:
     try:
         return codec.encode(delta)
     except SerializationError as error:
-        name = table.rpartition("/")[2]
         if not codec.pickle_allowed:
             raise SerializationError(
-                f"state '{name}' cannot be written: {error}; {_advice(name)}"
+                f"state '{table.name}' cannot be written: {error}; {_advice(table)}"
             ) from error
         raise SerializationError(
-            f"state '{name}' holds a value that cannot be pickled ({error.__cause__}); keep plain "
-            "data in state"
+            f"state '{table.name}' holds a value that cannot be pickled ({error.__cause__}); keep "
+            "plain data in state"
         ) from error
 
 
-def _advice(name: str) -> str:
-    if name.startswith("@"):
+def _advice(table: TableId) -> str:
+    if table.internal:
         return (
             "declare the type of the records (output_type of the operator they come from) or of "
             "the keys (key_type of key_by), or let both be plain data"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from millrace.state.budget import Budget
 from millrace.state.table import Scan, Table
+from millrace.state.table_id import TableId
 
 ENTRIES_PER_CHANGE = 1.0
 """How many entries a pass copies per changed entry: a pass over n entries then takes as many
@@ -24,7 +25,7 @@ class _Position(NamedTuple):
 
     started: int | None = None
     """The epoch in which it began; None: there is none under way."""
-    todo: tuple[str, ...] = ()
+    todo: tuple[TableId, ...] = ()
     """Tables still to be copied; the last one first."""
     cursor: Any = None
     """How far the present table is copied; None: not begun."""
@@ -33,14 +34,14 @@ class _Position(NamedTuple):
 class RollingPass:
     """Where the copying stands."""
 
-    def __init__(self, tables: dict[str, Table]) -> None:
+    def __init__(self, tables: dict[TableId, Table]) -> None:
         self._tables = tables
         self.floor = 0
         """Layers of epochs before this one are not needed any more."""
         self._at = _Position()
         self._before: tuple[int, _Position] | None = None
 
-    def advance(self, epoch: int, changed: int, budget: Budget) -> Iterator[tuple[str, Scan]]:
+    def advance(self, epoch: int, changed: int, budget: Budget) -> Iterator[tuple[TableId, Scan]]:
         """Copy the next entries, table by table, in steps of at most ``budget``. Once they are
         through, `floor` is that of the epoch."""
         self._remember()

@@ -19,6 +19,7 @@ from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.snapshot_entries import Entry, StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 __all__ = ["Sample", "StateDiff", "diff_snapshots", "is_about_data"]
 
@@ -44,9 +45,8 @@ class Sample(NamedTuple):
 class StateDiff:
     """How one state of one operator differs."""
 
-    uid: str
+    table: TableId
     operator: str
-    name: str
     shape: StateShape
     before: bool
     """Whether the first snapshot has the state at all."""
@@ -60,6 +60,16 @@ class StateDiff:
     samples: list[Sample] = field(default_factory=list)
     unread: str = ""
     """Why it could not be compared; empty: it was."""
+
+    @property
+    def uid(self) -> str:
+        """Of the operator."""
+        return self.table.uid
+
+    @property
+    def name(self) -> str:
+        """Of the state."""
+        return self.table.name
 
     @property
     def differs(self) -> bool:
@@ -127,9 +137,8 @@ class _Pair:
     def diff(self) -> StateDiff:
         info = self.any
         return StateDiff(
-            info.uid,
+            info.table,
             info.operator,
-            info.name,
             info.shape,
             self.before is not None,
             self.after is not None,
@@ -138,8 +147,7 @@ class _Pair:
 
 def _pairs(a: SnapshotReader, b: SnapshotReader, internal: bool) -> list[_Pair]:
     before, after = (
-        {(i.uid, i.name): i for i in reader.states() if internal or is_about_data(i)}
-        for reader in (a, b)
+        {i.table: i for i in reader.states() if internal or is_about_data(i)} for reader in (a, b)
     )
     return [_Pair(before.get(key), after.get(key)) for key in sorted({**before, **after})]
 

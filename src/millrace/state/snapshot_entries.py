@@ -21,7 +21,7 @@ from millrace.state.internal_tables import (
     TIMED_ELEMENTS,
 )
 from millrace.state.store import SubtaskState
-from millrace.state.table_kinds import OPERATOR_TABLE
+from millrace.state.table_id import OPERATOR_TABLE, TableId
 
 __all__ = ["Entry", "StateShape", "entries_of", "shape_of"]
 
@@ -109,30 +109,26 @@ _NAMED: dict[str, StateShape] = {
     PANE_ELEMENTS: StateShape.WINDOW_LIST,
     SLICE_ELEMENTS: StateShape.WINDOW_LIST,
     SESSIONS: StateShape.WINDOW_VALUE,
-    OPERATOR_TABLE: StateShape.OPERATOR,
+    OPERATOR_TABLE.name: StateShape.OPERATOR,
 }
 _MERGED = (ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS)
 """Tables whose windows are the ones that merging windows were first put in."""
 
 
-def shape_of(name: str, kind: str) -> StateShape:
-    """What entries a table has, by its name (without the operator's uid) and its kind."""
-    shape = _NAMED.get(name) or _SHAPES.get(kind)
+def shape_of(table: TableId, kind: str) -> StateShape:
+    """What entries a table of that kind has."""
+    shape = _NAMED.get(table.name) or _SHAPES.get(kind)
     if shape is None:
-        raise CheckpointError(f"the checkpoint has a state '{name}' of an unknown kind '{kind}'")
+        raise CheckpointError(
+            f"the checkpoint has a state '{table.name}' of an unknown kind '{kind}'"
+        )
     return shape
 
 
-def entries_of(state: SubtaskState, table: str, name: str) -> Iterator[Entry]:
-    """The entries of a table, in the order it keeps them.
-
-    Args:
-        state: of one subtask.
-        table: the table's whole name.
-        name: its name without the operator's uid.
-    """
-    kind = state.kind(table)
-    shape = shape_of(name, kind)
+def entries_of(state: SubtaskState, table: TableId) -> Iterator[Entry]:
+    """The entries of a table of one subtask, in the order it keeps them."""
+    name, kind = table.name, state.kind(table)
+    shape = shape_of(table, kind)
     found = state.tables[table]
     put = found.scan(None, sys.maxsize).delta["put"]
     if shape.is_timers:
@@ -144,7 +140,9 @@ def entries_of(state: SubtaskState, table: str, name: str) -> Iterator[Entry]:
     if kind == "panes":
         return _panes(put)
     if shape.is_windowed:
-        return _windowed(put, _merged_windows(state, table, name))
+        return _windowed(put, _merged_windows(state, table))
+    if table == OPERATOR_TABLE:
+        return (Entry("/".join(filter(None, key)), value) for key, value in put.items())
     if kind.startswith("ttl-"):
         return map(_STAMPED[kind], put.items())
     return (Entry(key, value) for key, value in put.items())
@@ -192,11 +190,11 @@ def _windowed(put: dict[Any, Any], merged: dict[Any, Any]) -> Iterator[Entry]:
         yield Entry(key, value, window_of(window))
 
 
-def _merged_windows(state: SubtaskState, table: str, name: str) -> dict[Any, Any]:
+def _merged_windows(state: SubtaskState, table: TableId) -> dict[Any, Any]:
     """(key, where contents are) -> the window they are of, for windows that merge."""
-    if name not in _MERGED:
+    if table.name not in _MERGED:
         return {}
-    merging = state.tables.get(table.removesuffix(name) + MERGING)
+    merging = state.tables.get(table._replace(name=MERGING))
     if merging is None:
         return {}
     put = merging.scan(None, sys.maxsize).delta["put"]

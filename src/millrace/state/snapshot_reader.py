@@ -19,7 +19,7 @@ from millrace.state.serialization.snapshot_codec import SAFE, SnapshotCodec
 from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
 from millrace.state.store import SubtaskState
 from millrace.state.table import Delta, Table
-from millrace.state.table_kinds import OPERATOR_TABLE
+from millrace.state.table_id import TableId
 
 __all__ = ["OnlyTables", "SnapshotReader", "StateInfo", "tables_of"]
 
@@ -28,14 +28,10 @@ __all__ = ["OnlyTables", "SnapshotReader", "StateInfo", "tables_of"]
 class StateInfo:
     """A state of an operator."""
 
-    uid: str
-    """Of the operator; empty for what belongs to no single one."""
+    table: TableId
+    """Where it is: the operator's uid and the state's name."""
     operator: str
     """The operator's name; empty if the snapshot does not know it."""
-    name: str
-    """Of the state; internal ones have an ``@``."""
-    table: str
-    """Its name in layers: ``<uid>/<name>``."""
     kind: str
     """How its table is kept."""
     shape: StateShape
@@ -49,9 +45,19 @@ class StateInfo:
     """What is known about the type of its values; None: nothing."""
 
     @property
+    def uid(self) -> str:
+        """Of the operator; empty for what belongs to no single one."""
+        return self.table.uid
+
+    @property
+    def name(self) -> str:
+        """Of the state; internal ones begin with ``@``."""
+        return self.table.name
+
+    @property
     def internal(self) -> bool:
         """Whether an operator keeps it for itself."""
-        return self.name.startswith("@")
+        return self.table.internal
 
     @property
     def has_ttl(self) -> bool:
@@ -116,7 +122,7 @@ class SnapshotReader:
         raise StateError(self._not_found(uid, name, [info.uid for info in found]))
 
     def restore(
-        self, stage: str, subtask: int, tables: Container[str] | None = None
+        self, stage: str, subtask: int, tables: Container[TableId] | None = None
     ) -> SubtaskState:
         """All the state of one subtask, or only these tables of it; empty if it has none.
 
@@ -141,7 +147,7 @@ class SnapshotReader:
         if subtask is None:
             return self._all_entries(info)
         state = state or self.restore(info.stage, subtask, tables_of(info))
-        return entries_of(state, info.table, info.name) if info.table in state.tables else iter(())
+        return entries_of(state, info.table) if info.table in state.tables else iter(())
 
     def _all_entries(self, info: StateInfo) -> Iterator[Entry]:
         chosen = info.subtasks
@@ -154,9 +160,9 @@ class SnapshotReader:
         return parts
 
     def _listed(self) -> list[StateInfo]:
-        found: dict[tuple[str, str], tuple[str, object, list[int]]] = {}
+        found: dict[tuple[str, TableId], tuple[str, object, list[int]]] = {}
         for stage, subtask in self.subtasks():
-            tables: dict[str, tuple[str, object]] = {}
+            tables: dict[TableId, tuple[str, object]] = {}
             for layer in self.layers(stage, subtask):
                 for content in contents(layer, self._load, SAFE):
                     tables.update((name, (k, s)) for name, k, s, _ in entries_in(content))
@@ -169,17 +175,14 @@ class SnapshotReader:
         return sorted(infos, key=lambda info: (info.uid, info.name, info.stage))
 
     def _info(
-        self, stage: str, table: str, kind: str, schema: object, subtasks: list[int]
+        self, stage: str, table: TableId, kind: str, schema: object, subtasks: list[int]
     ) -> StateInfo:
         manifest = self.snapshot.manifest
-        uid, name = _split(table, manifest.operators)
         return StateInfo(
-            uid=uid,
-            operator=manifest.operators.get(uid, ""),
-            name=name,
             table=table,
+            operator=manifest.operators.get(table.uid, ""),
             kind=kind,
-            shape=shape_of(name, kind),
+            shape=shape_of(table, kind),
             stage=stage,
             parallelism=manifest.stages[stage],
             subtasks=tuple(subtasks),
@@ -203,31 +206,18 @@ class SnapshotReader:
 class OnlyTables:
     """Lets only some tables of a subtask be read; the values of others are not touched."""
 
-    def __init__(self, tables: Container[str]) -> None:
+    def __init__(self, tables: Container[TableId]) -> None:
         self._tables = tables
 
-    def wants(self, name: str) -> bool:
+    def wants(self, name: TableId) -> bool:
         """Whether it is one of them."""
         return name in self._tables
 
-    def replaying(self, table: Table, name: str, delta: Delta) -> None:
+    def replaying(self, table: Table, name: TableId, delta: Delta) -> None:
         """Nobody looks on."""
 
 
-def tables_of(info: StateInfo) -> frozenset[str]:
+def tables_of(info: StateInfo) -> frozenset[TableId]:
     """The tables that the entries of a state are read from: windows that merge, and panes that
     windows share, take a look at another one."""
-    prefix = info.table.removesuffix(info.name)
-    return frozenset({info.table, f"{prefix}{MERGING}", f"{prefix}{PASSED}"})
-
-
-def _split(table: str, operators: Container[str]) -> tuple[str, str]:
-    """The operator's uid, which may hold slashes, and the state's name: what is after the last one,
-    and before it where that is the place of windows or triggers (``@window``)."""
-    if table == OPERATOR_TABLE:
-        return "", table
-    owner, _, name = table.rpartition("/")
-    uid, _, place = owner.rpartition("/")
-    if place.startswith("@") and owner not in operators:
-        return uid, f"{place}/{name}"
-    return owner, name
+    return frozenset({info.table, TableId(info.uid, MERGING), TableId(info.uid, PASSED)})

@@ -23,12 +23,13 @@ from millrace.state.layer import Layer
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.store import AT_ONCE, EMPTY, SubtaskState
 from millrace.state.table import Delta, Table
+from millrace.state.table_id import TableId
 
 __all__ = ["Changes", "StateFollower", "TableChanges", "without_stamps"]
 
 TableChanges = dict[Any, tuple[Any, Any]]
 """Per key: what the table held and what it holds now, `MISSING` for nothing."""
-Changes = dict[str, TableChanges]
+Changes = dict[TableId, TableChanges]
 """Per table."""
 
 
@@ -37,7 +38,7 @@ class StateFollower:
 
     Args:
         directory: what the paths in the manifests are relative to.
-        tables: the tables to follow, ``<operator uid>/<state name>``; the rest is not decoded.
+        tables: the tables to follow; the rest is not decoded.
         codec: how layers are read.
 
     Keys and values are as the job's tables hold them: those of states that expire with stamps
@@ -45,7 +46,7 @@ class StateFollower:
     """
 
     def __init__(
-        self, directory: StrPath, tables: Collection[str], codec: SnapshotCodec = TRUSTING
+        self, directory: StrPath, tables: Collection[TableId], codec: SnapshotCodec = TRUSTING
     ) -> None:
         self._directory = directory
         self._codec = codec
@@ -95,14 +96,14 @@ class StateFollower:
         for key in [key for key, copy in self._copies.items() if copy.state.version == EMPTY]:
             del self._copies[key]
 
-    def kind(self, table: str) -> str | None:
+    def kind(self, table: TableId) -> str | None:
         """How a table is kept (see `TABLE_KINDS`); None: there is nothing of it yet."""
         for copy in self._copies.values():
             if table in copy.state.tables:
                 return copy.state.kind(table)
         return None
 
-    def entries(self, table: str) -> dict[Any, Any]:
+    def entries(self, table: TableId) -> dict[Any, Any]:
         """All keys of a table with what it holds for them."""
         return {
             key: copied(value)
@@ -115,8 +116,7 @@ class StateFollower:
         chain_of_stage = manifest.chains.get(stage)
         if chain_of_stage is None:
             return True
-        owned = tuple(f"{uid}/" for uid in chain_of_stage)
-        return any(table.startswith(owned) for table in self._tables)
+        return any(table.uid in chain_of_stage for table in self._tables)
 
     def _changes(self) -> Changes:
         """The net changes: a key may have moved from one subtask to another."""
@@ -137,17 +137,17 @@ class StateFollower:
 class _Copy:
     """The followed tables of one subtask. Also their watcher: notes what keys held before."""
 
-    def __init__(self, tables: Collection[str], codec: SnapshotCodec) -> None:
+    def __init__(self, tables: Collection[TableId], codec: SnapshotCodec) -> None:
         self._tables = tables
         self._codec = codec
         self._before: Changes = {}
         self._reading_anew = False
         self.state = SubtaskState(self, codec=self._codec, as_written=True)
 
-    def wants(self, name: str) -> bool:
+    def wants(self, name: TableId) -> bool:
         return name in self._tables
 
-    def replaying(self, table: Table, name: str, delta: Delta) -> None:
+    def replaying(self, table: Table, name: TableId, delta: Delta) -> None:
         if not self._reading_anew:
             data: dict[Any, Any] = table.data  # type: ignore[attr-defined]
             self._note(name, data, chain.from_iterable(delta.values()))
@@ -185,7 +185,7 @@ class _Copy:
                 self._note(name, old, chain(old, new))
         self.state = state
 
-    def _note(self, name: str, data: dict[Any, Any], keys: Iterable[Any]) -> None:
+    def _note(self, name: TableId, data: dict[Any, Any], keys: Iterable[Any]) -> None:
         noted = self._before.setdefault(name, {})
         for key in keys:
             if key not in noted:
@@ -195,7 +195,7 @@ class _Copy:
         """Nothing is noted any more."""
         self._before = {}
 
-    def taken(self) -> list[tuple[str, TableChanges]]:
+    def taken(self) -> list[tuple[TableId, TableChanges]]:
         """What the noted keys held, and what they hold now; nothing is noted any more."""
         before, self._before = self._before, {}
         return [
@@ -203,7 +203,7 @@ class _Copy:
             for name, data in ((name, self.data(name)) for name in before)
         ]
 
-    def data(self, table: str) -> dict[Any, Any]:
+    def data(self, table: TableId) -> dict[Any, Any]:
         """What a table holds."""
         return _data(self.state, table)
 
@@ -212,7 +212,7 @@ class _Copy:
         raise AssertionError(f"{layer} is to be loaded for a subtask without state")
 
 
-def _data(state: SubtaskState, table: str) -> dict[Any, Any]:
+def _data(state: SubtaskState, table: TableId) -> dict[Any, Any]:
     found = state.tables.get(table)
     return {} if found is None else found.data  # type: ignore[attr-defined]
 

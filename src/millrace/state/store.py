@@ -36,8 +36,8 @@ from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableForm, TableSchema
 from millrace.state.table import Delta, KeyFilter, Scan, Table
-from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS
-from millrace.state.table_names import owner_of
+from millrace.state.table_id import OPERATOR_TABLE, TableId
+from millrace.state.table_kinds import TABLE_KINDS
 
 EMPTY = ""
 """The version of a store without any state."""
@@ -54,10 +54,10 @@ class StateMissError(StateError):
 class Watcher(Protocol):
     """Looks on while layers are replayed into a copy of the state."""
 
-    def wants(self, name: str) -> bool:
+    def wants(self, name: TableId) -> bool:
         """Whether to replay what belongs to that table; the copy is without the others."""
 
-    def replaying(self, table: Table, name: str, delta: Delta) -> None:
+    def replaying(self, table: Table, name: TableId, delta: Delta) -> None:
         """``delta`` is about to be applied to the table called ``name``."""
 
 
@@ -86,13 +86,13 @@ class SubtaskState:
         self.owners = owners or {}
         self.codec = codec
         self._as_written = as_written
-        self._forms: dict[str, TableForm] = {}
+        self._forms: dict[TableId, TableForm] = {}
         self._backend = backend or HeapKeyedStateBackend()
-        self.tables: dict[str, Table] = {}
+        self.tables: dict[TableId, Table] = {}
         self.version = EMPTY
         self.replays = 0
-        self._kinds: dict[str, str] = {}
-        self._left_out: dict[str, Callable[[Delta], Delta]] = {}
+        self._kinds: dict[TableId, str] = {}
+        self._left_out: dict[TableId, Callable[[Delta], Delta]] = {}
         self._pending: str | None = None
         self._pass = RollingPass(self.tables)
         self._budget = Budget()
@@ -102,7 +102,7 @@ class SubtaskState:
         self.generation = 0
         """Grows whenever the tables changed other than by the epochs run here."""
 
-    def table(self, name: str, kind: str, type_info: TypeInformation[Any] | None = None) -> Any:
+    def table(self, name: TableId, kind: str, type_info: TypeInformation[Any] | None = None) -> Any:
         """The table called ``name``, made if missing; refuses another kind than before.
 
         ``type_info`` declares the type of all that one key has; what was restored is made values
@@ -115,18 +115,15 @@ class SubtaskState:
         if known is None:
             self.tables[name] = self._backend.create_table(name, kind)
             self._kinds[name] = kind
-            self._forms[name] = TableForm(name, kind, self._owner(name), self._as_written)
+            self._forms[name] = TableForm(name, kind, self.owners.get(name.uid), self._as_written)
         elif known != kind:
             raise StateError(
-                f"state '{name.rpartition('/')[2]}' is used as {known} and as {kind}; "
+                f"state '{name.name}' is used as {known} and as {kind}; "
                 "give each state descriptor of an operator its own name"
             )
         if type_info is not None:
             self._forms[name].declare(type_info, self.tables[name])
         return self.tables[name]
-
-    def _owner(self, name: str) -> StateOwner | None:
-        return self.owners.get(owner_of(name, self.owners) or "")
 
     def record_type(self, uid: str, number: int = 0) -> TypeInformation[Any] | None:
         """The type of an operator's records, for those that it keeps; None: nothing has to be
@@ -139,17 +136,17 @@ class SubtaskState:
         """A table of the records that an operator keeps of one input, by key and place."""
         record = self.record_type(uid, number)
         declared = None if record is None else Types.MAP(Types.PICKLED_BYTE_ARRAY(), record)
-        return self.table(f"{uid}/{name}", "map", declared)
+        return self.table(TableId(uid, name), "map", declared)
 
-    def kind(self, name: str) -> str:
+    def kind(self, name: TableId) -> str:
         """Which of the `TABLE_KINDS` the table called ``name`` is of."""
         return self._kinds[name]
 
-    def schema(self, name: str) -> TableSchema:
+    def schema(self, name: TableId) -> TableSchema:
         """The types of the table called ``name`` in plain data; None: it has none."""
         return self._forms[name].schema
 
-    def leave_out(self, name: str, part: Callable[[Delta], Delta]) -> None:
+    def leave_out(self, name: TableId, part: Callable[[Delta], Delta]) -> None:
         """From now on copies of the table called ``name`` are without what ``part`` leaves out.
 
         Changes are written as they are, so what is left out must not be missed by anyone who
@@ -209,7 +206,7 @@ class SubtaskState:
             self.tables[name].apply(delta)
         return found.version
 
-    def _schemas(self) -> dict[str, TableSchema] | None:
+    def _schemas(self) -> dict[TableId, TableSchema] | None:
         """Per table of what types it is; None: values in memory are not what layers have."""
         if not all(form.plain for form in self._forms.values()):
             return None
@@ -246,7 +243,7 @@ class SubtaskState:
         self._backend.sealed(wanted, self._schemas)
 
     def merge(
-        self, other: SubtaskState, keep: KeyFilter, names: Container[str] | None = None
+        self, other: SubtaskState, keep: KeyFilter, names: Container[TableId] | None = None
     ) -> None:
         """Take over the entries of another subtask's tables that ``keep`` admits, where they are
         of keys; only of the tables called ``names``, if these are given."""
@@ -259,7 +256,9 @@ class SubtaskState:
         self._dump_all = True
         self.generation += 1
 
-    def deal_out(self, subtask: int, parallelism: int, names: Container[str] | None = None) -> None:
+    def deal_out(
+        self, subtask: int, parallelism: int, names: Container[TableId] | None = None
+    ) -> None:
         """Of the split lists that were merged (only those called ``names``, if these are given),
         keep the share of one subtask."""
         for name, table in self.tables.items():
@@ -343,9 +342,9 @@ class SubtaskState:
         self,
         layers: Sequence[Layer],
         load: Loader,
-        wants: Callable[[str, str], bool],
+        wants: Callable[[TableId, str], bool],
         keep: KeyFilter | None,
-    ) -> dict[str, Any]:
+    ) -> dict[Any, Any]:
         """Add what another subtask's ``layers`` (in epoch order) have.
 
         Args:
@@ -356,7 +355,7 @@ class SubtaskState:
             The operators' own values of that subtask, which are not added.
         """
         values = FlatTable()
-        staged: dict[str, Table] = {}
+        staged: dict[TableId, Table] = {}
         self._backend.replaying()
         self._dump_all = True
         self.generation += 1
@@ -385,12 +384,12 @@ class SubtaskState:
         for name, step in self._pass.advance(epoch, dirty, self._budget):
             yield self._copy(name, step)
 
-    def _copy(self, name: str, step: Scan) -> Entry:
+    def _copy(self, name: TableId, step: Scan) -> Entry:
         leave_out = self._left_out.get(name)
         delta = step.delta if leave_out is None else leave_out(step.delta)
         return self._entry("pass", name, delta, step.size)
 
-    def _entry(self, part: str, name: str, delta: Delta, size: int) -> Entry:
+    def _entry(self, part: str, name: TableId, delta: Delta, size: int) -> Entry:
         form = self._forms[name]
         return Entry(part, name, form.kind, form.schema, form.outgoing(delta), size)
 
@@ -436,7 +435,7 @@ class SubtaskState:
             table.clear()
             self._forms[name].forget()
 
-    def _apply_to(self, name: str, kind: str, schema: TableSchema, written: Delta) -> None:
+    def _apply_to(self, name: TableId, kind: str, schema: TableSchema, written: Delta) -> None:
         table = self.table(name, kind)
         delta = self._forms[name].incoming(written, schema)
         if self._watcher is not None:

@@ -13,11 +13,6 @@ from millrace.state.nested_table import NestedTable
 from millrace.state.operator_table import OperatorTable
 from millrace.state.table import MemoryTable
 
-OPERATOR_TABLE = "@operator"
-"""The table of state that belongs to no key; it is never filtered by key group."""
-VALVE = "@valve"
-"""The entry of that table which is the subtask's own and no operator's: its watermarks."""
-
 
 class Layout(Enum):
     """How the entries of a table are laid out."""

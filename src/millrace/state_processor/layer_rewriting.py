@@ -7,14 +7,13 @@ operators keep about themselves, which is in one table for all, is decoded.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from millrace.state.layer import Layer
 from millrace.state.layer_payload import Content, Loader, contents, framed
 from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
-from millrace.state.table_kinds import OPERATOR_TABLE, VALVE
-from millrace.state.table_names import owner_of
+from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
 
 __all__ = ["rewritten"]
 
@@ -33,30 +32,26 @@ def _content(content: Content, uids: Uids, codec: SnapshotCodec) -> Content:
 
 
 def _tables(
-    tables: Mapping[str, Any], uids: Uids, codec: SnapshotCodec
-) -> Iterator[tuple[str, Any]]:
+    tables: Mapping[tuple[str, str], Any], uids: Uids, codec: SnapshotCodec
+) -> Iterator[tuple[tuple[str, str], Any]]:
     for name, (kind, schema, encoded) in tables.items():
-        if name == OPERATOR_TABLE:
-            delta = _own_values(codec.decode(encoded), lambda key: _value_name(key, uids))
-            yield name, (kind, schema, codec.encode(delta))
-        elif (renamed := _renamed(name, uids)) is not None:
-            yield renamed, (kind, schema, encoded)
+        table = TableId(*name)
+        if table == OPERATOR_TABLE:
+            yield name, (kind, schema, codec.encode(_own_values(codec.decode(encoded), uids)))
+        elif (uid := uids.get(table.uid)) is not None:
+            yield (uid, table.name), (kind, schema, encoded)
 
 
-def _own_values(delta: dict[str, Any], rename: Callable[[str], str | None]) -> dict[str, Any]:
-    put = {rename(key): value for key, value in delta["put"].items()}
-    removed = [renamed for key in delta["del"] if (renamed := rename(key)) is not None]
-    put.pop(None, None)
+def _own_values(delta: dict[str, Any], uids: Uids) -> dict[str, Any]:
+    names = {key: _renamed(key, uids) for part in delta.values() for key in part}
+    put = {names[key]: value for key, value in delta["put"].items() if names[key] is not None}
+    removed = [names[key] for key in delta["del"] if names[key] is not None]
     return {"put": put, "del": removed}
 
 
-def _value_name(key: str, uids: Uids) -> str | None:
-    return key if key == VALVE else _renamed(key, uids)
-
-
-def _renamed(name: str, uids: Uids) -> str | None:
-    """A table's or value's name with the new uid; None: its operator goes."""
-    owner = owner_of(name, uids)
-    if owner is None or uids[owner] is None:
-        return None
-    return f"{uids[owner]}{name[len(owner) :]}"
+def _renamed(key: tuple[str, ...], uids: Uids) -> tuple[str, ...] | None:
+    """The key of an operator's own value with the new uid; None: its operator goes."""
+    if key == VALVE:
+        return key
+    uid = uids.get(key[0])
+    return None if uid is None else (uid, *key[1:])

@@ -14,12 +14,14 @@ from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.runtime_context import StreamRuntimeContext
+from millrace.runtime.state_scope import FUNCTION, WINDOW, StateScope
 from millrace.runtime.window_logic import namespace_of
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 from millrace.state_processor.functions import KeyedStateReaderFunction, WindowReaderFunction
 from millrace.state_processor.state_rows import window_columns
 from millrace.state_processor.state_source import StateSource
@@ -49,14 +51,14 @@ class OperatorPlace:
         return StateOwner(self.name, self.key_type)
 
     def states_of(
-        self, state: SubtaskState, current: CurrentKey, prefix: str = "", scope: str = ""
+        self, state: SubtaskState, current: CurrentKey, scope: StateScope = FUNCTION
     ) -> KeyedStates:
         """Its keyed states at a current key."""
-        return KeyedStates(state, f"{self.uid}{prefix}", current, scope, lambda: self.now)
+        return KeyedStates(state, self.uid, current, scope, lambda: self.now)
 
     def open(
         self, function: Function, state: SubtaskState, states: KeyedStates, index: int, width: int
-    ) -> set[str]:
+    ) -> set[TableId]:
         """Open a function; returns the tables of the states that it asked for.
 
         Raises:
@@ -73,15 +75,15 @@ class OperatorPlace:
             clock=lambda: self.now,
         )
         function.open(StreamRuntimeContext(context, states))
-        made = {table.removeprefix(f"{self.uid}/") for table in set(state.tables) - before}
+        made = {table.name for table in set(state.tables) - before}
         unknown = sorted(made - self.states)
         if unknown:
-            own = sorted(name for name in self.states if not name.startswith("@"))
+            own = sorted(n for n in self.states if not TableId(self.uid, n).internal)
             raise StateError(
                 f"operator '{self.uid}' has no state '{unknown[0]}' "
                 f"(it has: {', '.join(own) or 'none'})"
             )
-        return {f"{self.uid}/{name}" for name in states.names()}
+        return {TableId(self.uid, name) for name in states.names()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,26 +130,24 @@ class _KeyContext(KeyedStateReaderFunction.Context):
         return self._processing
 
 
-def _keys(state: SubtaskState, uid: str, asked: set[str]) -> list[Any]:
+def _keys(state: SubtaskState, uid: str, asked: set[TableId]) -> list[Any]:
     """The keys that have something in the states asked for (none: in any keyed state)."""
-    prefix = f"{uid}/"
-    own = [table for table in state.tables if table.startswith(prefix)]
+    own = [table for table in state.tables if table.uid == uid]
     wanted = [table for table in own if table in asked] or own
     keys: dict[Any, None] = {}
     for table in wanted:
         if not state.kind(table).startswith(("flat", "list", "map", "ttl-")):
             continue
-        name = table.removeprefix(prefix)
-        keys.update(dict.fromkeys(entry.key for entry in entries_of(state, table, name)))
+        keys.update(dict.fromkeys(entry.key for entry in entries_of(state, table)))
     return list(keys)
 
 
 def _timers(state: SubtaskState, uid: str, name: str, windowed: bool = False) -> Timers:
     """When the timers of each key (and window) are due."""
     found: Timers = {}
-    table = f"{uid}/{name}"
+    table = TableId(uid, name)
     if table in state.tables:
-        for entry in entries_of(state, table, name):
+        for entry in entries_of(state, table):
             place = (entry.key, namespace_of(entry.window)) if windowed else entry.key
             found.setdefault(place, []).append(entry.value)
     return found
@@ -207,7 +207,7 @@ class _WindowContext(WindowReaderFunction.Context):
     def __init__(self, state: SubtaskState, place: OperatorPlace) -> None:
         self._current, self._windowed = CurrentKey(), CurrentKey()
         self.keyed = place.states_of(state, self._current)
-        self._window_state = place.states_of(state, self._windowed, "/@window", "window-")
+        self._window_state = place.states_of(state, self._windowed, WINDOW)
         self._event = _timers(state, place.uid, EVENT_TIMERS, windowed=True)
         self._processing = _timers(state, place.uid, PROCESSING_TIMERS, windowed=True)
 

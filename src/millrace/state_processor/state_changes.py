@@ -64,7 +64,7 @@ class _Side:
                 continue
             state = self.source.restore(position, self.info)
             if self.info.table in state.tables:
-                for entry in entries_of(state, self.info.table, self.info.name):
+                for entry in entries_of(state, self.info.table):
                     if key_group_of(entry.key, self.maximum) in own:
                         found[entry.key] = entry.value
         return found

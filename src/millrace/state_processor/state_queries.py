@@ -42,7 +42,7 @@ class EntriesQuery:
         state = self.source.restore(task, self.info)
         if self.info.table not in state.tables:
             return iter(())
-        return rows_of(self.info, entries_of(state, self.info.table, self.info.name))
+        return rows_of(self.info, entries_of(state, self.info.table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class UnionQuery:
         for position in range(len(self.source.subtasks)):
             state = self.source.restore(position, self.info)
             if self.info.table in state.tables:
-                entries = entries_of(state, self.info.table, self.info.name)
+                entries = entries_of(state, self.info.table)
                 elements.update({entry.key: entry for entry in entries})
         return rows_of(self.info, elements.values())
 

@@ -75,7 +75,7 @@ def written_types(info: StateInfo) -> dict[str, ColumnType]:
         value = None if value is None or inner is None else ColumnType("map", (inner, value))
     elif info.shape is StateShape.BROADCAST:
         key = inner or key
-    elif info.name.startswith("@"):
+    elif info.internal:
         value = None  # windows keep more than one value in an entry
     found = {"key": key, "value": value}
     return {name: kind for name, kind in found.items() if kind is not None}

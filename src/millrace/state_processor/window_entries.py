@@ -23,6 +23,7 @@ from millrace.state.internal_tables import PASSED
 from millrace.state.snapshot_entries import Entry, entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 __all__ = ["WindowContents", "window_table"]
 
@@ -63,10 +64,10 @@ class WindowContents:
 
     def __call__(self, state: SubtaskState, uid: str) -> Iterator[Entry]:
         """The entries of a subtask."""
-        table = f"{uid}/{self.name}"
+        table = TableId(uid, self.name)
         if table not in state.tables:
             return iter(())
-        entries = entries_of(state, table, self.name)
+        entries = entries_of(state, table)
         if self.assigner is not None and self.name in SLICES:
             entries = self._windows(entries, _passed(state, uid))
         return map(self._finished, entries)
@@ -106,7 +107,7 @@ class WindowContents:
 
 def _passed(state: SubtaskState, uid: str) -> int:
     """The watermark up to which sliding windows have fired."""
-    table = f"{uid}/{PASSED}"
+    table = TableId(uid, PASSED)
     if table not in state.tables:
         return -(2**63)
-    return max((entry.value for entry in entries_of(state, table, PASSED)), default=-(2**63))
+    return max((entry.value for entry in entries_of(state, table)), default=-(2**63))

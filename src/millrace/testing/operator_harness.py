@@ -17,6 +17,7 @@ from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.operator_input import operator_input
 from millrace.runtime.output import Output
+from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer, live
 from millrace.state.store import SubtaskState
@@ -238,11 +239,11 @@ class OperatorHarness:
     def event_time_timers(self) -> list[Timer]:
         """The timers of event time that functions and triggers have set, by time. Windows that need
         no trigger have none: see `entries`."""
-        return self._view().timers("@event-timers")
+        return self._view().timers(EVENT_TIMERS)
 
     def processing_time_timers(self) -> list[Timer]:
         """The timers of processing time that are set, by time."""
-        return self._view().timers("@processing-timers")
+        return self._view().timers(PROCESSING_TIMERS)
 
     def accumulator(self, name: str) -> Any:
         """What the accumulator of that name has come to; None if there is none."""

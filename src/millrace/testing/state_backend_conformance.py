@@ -22,12 +22,13 @@ from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.layer import FileRef, Layer, live
 from millrace.state.store import EMPTY, SubtaskState
+from millrace.state.table_id import TableId
 from millrace.testing.table_program import KINDS, Content, Program
 
 __all__ = ["StateBackendConformance"]
 
 MAX_PARALLELISM = 16
-TABLES = {f"op/{kind}": kind for kind in KINDS}
+TABLES = {TableId("op", kind): kind for kind in KINDS}
 
 
 class StateBackendConformance:
@@ -124,7 +125,7 @@ class _History:
         self.state = self._open()
         self._follower = self._open()
         self._program = Program(self.random)
-        self._model: dict[str, Content] = {name: {} for name in TABLES}
+        self._model: dict[TableId, Content] = {name: {} for name in TABLES}
         self._layers: list[Layer] = []
         self._epoch = 0
         self._version = EMPTY
@@ -158,7 +159,7 @@ class _History:
             self._accept(layer, model)
         assert _content(self.state) == self._model, "after an epoch"
 
-    def _accept(self, layer: Layer, model: dict[str, Content]) -> None:
+    def _accept(self, layer: Layer, model: dict[TableId, Content]) -> None:
         self._layers = live([*self._layers, layer])
         self._version, self._model = layer.version, model
         self.state.align(layer.version, self._recent(), _inline)
@@ -189,7 +190,7 @@ class _History:
 
     def rescale(self, parallelism: int) -> None:
         """Spread the state over more subtasks."""
-        found: dict[str, Content] = {name: {} for name in TABLES}
+        found: dict[TableId, Content] = {name: {} for name in TABLES}
         for subtask in range(parallelism):
             part = self._open(subtask)
             own = key_group_range(subtask, parallelism, MAX_PARALLELISM)
@@ -211,7 +212,7 @@ def _add(total: Content, part: Content) -> None:
             total[key] = value
 
 
-def _content(state: SubtaskState) -> dict[str, Content]:
+def _content(state: SubtaskState) -> dict[TableId, Content]:
     """What all tables hold, as plain dicts."""
     return {name: _plain(state.table(name, kind)) for name, kind in TABLES.items()}
 

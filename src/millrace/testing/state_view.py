@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 from millrace.common.errors import StateError
 from millrace.common.window import Window
+from millrace.runtime.state_scope import FUNCTION, TRIGGER, WINDOW
 from millrace.runtime.window_logic import namespace_of, window_of
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 
 class Timer(NamedTuple):
@@ -27,7 +29,7 @@ class StateView:
 
     def __init__(self, state: SubtaskState, uid: str, name: str) -> None:
         self._state = state
-        self._prefix = f"{uid}/"
+        self._uid = uid
         self._name = name
 
     def value(self, name: str, key: Any = None, window: Window | None = None) -> Any:
@@ -49,7 +51,7 @@ class StateView:
 
     def timers(self, name: str) -> list[Timer]:
         """The timers of one clock, by time."""
-        table = self._state.tables.get(self._prefix + name)
+        table = self._state.tables.get(TableId(self._uid, name))
         if not isinstance(table, NestedTable):
             return []
         timers = [
@@ -59,14 +61,12 @@ class StateView:
         ]
         return sorted(timers, key=lambda timer: timer.timestamp)
 
-    def _table(self, name: str, window: Window | None) -> str:
+    def _table(self, name: str, window: Window | None) -> TableId:
         """The table of a state: a function's, or of its window, or of the window's trigger."""
-        scopes = ("", "@global/") if window is None else ("@window/", "@trigger/")
-        for scope in scopes:
-            if f"{self._prefix}{scope}{name}" in self._state.tables:
-                return f"{self._prefix}{scope}{name}"
-        known = [table.removeprefix(self._prefix) for table in sorted(self._state.tables)]
-        own = [table for table in known if not table.startswith("@")]
+        for scope in (FUNCTION,) if window is None else (WINDOW, TRIGGER):
+            if scope.table(self._uid, name) in self._state.tables:
+                return scope.table(self._uid, name)
+        own = [table.name for table in sorted(self._state.tables) if not table.internal]
         raise StateError(
             f"operator '{self._name}' has no state '{name}'"
             f"{'' if window is None else ' of windows'} (it has: {', '.join(own) or 'none'})"

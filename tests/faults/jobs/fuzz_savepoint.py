@@ -56,6 +56,7 @@ from millrace.state.serialization.payload import MARSHAL
 from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 from millrace.testing import run_local
 
 CASE_SECONDS = 20
@@ -106,9 +107,9 @@ class Everything(KeyedProcessFunction):
 
 
 TYPES = {
-    "all/value": ("flat", ACCOUNT),
-    "all/list": ("list", Types.LIST(ACCOUNT)),
-    "all/map": ("map", Types.MAP(Types.of(uuid.UUID), Types.of(dict[str, Decimal]))),
+    TableId("all", "value"): ("flat", ACCOUNT),
+    TableId("all", "list"): ("list", Types.LIST(ACCOUNT)),
+    TableId("all", "map"): ("map", Types.MAP(Types.of(uuid.UUID), Types.of(dict[str, Decimal]))),
 }
 KEYS = Types.of(uuid.UUID)
 

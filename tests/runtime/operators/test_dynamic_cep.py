@@ -28,6 +28,7 @@ from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.operators.cep import CepOperator
 from millrace.state.key_groups import key_group_of, subtask_of
+from millrace.state.table_id import TableId
 from millrace.testing import OperatorHarness
 
 OVER = OutputTag("over")
@@ -265,7 +266,7 @@ def test_an_event_is_kept_once_for_all_rules() -> None:
     job = harness(*rules)
     events(job, "a1")
     job.snapshot()
-    table = job.operator.context.state.tables["operator/@matched-events"]
+    table = job.operator.context.state.tables[TableId("operator", "@matched-events")]
     assert table.entry_count() == 1
     job.process_watermark(11)
     job.snapshot()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend
+from millrace.state.table_id import TableId
 from millrace.state.table_kinds import TABLE_KINDS, Layout
 
 
@@ -12,11 +13,11 @@ from millrace.state.table_kinds import TABLE_KINDS, Layout
 def test_every_kind_of_table(kind: str) -> None:
     """Is made, and empty; nothing is found on the host."""
     backend = HeapKeyedStateBackend()
-    table = backend.create_table("op/x", kind)
+    table = backend.create_table(TableId("op", "x"), kind)
     if TABLE_KINDS[kind].layout is Layout.NESTED:
         table.put("a", ("b", "c"), 1)
     else:
         table.put(("w", "a"), [1])
     assert table.entry_count() == 1
-    assert backend.create_table("op/y", kind).entry_count() == 0
+    assert backend.create_table(TableId("op", "y"), kind).entry_count() == 0
     assert backend.recover(["v1"]) is None

@@ -27,10 +27,16 @@ from millrace.state.layer import Layer
 from millrace.state.layer import live as live_layers
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 pytest.importorskip("rocksdict")
 
-KINDS = {"op/v": "flat", "op/l": "list", "op/m": "map", "op/@event-timers": "timers"}
+KINDS = {
+    TableId("op", "v"): "flat",
+    TableId("op", "l"): "list",
+    TableId("op", "m"): "map",
+    TableId("op", "@event-timers"): "timers",
+}
 
 LIVE = """
 import os, pickle, signal, sys
@@ -70,17 +76,17 @@ def opened(local: str, job: str = "job", subtask: int = 0, **settings: str) -> S
 def epoch(state: SubtaskState, number: int, layers: list[Layer]) -> None:
     """Change something in every table; the epoch counts."""
     tables = {name: state.table(name, kind) for name, kind in KINDS.items()}
-    state.table("op/v", "flat", Types.STRING())
+    state.table(TableId("op", "v"), "flat", Types.STRING())
     for i in range(600):
         key = (number * 211 + i) % 2500
-        tables["op/v"].put(key, f"{number}-{key}" * 8)
-        tables["op/l"].append(key % 50, number)
-        tables["op/m"].put(f"o{key % 40}", key, number)
-        tables["op/@event-timers"].put(number, (key, None), True)
-    tables["op/v"].remove(number)
-    tables["op/m"].drop(f"o{number % 40}")
-    tables["op/@event-timers"].drop(number - 1)
-    state.operator_table().put("op/@mark", number)
+        tables[TableId("op", "v")].put(key, f"{number}-{key}" * 8)
+        tables[TableId("op", "l")].append(key % 50, number)
+        tables[TableId("op", "m")].put(f"o{key % 40}", key, number)
+        tables[TableId("op", "@event-timers")].put(number, (key, None), True)
+    tables[TableId("op", "v")].remove(number)
+    tables[TableId("op", "m")].drop(f"o{number % 40}")
+    tables[TableId("op", "@event-timers")].drop(number - 1)
+    state.operator_table().put(("op", "@mark"), number)
     layer = state.snapshot(number, f"v{number}")
     assert layer is not None
     layers.append(layer)
@@ -281,5 +287,5 @@ def test_a_type_that_cannot_be_had_any_more(tmp_path: Path) -> None:
     state = opened(str(tmp_path))
     restored(state, layers)
     with pytest.raises(StateMigrationError, match="state 'v'"):
-        state.table("op/v", "flat", Types.LONG())
+        state.table(TableId("op", "v"), "flat", Types.LONG())
     state.close()

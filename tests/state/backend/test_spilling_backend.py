@@ -18,6 +18,7 @@ from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKe
 from millrace.state.layer import Layer
 from millrace.state.serialization.payload import encode
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 from millrace.testing.sorted_store import SortedStore
 
 
@@ -56,7 +57,7 @@ def test_a_state_that_fits_is_never_written() -> None:
     """Nor looked for on the disk."""
     stores = Kept()
     state = opened(stores, cache=1 << 20)
-    table = state.table("op/v", "flat")
+    table = state.table(TableId("op", "v"), "flat")
     for number in range(1, 5):
         for key in range(100):
             table.put(key, (table.get(key) or 0) + 1)
@@ -69,7 +70,7 @@ def test_one_read_for_the_keys_of_a_batch() -> None:
     """Those that are not there are not asked for again, either."""
     stores = Kept()
     state = opened(stores)
-    table = state.table("op/v", "flat")
+    table = state.table(TableId("op", "v"), "flat")
     for key in range(100):
         table.put(key, key)
     accept(state, 1)
@@ -87,7 +88,7 @@ def test_one_entry_of_a_large_map() -> None:
     """Costs a look at the key and one at the entry, however many there are."""
     stores = Kept()
     state = opened(stores)
-    table = state.table("op/m", "map")
+    table = state.table(TableId("op", "m"), "map")
     for field in range(1000):
         table.put("hot", field, field)
     accept(state, 1)
@@ -100,7 +101,7 @@ def test_an_open_epoch_writes_nothing() -> None:
     """However much it changes; taking it back needs nothing of the disk."""
     stores = Kept()
     state = opened(stores)
-    table = state.table("op/v", "flat")
+    table = state.table(TableId("op", "v"), "flat")
     table.put(1, "old")
     accept(state, 1)
     written = dict(stores.store.rows)
@@ -117,7 +118,7 @@ def test_the_marker_tells_the_version() -> None:
     """It is there with the changes that make it true, and goes before anything else is written."""
     stores = Kept()
     state = opened(stores, cache=1 << 20, recoverable=True)
-    table = state.table("op/v", "flat")
+    table = state.table(TableId("op", "v"), "flat")
     layers = []
     for number in range(1, SEALS + 1):
         table.put(number, number)
@@ -127,7 +128,7 @@ def test_the_marker_tells_the_version() -> None:
     assert marker.version == f"v{SEALS}"
     other = SubtaskState()
     other.restore(f"v{SEALS}", layers, inline)
-    other.table("op/v", "flat").put(0, "replayed")
+    other.table(TableId("op", "v"), "flat").put(0, "replayed")
     layers.append(accept(other, SEALS + 1))
     state.align(layers[-1].version, layers[-2:], inline)
     marker = SavedMarker.read(stores.store)
@@ -135,10 +136,10 @@ def test_the_marker_tells_the_version() -> None:
     assert marker.version == f"v{SEALS + 1}"
     heir = opened(Kept(stores.store), recoverable=True)
     heir.restore(layers[-1].version, layers, inline)
-    assert heir.table("op/v", "flat").get(0) == "replayed"
+    assert heir.table(TableId("op", "v"), "flat").get(0) == "replayed"
 
 
-CONTENT = ("v1", {"op/v": ("flat", (1, 2), 1)}, {}, {"op/v": None})
+CONTENT = ("v1", {("op", "v"): ("flat", (1, 2), 1)}, {}, {("op", "v"): None})
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ CONTENT = ("v1", {"op/v": ("flat", (1, 2), 1)}, {}, {"op/v": None})
         (encode((PROGRAM[0] + 1, *PROGRAM[1:], encode(CONTENT))), False),
         (encode((PROGRAM[0], "0.0", PROGRAM[2], encode(CONTENT))), False),
         (encode((*PROGRAM[:2], "3.1.4", b"what only that one can read")), False),
-        (encode((*PROGRAM, encode(("v1", {"op/v": 1}, {}, {})))), False),
+        (encode((*PROGRAM, encode(("v1", {("op", "v"): 1}, {}, {})))), False),
         (pickle.dumps(CONTENT), False),
         (b"pcmissing_module\nGone\n.", False),
         (b"", False),
@@ -158,7 +159,7 @@ def test_a_marker_of_another_program(row: bytes, used: bool) -> None:
     """Or a damaged one: the store is as good as none."""
     stores = Kept()
     state = opened(stores, recoverable=True)
-    state.table("op/v", "flat").put(1, 1)
+    state.table(TableId("op", "v"), "flat").put(1, 1)
     layers = [accept(state, 1)]
     stores.store.rows[MARKER] = row
     heir = opened(Kept(stores.store), recoverable=True)
@@ -169,7 +170,7 @@ def test_a_marker_of_another_program(row: bytes, used: bool) -> None:
         return inline(layer)
 
     heir.restore("v1", layers, load)
-    assert heir.table("op/v", "flat").get(1) == 1
+    assert heir.table(TableId("op", "v"), "flat").get(1) == 1
     assert bool(read) != used
 
 
@@ -177,10 +178,10 @@ def test_after_a_direct_write_there_is_no_marker() -> None:
     """Until all that belongs to the version is there."""
     stores = Kept()
     state = opened(stores, recoverable=True)
-    state.table("op/v", "flat").put(1, 1)
+    state.table(TableId("op", "v"), "flat").put(1, 1)
     accept(state, 1)
     assert MARKER in stores.store.rows
-    state.tables["op/v"].apply({"put": {2: 2}, "del": []})
+    state.tables[TableId("op", "v")].apply({"put": {2: 2}, "del": []})
     assert MARKER not in stores.store.rows
 
 
@@ -188,7 +189,7 @@ def test_a_key_without_an_encoding() -> None:
     """Is refused where it is written, with a hint at the other backend: it never gets into a
     checkpoint."""
     state = opened(Kept())
-    table = state.table("op/m", "map")
+    table = state.table(TableId("op", "m"), "map")
     for key in (object(), IPv4Address("127.0.0.1"), nan, (1, nan)):
         with pytest.raises(KeyTypeError, match="'hashmap' does not"):
             table.put("k", key, 1)
@@ -198,7 +199,7 @@ def test_a_key_without_an_encoding() -> None:
 def test_a_checkpoint_with_a_key_without_an_encoding() -> None:
     """Written by the other backend: the reason is told, and is not damage."""
     state = SubtaskState()
-    state.table("op/m", "map").put("k", IPv4Address("127.0.0.1"), 1)
+    state.table(TableId("op", "m"), "map").put("k", IPv4Address("127.0.0.1"), 1)
     layer = accept(state, 1)
     with pytest.raises(KeyTypeError, match="'hashmap' does not"):
         opened(Kept()).restore("v1", [layer], inline)
@@ -208,7 +209,7 @@ def test_rows_of_every_type_of_key() -> None:
     """Come back as they were, whatever shares an encoding."""
     keys = [1, -5, "x", b"y", 2.5, (1, "a"), None, 10**30, "\ud800", 3.0, ("t", (True,))]
     state = opened(Kept())
-    flat, nested = state.table("op/v", "flat"), state.table("op/m", "map")
+    flat, nested = state.table(TableId("op", "v"), "flat"), state.table(TableId("op", "m"), "map")
     for key in keys:
         flat.put(key, [key])
         nested.put(key, key, {key})
@@ -237,7 +238,7 @@ def test_removing_a_map_entry_by_entry(step: int) -> None:
     stores = Kept()
     store = stores.store = Counting()
     state = opened(stores)
-    table = state.table("op/m", "map")
+    table = state.table(TableId("op", "m"), "map")
     for field in range(200):
         table.put("hot", field, field)
     accept(state, 1)
@@ -260,7 +261,7 @@ def test_removing_a_map_entry_by_entry(step: int) -> None:
 def test_a_pane_that_was_only_opened() -> None:
     """Leaves nothing to be written."""
     state = opened(Kept(), cache=1 << 20)
-    table = state.table("op/m", "map")
+    table = state.table(TableId("op", "m"), "map")
     table.put("other", 1, 1)
     table.pane("opened")
     accept(state, 1)
@@ -273,7 +274,7 @@ BIG = 20_000
 
 def filled(state: SubtaskState, kind: str) -> Any:
     """A table of 400 big values, written a few at a time."""
-    table = state.table(f"op/{kind}", kind)
+    table = state.table(TableId("op", kind), kind)
     for number in range(40):
         for key in range(number * 10, number * 10 + 10):
             put(table, kind, key, str(key % 10) * BIG)
@@ -317,7 +318,7 @@ def test_big_values_are_given_up_in_time(kind: str) -> None:
 def test_lists_that_grow_are_measured_again() -> None:
     """Though their number does not change."""
     state = opened(Kept(), cache=2_000_000)
-    table = state.table("op/l", "list")
+    table = state.table(TableId("op", "l"), "list")
     for number in range(100):
         for key in range(10):
             table.append(key, f"{number}-{key}-" * 500)
@@ -329,7 +330,7 @@ def test_idle_epochs_do_not_write_the_marker_again() -> None:
     """But the first of them may, if it is due."""
     stores = Kept()
     state = opened(stores, cache=1 << 20, recoverable=True)
-    state.table("op/v", "flat").put(1, 1)
+    state.table(TableId("op", "v"), "flat").put(1, 1)
     accept(state, 1)
     for _ in range(SEALS):
         state.align("v1", [], inline)
@@ -345,7 +346,7 @@ def test_idle_epochs_do_not_write_the_marker_again() -> None:
 def test_keys_known_to_be_absent_take_memory() -> None:
     """Also after other keys have been given up."""
     state = opened(Kept())
-    table = state.table("op/m", "map")
+    table = state.table(TableId("op", "m"), "map")
     for outer in ("cold", "hot"):
         table.put(outer, 1, 1)
     accept(state, 1)

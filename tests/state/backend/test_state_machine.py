@@ -32,6 +32,7 @@ from millrace.state.backend.state_backend import HashMapStateBackend, StateBacke
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.layer import Layer, live
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
+from millrace.state.table_id import TableId
 
 MAX_PARALLELISM = 8
 TTL_MS = 10
@@ -89,8 +90,8 @@ class Instance:
         self.mean = states.get_aggregating_state(AggregatingStateDescriptor("mean", Add()))
         self.ttl_value = states.get_state(expiring)
         self.ttl_map = states.get_map_state(expiring_map)
-        self.panes = self.state.table("op/@panes", "panes")
-        self.timers = TimerQueue(self.state, "op/@event-timers")
+        self.panes = self.state.table(TableId("op", "@panes"), "panes")
+        self.timers = TimerQueue(self.state, TableId("op", "@event-timers"))
         operator = OperatorStates(self.state, "op", self.subtask)
         self.broadcast = operator.get_broadcast_state(MapStateDescriptor("rules"))
         self.offsets = operator.get_list_state(ListStateDescriptor("offsets"))
@@ -111,7 +112,7 @@ class Instance:
             found["ttl-map", key] = dict(self.ttl_map.items())
         for pane, entries in self.panes.data.items():
             found.update({("pane", pane, key): value for key, value in entries.items()})
-        for at, due in self.state.tables["op/@event-timers"].data.items():
+        for at, due in self.state.tables[TableId("op", "@event-timers")].data.items():
             found.update({("timer", at, key): True for key, _ in due})
         return found
 

@@ -20,6 +20,7 @@ from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.payload import decode
 from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 MONEY = Money(Decimal("9.99"))
 
@@ -110,7 +111,7 @@ def written(layer: Layer) -> Iterator[tuple[str, Any, Any]]:
 def before(kind: str, value: Any, type_info: TypeInformation[Any] | None = BEFORE) -> Layer:
     state = SubtaskState()
     wrap, put, _ = SHAPES[kind]
-    put(state.table("op/s", kind, type_info and wrap(type_info)), value)
+    put(state.table(TableId("op", "s"), kind, type_info and wrap(type_info)), value)
     return layer_of(state)
 
 
@@ -119,8 +120,8 @@ def test_state_evolves_when_it_is_declared(kind: str) -> None:
     """Tables are filled before the program says what is in them."""
     wrap, _, content = SHAPES[kind]
     state = restored(before(kind, Before("a", 3)))
-    assert content(("a", 3)) == state.tables["op/s"].data  # type: ignore[attr-defined]
-    table = state.table("op/s", kind, wrap(AFTER))
+    assert content(("a", 3)) == state.tables[TableId("op", "s")].data  # type: ignore[attr-defined]
+    table = state.table(TableId("op", "s"), kind, wrap(AFTER))
     assert exactly(table.data, content(After("a", 3.0)))
 
 
@@ -129,7 +130,7 @@ def test_layers_are_converted_on_the_way_into_a_declared_table(kind: str) -> Non
     """As when a store is restored a second time."""
     wrap, _, content = SHAPES[kind]
     state = SubtaskState()
-    table = state.table("op/s", kind, wrap(AFTER))
+    table = state.table(TableId("op", "s"), kind, wrap(AFTER))
     state.restore("again", [before(kind, Before("a", 3))], inline)
     assert exactly(table.data, content(After("a", 3.0)))
 
@@ -139,7 +140,7 @@ def test_layers_hold_plain_data(kind: str) -> None:
     """No class of the program is named in what would be unpickled."""
     layer = before(kind, Before("a", 3))
     ((table, schema, put),) = written(layer)
-    assert table == "op/s"
+    assert table == TableId("op", "s")
     assert schema[3] == BEFORE.schema()
     assert SHAPES[kind][2](("a", 3)) == put
 
@@ -147,11 +148,11 @@ def test_layers_hold_plain_data(kind: str) -> None:
 def test_all_is_written_anew_when_the_type_changed() -> None:
     """No chain of layers mixes two types, even if the epoch changed nothing."""
     state = restored(before("flat", Before("a", 3)))
-    state.table("op/s", "flat", AFTER)
+    state.table(TableId("op", "s"), "flat", AFTER)
     layer = layer_of(state, 2)
     assert layer.floor == 2
     assert list(written(layer)) == [
-        ("op/s", (1, "ANY", "ANY", AFTER.schema()), {"k": ("a", 3.0, "1")})
+        (TableId("op", "s"), (1, "ANY", "ANY", AFTER.schema()), {"k": ("a", 3.0, "1")})
     ]
     assert state.snapshot(3, "v3") is None
 
@@ -159,7 +160,7 @@ def test_all_is_written_anew_when_the_type_changed() -> None:
 def test_an_aborted_epoch_does_not_forget_that() -> None:
     """The next one writes everything."""
     state = restored(before("flat", Before("a", 3)))
-    state.table("op/s", "flat", AFTER)
+    state.table(TableId("op", "s"), "flat", AFTER)
     assert state.snapshot(2, "aborted") is not None
     state.align("restored", [], inline)
     assert layer_of(state, 2).floor == 2
@@ -168,23 +169,23 @@ def test_an_aborted_epoch_does_not_forget_that() -> None:
 def test_the_same_type_goes_on_with_deltas() -> None:
     """Only what changed is written."""
     state = SubtaskState()
-    table = state.table("op/s", "flat", BEFORE)
+    table = state.table(TableId("op", "s"), "flat", BEFORE)
     for number in range(100):
         table.put(number, Before("a", number))
     later = restored(layer_of(state))
-    table = later.table("op/s", "flat", BEFORE)
+    table = later.table(TableId("op", "s"), "flat", BEFORE)
     table.put(5, Before("b", 5))
     changes = next(contents(layer_of(later, 2), inline))
-    assert decode(changes["delta"]["op/s"][2])["put"] == {5: ("b", 5)}
+    assert decode(changes["delta"][TableId("op", "s")][2])["put"] == {5: ("b", 5)}
 
 
 def test_a_state_that_is_not_declared_is_written_as_it_was() -> None:
     """With its schema, by a program that knows nothing of it."""
     layer = before("flat", Before("a", 3))
     state = restored(layer)
-    state.table("op/other", "flat", Types.LONG()).put("k", 1)
+    state.table(TableId("op", "other"), "flat", Types.LONG()).put("k", 1)
     again = {name: rest for name, *rest in written(layer_of(state, 2))}
-    assert again["op/s"] == [(1, "ANY", "ANY", BEFORE.schema()), {"k": ("a", 3)}]
+    assert again[TableId("op", "s")] == [(1, "ANY", "ANY", BEFORE.schema()), {"k": ("a", 3)}]
 
 
 def test_a_replay_into_another_worker_reads_both() -> None:
@@ -192,11 +193,11 @@ def test_a_replay_into_another_worker_reads_both() -> None:
     first = before("flat", Before("a", 3))
     mover = restored(first)
     mover.version = "v1"
-    mover.table("op/s", "flat", AFTER).put("new", After("b", 1.0))
+    mover.table(TableId("op", "s"), "flat", AFTER).put("new", After("b", 1.0))
     second = layer_of(mover, 2)
     follower = restored(first)
     follower.version = "v1"
-    table = follower.table("op/s", "flat", AFTER)
+    table = follower.table(TableId("op", "s"), "flat", AFTER)
     assert follower.align("v2", [first, second], inline) is False
     assert exactly(table.data, {"k": After("a", 3.0), "new": After("b", 1.0)})
 
@@ -211,7 +212,7 @@ def test_an_impossible_change_names_operator_state_and_field() -> None:
 
     state = restored(before("flat", Before("a", 3)), owners={"op": StateOwner("Count")})
     with pytest.raises(StateMigrationError) as caught:
-        state.table("op/s", "flat", Types.of(Wrong))
+        state.table(TableId("op", "s"), "flat", Types.of(Wrong))
     assert str(caught.value) == (
         "state 's' of operator 'Count' cannot be restored: field 'name' was STRING and is LONG now"
     )
@@ -220,24 +221,30 @@ def test_an_impossible_change_names_operator_state_and_field() -> None:
 def test_damaged_content_is_a_migration_error_too() -> None:
     """Not whatever Python says."""
     state = SubtaskState()
-    state.table("op/s", "flat").put("k", ("too", "many", "values"))
+    state.table(TableId("op", "s"), "flat").put("k", ("too", "many", "values"))
     layer = layer_of(state)
     (content,) = contents(layer, inline)
-    kind, _, data = content["all" if "op/s" in content["all"] else "pass"]["op/s"]
+    kind, _, data = content["all" if TableId("op", "s") in content["all"] else "pass"][
+        TableId("op", "s")
+    ]
     other = SubtaskState()
-    other._apply({"all": {"op/s": (kind, (1, "ANY", "ANY", BEFORE.schema()), data)}})
+    other._apply({"all": {TableId("op", "s"): (kind, (1, "ANY", "ANY", BEFORE.schema()), data)}})
     with pytest.raises(StateMigrationError, match="content does not fit its type"):
-        other.table("op/s", "flat", BEFORE)
+        other.table(TableId("op", "s"), "flat", BEFORE)
 
 
 def test_undeclared_state_gets_a_type_and_loses_it() -> None:
     """As long as its values allow it."""
-    typed = restored(before("flat", Before("a", 3), None)).table("op/s", "flat", BEFORE)
+    typed = restored(before("flat", Before("a", 3), None)).table(TableId("op", "s"), "flat", BEFORE)
     assert typed.data == {"k": Before("a", 3)}
     untyped = restored(before("flat", Decimal(1), Types.BIG_DEC()))
-    assert untyped.table("op/s", "flat", Types.PICKLED_BYTE_ARRAY()).data == {"k": Decimal(1)}
+    assert untyped.table(TableId("op", "s"), "flat", Types.PICKLED_BYTE_ARRAY()).data == {
+        "k": Decimal(1)
+    }
     with pytest.raises(StateMigrationError, match="declare it again"):
-        restored(before("flat", Before("a", 3))).table("op/s", "flat", Types.PICKLED_BYTE_ARRAY())
+        restored(before("flat", Before("a", 3))).table(
+            TableId("op", "s"), "flat", Types.PICKLED_BYTE_ARRAY()
+        )
 
 
 def test_plain_types_add_next_to_nothing() -> None:
@@ -249,7 +256,7 @@ def test_plain_types_add_next_to_nothing() -> None:
 def test_a_value_that_cannot_be_written_names_its_state() -> None:
     """And its operator."""
     state = SubtaskState()
-    state.table("op/s", "flat", BEFORE).put("k", object.__new__(Before))
+    state.table(TableId("op", "s"), "flat", BEFORE).put("k", object.__new__(Before))
     with pytest.raises(SerializationError, match="state 's' of operator 'op' holds a value"):
         state.snapshot(1, "v1")
 
@@ -277,37 +284,37 @@ def test_typed_keys_are_real_in_memory_and_plain_in_layers(
 ) -> None:
     """Their key group is taken before the program declares anything."""
     state = SubtaskState(owners=KEYED)
-    fill(state.table("op/s", kind))
+    fill(state.table(TableId("op", "s"), kind))
     layer = layer_of(state)
     ((_, schema, put),) = written(layer)
     assert schema == (1, "UUID", "ANY", "ANY")
     assert KEY.bytes in repr(put).encode() or repr(KEY.bytes) in repr(put)
     for options in ({"owners": KEYED}, {"owners": {"op": StateOwner()}}, {"as_written": True}):
         again = restored(layer, **options)
-        assert again.tables["op/s"].data == state.tables["op/s"].data  # type: ignore[attr-defined]
+        assert again.tables[TableId("op", "s")].data == state.tables[TableId("op", "s")].data  # type: ignore[attr-defined]
     merged = SubtaskState(owners=KEYED)
     seen: list[Any] = []
     merged.merge(restored(layer, owners=KEYED), lambda key: seen.append(key) or True)
     assert seen == [KEY]
-    assert place in merged.tables["op/s"].data  # type: ignore[attr-defined]
+    assert place in merged.tables[TableId("op", "s")].data  # type: ignore[attr-defined]
 
 
 def test_keys_of_operators_that_are_not_known_are_written_as_they_were() -> None:
     """Whoever moves state need not have the program."""
     state = SubtaskState(owners=KEYED)
-    state.table("op/s", "flat", BEFORE).put(KEY, Before("a", 3))
+    state.table(TableId("op", "s"), "flat", BEFORE).put(KEY, Before("a", 3))
     moved = SubtaskState()
     moved.merge(restored(layer_of(state)), lambda key: True)
     moved.adopt("moved")
     assert list(written(layer_of(moved, 2))) == [
-        ("op/s", (1, "UUID", "ANY", BEFORE.schema()), {KEY.bytes: ("a", 3)})
+        (TableId("op", "s"), (1, "UUID", "ANY", BEFORE.schema()), {KEY.bytes: ("a", 3)})
     ]
 
 
 def test_keys_may_not_change_their_type() -> None:
     """They would belong elsewhere."""
     state = SubtaskState(owners=KEYED)
-    state.table("op/s", "flat").put(KEY, 1)
+    state.table(TableId("op", "s"), "flat").put(KEY, 1)
     layer = layer_of(state)
     with pytest.raises(StateMigrationError, match="its key was UUID and is LONG now"):
         restored(layer, owners={"op": StateOwner("Count", Types.LONG())})
@@ -316,7 +323,7 @@ def test_keys_may_not_change_their_type() -> None:
 def test_keys_may_get_a_type() -> None:
     """Everything is written anew then."""
     state = SubtaskState()
-    state.table("op/s", "flat").put(KEY, 1)
+    state.table(TableId("op", "s"), "flat").put(KEY, 1)
     later = restored(layer_of(state), owners=KEYED)
     layer = layer_of(later, 2)
     assert [put for _, _, put in written(layer)] == [{KEY.bytes: 1}]
@@ -329,7 +336,7 @@ def test_states_can_be_read_without_their_classes() -> None:
     """Records are rows, enums are strings, other values are what they were."""
     account = Account("Ann", MONEY, history=[Point(1, 2.0)], color=Color.GREEN)
     state = restored(before("flat", account, Types.of(Account)), as_written=True)
-    (row,) = state.tables["op/s"].data.values()  # type: ignore[attr-defined]
+    (row,) = state.tables[TableId("op", "s")].data.values()  # type: ignore[attr-defined]
     assert isinstance(row, Row)
     assert row.balance == Row(amount=Decimal("9.99"), currency="EUR")
     assert (row.history, row.color, row.tags) == ([Row(x=1, y=2.0)], "GREEN", set())
@@ -338,14 +345,16 @@ def test_states_can_be_read_without_their_classes() -> None:
 def test_the_tables_of_a_layer_with_their_schemas() -> None:
     """Nothing of the entries is decoded for that."""
     layer = before("flat", Before("a", 3))
-    assert tables_in(inline(layer)) == {"op/s": ("flat", (1, "ANY", "ANY", BEFORE.schema()))}
+    assert tables_in(inline(layer)) == {
+        TableId("op", "s"): ("flat", (1, "ANY", "ANY", BEFORE.schema()))
+    }
 
 
 def test_states_of_two_subtasks_come_together() -> None:
     """One of them had its state declared with the new type already, the other never."""
     old, new = before("flat", Before("a", 3)), before("flat", After("b", 1.0), AFTER)
     state = SubtaskState()
-    table = state.table("op/s", "flat", AFTER)
+    table = state.table(TableId("op", "s"), "flat", AFTER)
     state.reset()
     for layer in (old, new):
         state.merge(restored(layer), lambda key: True)
@@ -359,9 +368,9 @@ def test_states_of_two_subtasks_come_together() -> None:
 def test_without_leave_to_pickle_state_needs_a_type() -> None:
     """The message says how to get one."""
     state = SubtaskState(codec=SAFE)
-    state.table("op/s", "flat", BEFORE).put("k", Before("a", 3))
+    state.table(TableId("op", "s"), "flat", BEFORE).put("k", Before("a", 3))
     layer_of(state)
-    state.table("op/untyped", "flat").put("k", Before("a", 3))
+    state.table(TableId("op", "untyped"), "flat").put("k", Before("a", 3))
     with pytest.raises(SerializationError, match="state 'untyped' cannot be written: .*Types.of"):
         state.snapshot(2, "v2")
 
@@ -369,6 +378,6 @@ def test_without_leave_to_pickle_state_needs_a_type() -> None:
 def test_what_operators_keep_needs_types_of_records() -> None:
     """Nobody can declare the state of a window."""
     state = SubtaskState(codec=SAFE)
-    state.table("op/@elements", "window-list").append(((0, 9), "k"), Before("a", 3))
+    state.table(TableId("op", "@elements"), "window-list").append(((0, 9), "k"), Before("a", 3))
     with pytest.raises(SerializationError, match="declare the type of the records"):
         state.snapshot(1, "v1")

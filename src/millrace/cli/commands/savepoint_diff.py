@@ -51,7 +51,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         print_lines(lines(diffs))
     unread = [diff for diff in diffs if diff.unread]
     for diff in unread:
-        text = f"{diff.uid}/{diff.name} was not compared: {diff.unread}"
+        text = f"{diff.table} was not compared: {diff.unread}"
         print(f"millrace: {printable(text)}", file=sys.stderr)
     if unread:
         print(f"millrace: {PICKLE_HINT}", file=sys.stderr)

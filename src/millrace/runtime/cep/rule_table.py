@@ -14,6 +14,7 @@ from millrace.runtime.cep.rule_index import RuleIndex
 from millrace.runtime.operator import OperatorContext
 from millrace.state.flat_table import FlatTable
 from millrace.state.internal_tables import RULES
+from millrace.state.table_id import TableId
 
 __all__ = ["ReadRule", "RuleTable"]
 
@@ -54,7 +55,7 @@ class RuleTable:
         opened: Callable[[ActiveRule], None],
         keyed: bool = True,
     ) -> None:
-        self._table: FlatTable = context.state.table(f"{context.uid}/{RULES}", "broadcast")
+        self._table: FlatTable = context.state.table(TableId(context.uid, RULES), "broadcast")
         self._read = read
         self._opened = opened
         self._clock = context.clock

@@ -37,6 +37,7 @@ from millrace.state.internal_tables import MATCHED_EVENTS, PARTIAL_MATCHES
 from millrace.state.nested_table import NestedTable
 from millrace.state.serialization.payload import MARSHAL_VERSION
 from millrace.state.serialization.plain_reader import read_plain
+from millrace.state.table_id import TableId
 
 __all__ = ["SharedBuffer"]
 
@@ -72,7 +73,7 @@ class SharedBuffer:
         state, uid = context.state, context.uid
         self._name = context.name
         self._loads = marshal.loads if state.codec.pickle_allowed else read_plain
-        self._matches: NestedTable = state.table(f"{uid}/{PARTIAL_MATCHES}", "map")
+        self._matches: NestedTable = state.table(TableId(uid, PARTIAL_MATCHES), "map")
         self._events: NestedTable = state.records_table(uid, MATCHED_EVENTS)
         self._automaton_of = automaton_of
         self._version_of = version_of

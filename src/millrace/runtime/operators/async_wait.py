@@ -22,6 +22,8 @@ from millrace.runtime.async_requests import AsyncRequests, Done
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
+from millrace.state.internal_tables import REQUESTS
+from millrace.state.table_id import TableId, operator_value
 
 LULL = 0.02
 """How long (seconds) an epoch without records waits for a request to end, so that epochs do not
@@ -70,9 +72,9 @@ class AsyncWaitOperator(FunctionOperator):
     def open(self) -> None:
         super().open()
         uid = self.context.uid
-        self._table = self.context.state.table(f"{uid}/@requests", "split-list")
+        self._table = self.context.state.table(TableId(uid, REQUESTS), "split-list")
         self._kept = self.context.state.operator_table()
-        self._key = f"{uid}/@watermarks"
+        self._key = operator_value(uid, "@watermarks")
         self._requests: AsyncRequests | None = None
         self._reset()
 

@@ -21,6 +21,7 @@ from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.late_records import LateRecords
 from millrace.state.frozen import MISSING, is_immutable
+from millrace.state.internal_tables import JOINED_LEFT, JOINED_RIGHT
 from millrace.state.nested_table import NestedTable
 
 KeyBatch = Callable[[list[Any]], list[Any]]
@@ -134,7 +135,10 @@ class IntervalJoinOperator(FunctionOperator):
         super().open()
         lower, upper = self._interval.lower, self._interval.upper
         state, uid = self.context.state, self.context.uid
-        left, right = state.records_table(uid, "@left", 0), state.records_table(uid, "@right", 1)
+        left, right = (
+            state.records_table(uid, JOINED_LEFT, 0),
+            state.records_table(uid, JOINED_RIGHT, 1),
+        )
         self._sides = (
             _Side(left, lower, upper, max(upper, 0)),
             _Side(right, -upper, -lower, max(-lower, 0)),

@@ -13,6 +13,7 @@ from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
+from millrace.state.table_id import operator_value
 
 
 class IterationHeadOperator(Operator):
@@ -27,7 +28,7 @@ class IterationHeadOperator(Operator):
 
     def open(self) -> None:
         self._kept = self.context.state.operator_table()
-        self._key = f"{self.context.uid}/@ended"
+        self._key = operator_value(self.context.uid, "@ended")
 
     def restore(self) -> None:
         ending, passed = self._kept.data.get(self._key, ("", self.watermark))

@@ -14,6 +14,8 @@ from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.timers import TimerQueue
+from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.table_id import TableId
 
 
 class _Timers(TimerService):
@@ -72,8 +74,8 @@ class KeyedProcessOperator(FunctionOperator):
     def open(self) -> None:
         state, uid = self.context.state, self.context.uid
         self.current = CurrentKey()
-        self.event_timers = TimerQueue(state, f"{uid}/@event-timers")
-        self.processing_timers = TimerQueue(state, f"{uid}/@processing-timers")
+        self.event_timers = TimerQueue(state, TableId(uid, EVENT_TIMERS))
+        self.processing_timers = TimerQueue(state, TableId(uid, PROCESSING_TIMERS))
         self.keyed_context = _Context(_Timers(self), self.current)
         self.states = KeyedStates(state, uid, self.current, clock=self.context.clock)
         self.open_function(self.states)

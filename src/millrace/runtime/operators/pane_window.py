@@ -30,6 +30,7 @@ from millrace.runtime.window_state import (
 )
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.nested_table import NestedTable
+from millrace.state.table_id import TableId
 
 Pane = tuple[int, int]
 """Start and end of a pane, ms since the epoch."""
@@ -66,7 +67,7 @@ class PaneWindowOperator(FunctionOperator):
         if not incremental and record is not None:
             record = Types.LIST(record)
         declared = None if self._logic.aggregate is not None else record
-        name = f"{context.uid}/{self._place}"
+        name = TableId(context.uid, self._place)
         self._table: NestedTable = context.state.table(name, kind, declared)
 
     def open(self) -> None:

@@ -15,6 +15,8 @@ from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
+from millrace.state.internal_tables import REDUCED
+from millrace.state.table_id import TableId
 
 
 class ReduceOperator(FunctionOperator):
@@ -28,7 +30,7 @@ class ReduceOperator(FunctionOperator):
         super().open()
         self._reduce = as_callable(self.function, "reduce")
         state, uid = self.context.state, self.context.uid
-        self._table: FlatTable = state.table(f"{uid}/@reduce", "flat", state.record_type(uid))
+        self._table: FlatTable = state.table(TableId(uid, REDUCED), "flat", state.record_type(uid))
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         reduce, data, undo = self._reduce, self._table.data, self._table.undo

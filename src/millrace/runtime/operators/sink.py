@@ -9,6 +9,7 @@ from millrace.common.errors import SerializationError
 from millrace.common.sink.sink import Sink, SinkWriter, WriterContext
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
+from millrace.state.table_id import operator_value
 
 
 class SinkOperator(Operator):
@@ -19,7 +20,7 @@ class SinkOperator(Operator):
 
     def open(self) -> None:
         self._kept = self.context.state.operator_table()
-        self._key = f"{self.context.uid}/@writer"
+        self._key = operator_value(self.context.uid, "@writer")
         self._writer: SinkWriter[Any] | None = None
         self._shared: dict[str, Any] = {}
         self._committables: list[bytes] = []
@@ -43,7 +44,7 @@ class SinkOperator(Operator):
 
     def _merge_states(self) -> None:
         """Writers of a former parallelism have left their states side by side."""
-        left = sorted(key for key in self._kept.data if key.startswith(f"{self._key}/"))
+        left = sorted(key for key in self._kept.data if key[:2] == self._key and len(key) > 2)
         if left:
             states = [self._kept.get(key) for key in left]
             for key in left:

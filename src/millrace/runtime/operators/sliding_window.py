@@ -29,7 +29,9 @@ from millrace.runtime.window_state import (
     refuse_other_windows,
 )
 from millrace.state.frozen import MISSING
+from millrace.state.internal_tables import PASSED
 from millrace.state.operator_table import OperatorTable
+from millrace.state.table_id import TableId
 
 
 class SlidingWindowOperator(PaneWindowOperator):
@@ -52,7 +54,9 @@ class SlidingWindowOperator(PaneWindowOperator):
         self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
     ) -> None:
         super().setup(context, output, side)
-        self._passed: OperatorTable = context.state.table(f"{context.uid}/@passed", "union-list")
+        self._passed: OperatorTable = context.state.table(
+            TableId(context.uid, PASSED), "union-list"
+        )
         """The watermark, while panes are kept: of some of them windows have fired, which a job
         that goes on with another parallelism, and so without its watermarks, must not fire again.
         All subtasks have the same watermark when an epoch ends."""

@@ -15,6 +15,7 @@ from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.timestamps import WatermarkTracker
+from millrace.state.table_id import operator_value
 
 
 def wall_clock() -> int:
@@ -52,7 +53,7 @@ class SourceOperator(Operator):
     def open(self) -> None:
         self._active: dict[str, _ActiveSplit] = {}
         self._kept = self.context.state.operator_table()
-        self._watermark_key = f"{self.context.uid}/@watermark"
+        self._watermark_key = operator_value(self.context.uid, "@watermark")
         self._reader_context = ReaderContext(
             self.context.subtask_index, self.context.parallelism, self.source_clock
         )
@@ -104,8 +105,8 @@ class SourceOperator(Operator):
             with suppress(Exception):
                 active.reader.close()
 
-    def _key(self, split_id: str) -> str:
-        return f"{self.context.uid}/@split/{split_id}"
+    def _key(self, split_id: str) -> tuple[str, ...]:
+        return operator_value(self.context.uid, "@split", split_id)
 
     def run(self, batch_records: int) -> Iterator[None]:
         """Read until every split is drained or has read its share; yields after each batch."""

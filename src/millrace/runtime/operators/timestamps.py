@@ -16,6 +16,7 @@ from millrace.common.time.watermark_strategy import TimestampAssigner, Watermark
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.operator import BatchForm, Operator
+from millrace.state.table_id import operator_value
 
 NO_TIMESTAMP = MIN_WATERMARK
 """What an assigner gets for a record without an event time, as in Flink."""
@@ -198,7 +199,7 @@ class TimestampsOperator(Operator):
 
     def open(self) -> None:
         self._kept = self.context.state.operator_table()
-        self._key = f"{self.context.uid}/@watermark"
+        self._key = operator_value(self.context.uid, "@watermark")
         self._now = 0
 
     def restore(self) -> None:

@@ -31,6 +31,8 @@ from millrace.runtime.window_contents import (
 )
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic, window_of
 from millrace.runtime.window_state import MERGING, refuse_other_windows
+from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.table_id import TableId
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ class WindowOperator(FunctionOperator):
         state, uid = self.context.state, self.context.uid
         merging = isinstance(self._spec.assigner, MergingWindowAssigner)
         self._evaluation = WindowEvaluation(self, self._logic, merging)
-        self._event = TimerQueue(state, f"{uid}/@event-timers")
-        self._processing = TimerQueue(state, f"{uid}/@processing-timers")
+        self._event = TimerQueue(state, TableId(uid, EVENT_TIMERS))
+        self._processing = TimerQueue(state, TableId(uid, PROCESSING_TIMERS))
         self._triggering = WindowTriggerContext(self, self._event, self._processing)
         self._contents = self._make_contents()
         self._merging = self._make_merging()
@@ -87,7 +89,7 @@ class WindowOperator(FunctionOperator):
         assigner = self._spec.assigner
         if not isinstance(assigner, MergingWindowAssigner):
             return None
-        table = self.context.state.table(f"{self.context.uid}/{MERGING}", "map")
+        table = self.context.state.table(TableId(self.context.uid, MERGING), "map")
         return MergingWindows(assigner, table)
 
     def close(self) -> None:

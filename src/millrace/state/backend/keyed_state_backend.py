@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.state.table import Delta, Table
+from millrace.state.table_id import TableId
 from millrace.state.table_kinds import TABLE_KINDS
 
-Schemas = Callable[[], Mapping[str, Any] | None]
+Schemas = Callable[[], Mapping[TableId, Any] | None]
 """Per table, in plain data, of what types its entries are; None: nobody could tell from what is in
 memory."""
 
@@ -20,10 +21,10 @@ class Recovered:
     """What a process left that died."""
 
     version: str
-    kinds: Mapping[str, str]
+    kinds: Mapping[TableId, str]
     """Of all tables by name."""
-    schemas: Mapping[str, Any]
-    in_memory: Mapping[str, tuple[str, Delta]]
+    schemas: Mapping[TableId, Any]
+    in_memory: Mapping[TableId, tuple[str, Delta]]
     """Kind and content of tables that are still to be filled."""
 
 
@@ -34,7 +35,7 @@ class KeyedStateBackend(ABC):
     """
 
     @abstractmethod
-    def create_table(self, name: str, kind: str) -> Table:
+    def create_table(self, name: TableId, kind: str) -> Table:
         """A new, empty table; ``kind`` is one of the `TABLE_KINDS`."""
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
@@ -58,5 +59,5 @@ class KeyedStateBackend(ABC):
 class HeapKeyedStateBackend(KeyedStateBackend):
     """Tables that are dicts in the memory of the process."""
 
-    def create_table(self, name: str, kind: str) -> Table:
+    def create_table(self, name: TableId, kind: str) -> Table:
         return TABLE_KINDS[kind].in_memory()

@@ -17,10 +17,11 @@ from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.checkpoint.plain_shape import require
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.table import Delta, Table
+from millrace.state.table_id import TableId
 
 MARKER = b"\x00\x00marker"
 """Below the keys of all tables."""
-ROWS = 1
+ROWS = 2
 """The number of the format of all rows; another one with each change of it."""
 PROGRAM = (ROWS, __version__, platform.python_version())
 """Who can read the rows: they are nobody's but this program's, and are not worth converting."""
@@ -41,17 +42,17 @@ class SavedMarker:
     """The version of all that is in the store."""
 
     version: str
-    tables: dict[str, SavedTable]
-    in_memory: dict[str, tuple[str, Delta]]
+    tables: dict[TableId, SavedTable]
+    in_memory: dict[TableId, tuple[str, Delta]]
     """Kind and content of tables that have no rows."""
-    schemas: dict[str, Any]
+    schemas: dict[TableId, Any]
 
     @staticmethod
     def of(
         version: str,
-        tables: dict[str, SavedTable],
-        in_memory: Mapping[str, tuple[str, Table]],
-        schemas: dict[str, Any],
+        tables: dict[TableId, SavedTable],
+        in_memory: Mapping[TableId, tuple[str, Table]],
+        schemas: dict[TableId, Any],
     ) -> SavedMarker | None:
         """The marker; None: too much is in memory."""
         if sum(table.entry_count() for _, table in in_memory.values()) > MOST_IN_MEMORY:
@@ -64,8 +65,10 @@ class SavedMarker:
 
     def encode(self) -> bytes:
         """Its row."""
-        tables = {name: tuple(table) for name, table in self.tables.items()}
-        content = (self.version, tables, self.in_memory, self.schemas)
+        tables = {tuple(name): tuple(table) for name, table in self.tables.items()}
+        in_memory = {tuple(name): content for name, content in self.in_memory.items()}
+        schemas = {tuple(name): schema for name, schema in self.schemas.items()}
+        content = (self.version, tables, in_memory, schemas)
         return encode((*PROGRAM, encode(content)))
 
     @staticmethod
@@ -81,7 +84,7 @@ class SavedMarker:
         *program, content = decode(row)
         return _decoded(content) if tuple(program) == PROGRAM else None
 
-    def kinds(self) -> dict[str, str]:
+    def kinds(self) -> dict[TableId, str]:
         """The kinds of all tables by name."""
         spilled = {name: table.kind for name, table in self.tables.items()}
         return spilled | {name: kind for name, (kind, _) in self.in_memory.items()}
@@ -90,6 +93,10 @@ class SavedMarker:
 def _decoded(content: bytes) -> SavedMarker:
     version, tables, in_memory, schemas = decode(content)
     require(version, str, "version")
-    require(tables, dict[str, tuple[str, tuple[int, int], int]], "tables")
-    named = {name: SavedTable(*table) for name, table in tables.items()}
-    return SavedMarker(version, named, in_memory, schemas)
+    require(tables, dict[tuple[str, str], tuple[str, tuple[int, int], int]], "tables")
+    named = {TableId(*name): SavedTable(*table) for name, table in tables.items()}
+    return SavedMarker(version, named, _by_id(in_memory), _by_id(schemas))
+
+
+def _by_id(found: dict[tuple[str, str], Any]) -> dict[TableId, Any]:
+    return {TableId(*name): content for name, content in found.items()}

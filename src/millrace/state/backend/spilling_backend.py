@@ -14,7 +14,8 @@ from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilled_table import SpilledTable, TableRows
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.table import Table
-from millrace.state.table_kinds import OPERATOR_TABLE, TABLE_KINDS, Layout
+from millrace.state.table_id import OPERATOR_TABLE, TableId
+from millrace.state.table_kinds import TABLE_KINDS, Layout
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +65,9 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         self._store: KeyValueStore | None = None
         self._cache_bytes = cache_bytes
         self._recoverable = recoverable
-        self._tables: dict[str, SpilledTable] = {}
-        self._in_memory: dict[str, tuple[str, Table]] = {}
-        self._saved: dict[str, SavedTable] = {}
+        self._tables: dict[TableId, SpilledTable] = {}
+        self._in_memory: dict[TableId, tuple[str, Table]] = {}
+        self._saved: dict[TableId, SavedTable] = {}
         self._numbers = 0
         self._seals = 0
         self._marked = ""
@@ -74,7 +75,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
 
     # -- tables ------------------------------------------------------------------------
 
-    def create_table(self, name: str, kind: str) -> Table:
+    def create_table(self, name: TableId, kind: str) -> Table:
         layout = TABLE_KINDS[kind].layout
         if layout is Layout.OPERATOR or stays_in_memory(name):
             table = TABLE_KINDS[kind].in_memory()
@@ -223,6 +224,6 @@ def _read(store: KeyValueStore) -> SavedMarker | None:
         return None
 
 
-def stays_in_memory(name: str) -> bool:
+def stays_in_memory(name: TableId) -> bool:
     """Whether a table is kept in memory whatever its kind."""
-    return name == OPERATOR_TABLE or name.rpartition("/")[2] in (EVENT_TIMERS, PROCESSING_TIMERS)
+    return name == OPERATOR_TABLE or name.name in (EVENT_TIMERS, PROCESSING_TIMERS)

@@ -27,6 +27,7 @@ from millrace.state.serialization.entry_types import (
 from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
 from millrace.state.serialization.schema import ANY, type_of_schema
 from millrace.state.table import Delta, Table
+from millrace.state.table_id import TableId
 
 __all__ = ["SCHEMA_VERSION", "TableForm", "TableSchema"]
 
@@ -52,14 +53,14 @@ class TableForm:
     """The types of one table and the conversions they take.
 
     Args:
-        name: of the table, ``<operator uid>/<state>``.
+        name: of the table.
         kind: one of those that `SubtaskState.table` knows.
         owner: the operator; None: not known, so keys stay in the form they were written in.
         as_written: what was written is made values at once, of the types it was written with.
     """
 
     def __init__(
-        self, name: str, kind: str, owner: StateOwner | None, as_written: bool = False
+        self, name: TableId, kind: str, owner: StateOwner | None, as_written: bool = False
     ) -> None:
         self.kind = kind
         self._as_written = as_written
@@ -270,9 +271,8 @@ class TableForm:
         raise StateMigrationError(f"{self._described()} cannot be restored: {reason}")
 
     def _described(self) -> str:
-        uid, _, state = self._name.rpartition("/")
         operator = self._owner.name if self._owner is not None else ""
-        return f"state '{state}' of operator '{operator or uid}'"
+        return f"state '{self._name.name}' of operator '{operator or self._name.uid}'"
 
 
 def _schemas(types: EntryTypes) -> _Written:

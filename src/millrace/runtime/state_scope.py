@@ -1,0 +1,28 @@
+"""Whose keyed states of an operator: its function's, its windows' or their triggers'."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.state.table_id import TableId
+
+__all__ = ["FUNCTION", "TRIGGER", "WINDOW", "StateScope"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateScope:
+    """Keeps states of one name apart that an operator has for different purposes."""
+
+    place: str = ""
+    """What the names of the tables begin with."""
+    windowed: bool = False
+    """Whether states are kept per window and key."""
+
+    def table(self, uid: str, name: str) -> TableId:
+        """The table of the state called ``name`` of operator ``uid``."""
+        return TableId(uid, f"{self.place}{name}")
+
+
+FUNCTION = StateScope()
+WINDOW = StateScope("@window/", windowed=True)
+TRIGGER = StateScope("@trigger/", windowed=True)
