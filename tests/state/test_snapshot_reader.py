@@ -234,9 +234,11 @@ WINDOWED = {
         [("a", (0, 10_000), [("a", 1), ("a", 3)]), ("b", (0, 10_000), [("b", 2)])],
     ),
     "sliding": (
-        lambda keyed: keyed.window(
-            SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5))
-        ).reduce(add),
+        lambda keyed: (
+            keyed.window(SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5)))
+            .share_panes()
+            .reduce(add)
+        ),
         "@slices",
         [("a", (0, 5_000), ("a", 4)), ("b", (0, 5_000), ("b", 2))],
     ),
