@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millrace.cep import AfterMatchSkipStrategy, Pattern, WithinType
-from millrace.cep.graph import Edge, Graph, Node, graph_of
+from millrace.cep.graph import Graph, GraphEdge, GraphNode, graph_of
 from millrace.cep.mermaid import mermaid_of
 from millrace.runtime.cep.pattern_model import Contiguity
 
@@ -78,8 +78,10 @@ def test_lines_tell_the_contiguity() -> None:
 )
 def test_no_text_is_markup(text: str) -> None:
     """What is written is what is shown; what no text can hold is replaced."""
-    nodes = (Node(0, "begin"), Node(1, "x", text), Node(2, "match"))
-    drawn = mermaid_of(Graph(nodes, (Edge(0, 1, None), Edge(1, 2, Contiguity.STRICT, (text,))), ()))
+    nodes = (GraphNode(0, "begin"), GraphNode(1, "x", text), GraphNode(2, "match"))
+    drawn = mermaid_of(
+        Graph(nodes, (GraphEdge(0, 1, None), GraphEdge(1, 2, Contiguity.STRICT, (text,))), ())
+    )
     shown = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd")
     assert labels(drawn).count(shown) == 2
     [line] = [line for line in drawn.splitlines() if line.startswith("  n1(")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.cli.lineage import Node, draw
+from millrace.cli.lineage import LineageNode, draw
 
 
 def drawn(*edges: str) -> list[str]:
@@ -14,7 +14,7 @@ def drawn(*edges: str) -> list[str]:
     nodes = []
     for time, edge in enumerate(edges):
         id, _, parent = edge.partition("<")
-        nodes.append(Node(id, parent, time, id))
+        nodes.append(LineageNode(id, parent, time, id))
     return list(draw(nodes, lambda id: f"{id}?"))
 
 

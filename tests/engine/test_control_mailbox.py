@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from millrace.common.errors import JobControlError
 from millrace.engine import control_mailbox
-from millrace.engine.control_mailbox import MAX_BYTES, Answer, Mailbox, Request, RunNote
+from millrace.engine.control_mailbox import (
+    MAX_BYTES,
+    Mailbox,
+    MailboxAnswer,
+    MailboxRequest,
+    RunNote,
+)
 
 NOTE = RunNote("run-1", "count", "count-1", "here", 7, 0)
 ID = "0123456789abcdef"
@@ -43,13 +49,13 @@ def test_a_request_and_its_answers(mailbox: Mailbox) -> None:
     with mailbox.open_for(NOTE):
         id = mailbox.send("run-1", "rescale", {"parallelism": 4})
         assert mailbox.receive(id) is None
-        assert mailbox.requests() == [Request(id, "run-1", "rescale", {"parallelism": 4})]
+        assert mailbox.requests() == [MailboxRequest(id, "run-1", "rescale", {"parallelism": 4})]
         assert mailbox.take(id)
         assert mailbox.requests() == []
-        mailbox.answer(Answer(id, "accepted"))
-        assert mailbox.receive(id) == mailbox.receive(id) == Answer(id, "accepted")
-        mailbox.answer(Answer(id, "done", {"parallelism": 4}))
-        assert mailbox.receive(id) == Answer(id, "done", {"parallelism": 4})
+        mailbox.answer(MailboxAnswer(id, "accepted"))
+        assert mailbox.receive(id) == mailbox.receive(id) == MailboxAnswer(id, "accepted")
+        mailbox.answer(MailboxAnswer(id, "done", {"parallelism": 4}))
+        assert mailbox.receive(id) == MailboxAnswer(id, "done", {"parallelism": 4})
         assert mailbox.receive(id) is None
 
 
@@ -137,7 +143,7 @@ def test_what_is_no_request_gets_a_clear_answer(
     with mailbox.open_for(NOTE):
         put(mailbox, text)
         [answer] = mailbox.requests()
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, MailboxAnswer)
     assert (answer.id, answer.state) == (ID, "failed")
     assert reason in answer.error
 
@@ -148,7 +154,7 @@ def test_no_bytes_deafen_the_job(tmp_path_factory: pytest.TempPathFactory, data:
     mailbox = Mailbox(tmp_path_factory.mktemp("job"))
     with mailbox.open_for(NOTE):
         put(mailbox, data)
-        assert [type(found) for found in mailbox.requests()] == [Answer]
+        assert [type(found) for found in mailbox.requests()] == [MailboxAnswer]
 
 
 def test_links_and_pipes_are_not_followed(mailbox: Mailbox, tmp_path: Path) -> None:
@@ -158,7 +164,9 @@ def test_links_and_pipes_are_not_followed(mailbox: Mailbox, tmp_path: Path) -> N
         (mailbox.directory / f"request-{ID}.json").symlink_to(tmp_path / "request")
         os.mkfifo(mailbox.directory / f"request-{'0' * 16}.json")
         answers = mailbox.requests()
-    assert [answer.state for answer in answers if isinstance(answer, Answer)] == ["failed"] * 2
+    assert [answer.state for answer in answers if isinstance(answer, MailboxAnswer)] == [
+        "failed"
+    ] * 2
 
 
 def test_other_files_are_left_alone(mailbox: Mailbox) -> None:

@@ -34,7 +34,7 @@ from millrace.state_processor.bootstrap_operators import (
     ListBootstrap,
 )
 from millrace.state_processor.bootstrap_task import BootstrapTask, Target
-from millrace.state_processor.transformations import Input, StateBootstrapTransformation
+from millrace.state_processor.transformations import BootstrapInput, StateBootstrapTransformation
 from millrace.state_processor.written_part import read_answer
 
 NAMES = ("user", "amount")
@@ -80,7 +80,9 @@ class Rules(BroadcastStateBootstrapFunction):
 
 def keyed(function: KeyedStateBootstrapFunction) -> StateBootstrapTransformation:
     keys = batch_keys("user")
-    return StateBootstrapTransformation(Input(None, key_batch=keys), KeyedBootstrap(function, keys))
+    return StateBootstrapTransformation(
+        BootstrapInput(None, key_batch=keys), KeyedBootstrap(function, keys)
+    )
 
 
 def run(
@@ -126,7 +128,9 @@ def test_keyed_state_and_timers(tmp_path: Path) -> None:
 
 def test_lists_are_spread(tmp_path: Path) -> None:
     """Each subtask has a share of the rows; functions hear of the end."""
-    states = run(StateBootstrapTransformation(Input(None), ListBootstrap(Spread())), tmp_path)
+    states = run(
+        StateBootstrapTransformation(BootstrapInput(None), ListBootstrap(Spread())), tmp_path
+    )
     values = {s: [e.value for e in entries(state, "all")] for s, state in states.items()}
     assert [v[-1] for v in values.values()] == ["end"] * 3
     assert sorted(v for part in values.values() for v in part[:-1]) == list(range(40))
@@ -136,7 +140,7 @@ def test_lists_are_spread(tmp_path: Path) -> None:
 def test_all_subtasks_have_broadcast_state(tmp_path: Path) -> None:
     """The same of it."""
     transformation = StateBootstrapTransformation(
-        Input(None), BroadcastBootstrap(Rules()), broadcast=True
+        BootstrapInput(None), BroadcastBootstrap(Rules()), broadcast=True
     )
     states = run(transformation, tmp_path)
     assert sorted(states) == [0, 1, 2]
@@ -154,7 +158,7 @@ def test_records_and_timestamps(tmp_path: Path) -> None:
             seen.append((value, ctx.get_current_key(), ctx.timestamp()))
 
     keys = batch_keys(0)
-    rows = Input(None, tuple, lambda record: 10 * record[1], keys)
+    rows = BootstrapInput(None, tuple, lambda record: 10 * record[1], keys)
     run_nothing = StateBootstrapTransformation(rows, KeyedBootstrap(Watching(), keys))
     assert run(run_nothing, tmp_path, parallelism=1) == {}
     assert seen[3] == (("user3", 3), "user3", 30)

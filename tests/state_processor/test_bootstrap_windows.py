@@ -31,7 +31,7 @@ from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state_processor.bootstrap_task import BootstrapTask, Target
 from millrace.state_processor.transformations import (
-    Input,
+    BootstrapInput,
     KeyedOperatorTransformation,
     OneInputOperatorTransformation,
     StateBootstrapTransformation,
@@ -101,7 +101,7 @@ class Recorder:
 
 
 def keyed() -> KeyedOperatorTransformation:
-    rows = OneInputOperatorTransformation(Input(None, tuple))
+    rows = OneInputOperatorTransformation(BootstrapInput(None, tuple))
     return rows.assign_timestamps(lambda record: record[2]).key_by(0)
 
 
@@ -175,7 +175,7 @@ class Assigner(TimestampAssigner[Any]):
 
 def test_timestamps_are_assigned_in_several_ways() -> None:
     """By a function, a field, an assigner."""
-    rows = OneInputOperatorTransformation(Input(None))
+    rows = OneInputOperatorTransformation(BootstrapInput(None))
     for assigner, record in ((Assigner(), ROWS[3]), ("time", {"time": 2_100})):
         given = rows.assign_timestamps(assigner)._rows.timestamps
         assert given is not None
@@ -188,7 +188,7 @@ def test_functions_of_another_kind_are_refused() -> None:
     """With what would do."""
     with pytest.raises(StateError, match="KeyedStateBootstrapFunction"):
         keyed().transform(Elements())  # type: ignore[arg-type]
-    rows = OneInputOperatorTransformation(Input(None, key_batch=batch_keys(0)))
+    rows = OneInputOperatorTransformation(BootstrapInput(None, key_batch=batch_keys(0)))
     with pytest.raises(StateError, match="call key_by"):
         rows.transform(Elements())  # type: ignore[arg-type]
     with pytest.raises(StateError, match="parallelism must be 1 or more"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.cep.graph import Edge, Graph, Node
+from millrace.cep.graph import Graph, GraphEdge, GraphNode
 from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["Explanation", "explain"]
@@ -29,19 +29,19 @@ def explain(graph: Graph) -> Explanation:
     return Explanation("\n".join([*blocks, *graph.limits]))
 
 
-def _block(graph: Graph, node: Node) -> str:
+def _block(graph: Graph, node: GraphNode) -> str:
     edges = graph.edges_from(node)
     width = max((len(graph.nodes[edge.target].label) for edge in edges), default=0)
     lines = [_edge(graph, edge, width) for edge in edges]
     return "\n".join([_head(node), *lines])
 
 
-def _head(node: Node) -> str:
+def _head(node: GraphNode) -> str:
     stops = "".join(f", not if {stop}" for stop in node.stops)
     return f"{node.label}: {node.condition}{stops}" if node.condition else node.label
 
 
-def _edge(graph: Graph, edge: Edge, width: int) -> str:
+def _edge(graph: Graph, edge: GraphEdge, width: int) -> str:
     target = graph.nodes[edge.target].label.ljust(width)
     words = [] if edge.contiguity is None else [_contiguity(edge.contiguity)]
     said = ", ".join([*words, *edge.notes])

@@ -14,13 +14,13 @@ from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.pattern_model import Contiguity, EventPattern
 from millrace.runtime.cep.position import Guard, Position, Way
 
-__all__ = ["Edge", "Graph", "Node", "graph_of"]
+__all__ = ["Graph", "GraphEdge", "GraphNode", "graph_of"]
 
 BEGIN = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """A position, the beginning or the end."""
 
     number: int
@@ -32,7 +32,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class GraphEdge:
     """A way from one node to another."""
 
     source: int
@@ -47,8 +47,8 @@ class Edge:
 class Graph:
     """Nodes in the order of their numbers; edges in the order of their sources."""
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
     limits: tuple[str, ...]
     """What holds for the whole pattern."""
 
@@ -57,7 +57,7 @@ class Graph:
         """The number of the last node."""
         return len(self.nodes) - 1
 
-    def edges_from(self, node: Node) -> list[Edge]:
+    def edges_from(self, node: GraphNode) -> list[GraphEdge]:
         """The ways on from a node."""
         return [edge for edge in self.edges if edge.source == node.number]
 
@@ -76,22 +76,23 @@ def graph_of(pattern: EventPattern) -> Graph:
     """
     automaton = Automaton(pattern)
     end = len(automaton.positions) + 1
-    nodes = [Node(BEGIN, "begin"), *map(_node, automaton.positions), Node(end, "match")]
+    nodes = [GraphNode(BEGIN, "begin"), *map(_node, automaton.positions), GraphNode(end, "match")]
     edges = [
-        Edge(BEGIN, _number(way, end), None, tuple(_closing(way))) for way in automaton.start.ways
+        GraphEdge(BEGIN, _number(way, end), None, tuple(_closing(way)))
+        for way in automaton.start.ways
     ]
     for position in automaton.positions:
         for way in position.ways:
             contiguity = None if way.target is None else way.contiguity
             notes = tuple(_notes(way))
-            edges.append(Edge(position.number + 1, _number(way, end), contiguity, notes))
+            edges.append(GraphEdge(position.number + 1, _number(way, end), contiguity, notes))
     return Graph(tuple(nodes), tuple(edges), tuple(_limits(pattern)))
 
 
-def _node(position: Position) -> Node:
+def _node(position: Position) -> GraphNode:
     condition = text_of(position.condition)
     stops = tuple(text_of(guard.condition) for guard in position.refused)
-    return Node(position.number + 1, position.label, condition, stops)
+    return GraphNode(position.number + 1, position.label, condition, stops)
 
 
 def _number(way: Way, end: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.cep.graph import BEGIN, Edge, Graph, Node
+from millrace.cep.graph import BEGIN, Graph, GraphEdge, GraphNode
 from millrace.cep.mermaid import CONTROL
 from millrace.runtime.cep.pattern_model import Contiguity
 
@@ -31,7 +31,7 @@ def dot_of(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _node(graph: Graph, node: Node) -> str:
+def _node(graph: Graph, node: GraphNode) -> str:
     if node.number == BEGIN:
         return f"label={_quoted(node.label)}, shape=circle"
     if node.number == graph.end:
@@ -40,7 +40,7 @@ def _node(graph: Graph, node: Node) -> str:
     return f"label={_quoted(node.label, node.condition, *stops)}"
 
 
-def _edge(edge: Edge) -> str:
+def _edge(edge: GraphEdge) -> str:
     words = [] if edge.contiguity is None else [edge.contiguity.value]
     return f"label={_quoted(*words, *edge.notes)}, style={STYLES[edge.contiguity]}"
 

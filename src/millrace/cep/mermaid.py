@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from millrace.cep.graph import BEGIN, Edge, Graph, Node
+from millrace.cep.graph import BEGIN, Graph, GraphEdge, GraphNode
 from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["Diagram", "mermaid_of"]
@@ -49,7 +49,7 @@ def mermaid_of(graph: Graph) -> Diagram:
     return Diagram("\n".join(lines) + "\n")
 
 
-def _node(graph: Graph, node: Node) -> str:
+def _node(graph: Graph, node: GraphNode) -> str:
     if node.number == BEGIN:
         return f"n{node.number}(({_quoted(node.label)}))"
     if node.number == graph.end:
@@ -58,7 +58,7 @@ def _node(graph: Graph, node: Node) -> str:
     return f"n{node.number}({_quoted(node.label, node.condition, *stops)})"
 
 
-def _edge(edge: Edge) -> str:
+def _edge(edge: GraphEdge) -> str:
     words = [] if edge.contiguity is None else [edge.contiguity.value]
     label = [*words, *edge.notes]
     text = f"|{_quoted(*label)}|" if label else ""

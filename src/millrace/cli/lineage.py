@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["Node", "draw"]
+__all__ = ["LineageNode", "draw"]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LineageNode:
     """A point of the history."""
 
     id: str
@@ -23,14 +23,14 @@ class Node:
     """Whether it is known for itself, not only as a parent."""
 
 
-def draw(nodes: Sequence[Node], missing: Callable[[str], str]) -> Iterator[str]:
+def draw(nodes: Sequence[LineageNode], missing: Callable[[str], str]) -> Iterator[str]:
     """The lines of the drawing, the newest first.
 
     Args:
         missing: the label of a parent, by its id, that is not among ``nodes``.
 
     Example:
-        >>> nodes = [Node("a", "", 1, "a"), Node("b", "a", 2, "b"), Node("c", "a", 3, "c")]
+        >>> nodes = [LineageNode(id, "" if id == "a" else "a", n, id) for n, id in enumerate("abc")]
         >>> for line in draw(nodes, str):
         ...     print(line)
         * c
@@ -59,7 +59,7 @@ def draw(nodes: Sequence[Node], missing: Callable[[str], str]) -> Iterator[str]:
             yield from _closed(columns, column)
 
 
-def _distinct(nodes: Sequence[Node]) -> list[Node]:
+def _distinct(nodes: Sequence[LineageNode]) -> list[LineageNode]:
     """Copies, which have the same id, as points of their own; children are those of the first."""
     counted: Counter[str] = Counter()
     found = []
@@ -70,7 +70,7 @@ def _distinct(nodes: Sequence[Node]) -> list[Node]:
     return found
 
 
-def _without_rings(nodes: Sequence[Node]) -> list[Node]:
+def _without_rings(nodes: Sequence[LineageNode]) -> list[LineageNode]:
     """A ring, which only a savepoint that was tampered with makes, begins at its oldest point."""
     by_id = {node.id: node for node in nodes}
     settled: set[str] = set()
@@ -88,16 +88,16 @@ def _without_rings(nodes: Sequence[Node]) -> list[Node]:
     return list(by_id.values())
 
 
-def _with_missing(nodes: Sequence[Node], missing: Callable[[str], str]) -> list[Node]:
+def _with_missing(nodes: Sequence[LineageNode], missing: Callable[[str], str]) -> list[LineageNode]:
     known = {node.id for node in nodes}
     gone: dict[str, int] = {}
     for node in nodes:
         if node.parent and node.parent not in known:
             gone[node.parent] = min(node.timestamp, gone.get(node.parent, node.timestamp))
-    return [*nodes, *(Node(id, "", time, missing(id), False) for id, time in gone.items())]
+    return [*nodes, *(LineageNode(id, "", time, missing(id), False) for id, time in gone.items())]
 
 
-def _in_order(nodes: Sequence[Node]) -> Iterator[Node]:
+def _in_order(nodes: Sequence[LineageNode]) -> Iterator[LineageNode]:
     """The newest first, but none before its children, whatever their clocks say."""
     by_id = {node.id: node for node in nodes}
     children = dict.fromkeys(by_id, 0)

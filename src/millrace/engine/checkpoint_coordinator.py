@@ -18,7 +18,7 @@ from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import job_id_of
 from millrace.engine.job_requests import SavepointRequest
 from millrace.engine.lease import Lease
-from millrace.engine.savepoint_writer import SavepointWriter
+from millrace.engine.savepoint_writer import AsyncSavepointWriter
 from millrace.engine.sink_coordinator import Pending
 from millrace.engine.state_assignment import (
     Origin,
@@ -253,7 +253,7 @@ class CheckpointCoordinator:
             ) from error
         return directory
 
-    def write_savepoint(self, request: SavepointRequest) -> SavepointWriter:
+    def write_savepoint(self, request: SavepointRequest) -> AsyncSavepointWriter:
         """Begin to copy the newest checkpoint to a savepoint.
 
         Raises CheckpointError when there is no directory to put it in.
@@ -261,7 +261,7 @@ class CheckpointCoordinator:
         assert self._storage is not None
         path = savepoint_path(self.savepoint_directory(request), self.job_id)
         pin = self._storage.pin()
-        return SavepointWriter(request, path, self.job_dir, pin, self._note_savepoint).start()
+        return AsyncSavepointWriter(request, path, self.job_dir, pin, self._note_savepoint).start()
 
     def _note_savepoint(self, snapshot_id: str | None) -> None:
         if snapshot_id is not None:

@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _CheckpointDraft:
     """The layers of a checkpoint that is being written."""
 
     layers: LayerSet
@@ -211,7 +211,9 @@ class CheckpointStorage:
     def _new_file(self, number: int) -> str:
         return f"{self._run_id}-{number}{SUFFIX}"
 
-    def _write_layers(self, name: str, stages: dict[str, int], new: list[LayerEntry]) -> _Draft:
+    def _write_layers(
+        self, name: str, stages: dict[str, int], new: list[LayerEntry]
+    ) -> _CheckpointDraft:
         layers = self._layers.for_stages(stages)
         packed = self._packer.ready()
         for one in packed:
@@ -220,13 +222,13 @@ class CheckpointStorage:
         floors = raised(layers.floors, new)
         live = [entry for entry in new if entry[2].epoch >= floors[entry[:2]]]
         if not live:
-            return _Draft(layers, new, None, packed)
+            return _CheckpointDraft(layers, new, None, packed)
         # flushed together with the manifest, for that is the same wait
         file = write_layer_file(self._job_dir, name, live, run_id=self._run_id, durable=False)
         crash_point("after-layers")
-        return _Draft(layers.with_file(file), new, file, packed)
+        return _CheckpointDraft(layers.with_file(file), new, file, packed)
 
-    def _complete(self, manifest: Manifest, draft: _Draft) -> None:
+    def _complete(self, manifest: Manifest, draft: _CheckpointDraft) -> None:
         misfit = draft.layers.misfit(manifest.versions)
         if misfit is not None:
             raise CheckpointError(
@@ -274,7 +276,7 @@ class CheckpointStorage:
     def _unflushed_notes(self) -> list[Path]:
         return [self._noted] if self._noted is not None and self._noted.is_dir() else []
 
-    def _accept(self, manifest: Manifest, draft: _Draft) -> None:
+    def _accept(self, manifest: Manifest, draft: _CheckpointDraft) -> None:
         """From here on the checkpoint is the one that the next builds on."""
         gone = [path for path in self._layers.files if path not in draft.layers.files]
         self._packer.taken(draft.packed)

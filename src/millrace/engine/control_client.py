@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from millrace.common.errors import JobControlError
-from millrace.engine.control_mailbox import Answer, Mailbox, RunNote
+from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, RunNote
 from millrace.state.checkpoint.files import StrPath
 
 __all__ = ["ask", "await_end"]
@@ -40,7 +40,7 @@ def ask(
     return answer.result
 
 
-def _await(mailbox: Mailbox, run: RunNote, id: str, timeout: float) -> Answer:
+def _await(mailbox: Mailbox, run: RunNote, id: str, timeout: float) -> MailboxAnswer:
     """The last answer to a request."""
     started = time.monotonic()
     while True:

@@ -6,7 +6,8 @@ runs is told by ``run.json``, and whether it lives by a lock that the operating 
 when the process dies. A request names the run it is meant for, so one that an earlier run left
 behind is never carried out.
 
-Requests and answers are small JSON objects with exactly the fields of `Request` and `Answer`.
+Requests and answers are small JSON objects with exactly the fields of `MailboxRequest` and
+`MailboxAnswer`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any, Literal, TypeVar
 from millrace.common.errors import JobControlError
 from millrace.state.checkpoint.files import StrPath, delete_quietly, write_file
 
-__all__ = ["CONTROL", "Answer", "Mailbox", "Request", "RunNote"]
+__all__ = ["CONTROL", "Mailbox", "MailboxAnswer", "MailboxRequest", "RunNote"]
 
 CONTROL = "control"
 MAX_BYTES = 64 * 1024
@@ -36,7 +37,7 @@ _ALIVE = "alive.lock"
 _REQUEST = re.compile(r"request-([0-9a-f]{16})\.json")
 _ID = re.compile(r"[0-9a-f]{16}")
 
-T = TypeVar("T", "RunNote", "Request", "Answer")
+T = TypeVar("T", "RunNote", "MailboxRequest", "MailboxAnswer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class RunNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MailboxRequest:
     """What a running job is asked to do."""
 
     id: str
@@ -67,7 +68,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MailboxAnswer:
     """What the job says to a request; "accepted" is followed by one of the others."""
 
     id: str
@@ -86,7 +87,7 @@ class Mailbox:
         >>> with mailbox.open_for(note):
         ...     id = mailbox.send("r1", "status", {})
         ...     [request] = mailbox.requests()
-        ...     mailbox.answer(Answer(id, "done", {"epoch": 7}))
+        ...     mailbox.answer(MailboxAnswer(id, "done", {"epoch": 7}))
         ...     mailbox.receive(id).result
         {'epoch': 7}
         >>> mailbox.running() is None
@@ -125,7 +126,7 @@ class Mailbox:
         Raises:
             JobControlError: the mailbox is somebody else's, or cannot be written.
         """
-        request = Request(secrets.token_hex(8), run_id, command, arguments)
+        request = MailboxRequest(secrets.token_hex(8), run_id, command, arguments)
         if not os.access(self.directory, os.W_OK | os.X_OK):
             raise JobControlError(
                 f"{self.directory} cannot be written: only the user who runs a job can operate it"
@@ -141,11 +142,11 @@ class Mailbox:
             return False
         return True
 
-    def receive(self, id: str) -> Answer | None:
+    def receive(self, id: str) -> MailboxAnswer | None:
         """The answer to a request so far; one that is not just "accepted" is removed."""
         path = self._answer_path(id)
         try:
-            answer = _read(path, Answer)
+            answer = _read(path, MailboxAnswer)
         except FileNotFoundError:
             return None
         if answer.state != "accepted":
@@ -175,9 +176,9 @@ class Mailbox:
         finally:
             os.close(lock)
 
-    def requests(self) -> list[Request | Answer]:
+    def requests(self) -> list[MailboxRequest | MailboxAnswer]:
         """What has arrived; of what is no request, the answer that it gets."""
-        found: list[Request | Answer] = []
+        found: list[MailboxRequest | MailboxAnswer] = []
         with contextlib.suppress(FileNotFoundError):
             for name in sorted(os.listdir(self.directory)):
                 match = _REQUEST.fullmatch(name)
@@ -185,23 +186,23 @@ class Mailbox:
                     found += self._read_request(match[1])
         return found
 
-    def _read_request(self, id: str) -> list[Request | Answer]:
+    def _read_request(self, id: str) -> list[MailboxRequest | MailboxAnswer]:
         path = self._request_path(id)
         try:
-            request = _read(path, Request)
+            request = _read(path, MailboxRequest)
             if request.id != id:
                 raise JobControlError(f"{path} holds the request {request.id!r}")
         except FileNotFoundError:  # withdrawn
             return []
         except JobControlError as error:
-            return [Answer(id, "failed", error=str(error))]
+            return [MailboxAnswer(id, "failed", error=str(error))]
         return [request]
 
     def take(self, id: str) -> bool:
         """Remove a request that is about to be carried out; False: it has been withdrawn."""
         return self.withdraw(id)
 
-    def answer(self, answer: Answer) -> None:
+    def answer(self, answer: MailboxAnswer) -> None:
         """Answer a request.
 
         Raises:
@@ -256,7 +257,7 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
-def _write(path: Path, content: RunNote | Request | Answer) -> None:
+def _write(path: Path, content: RunNote | MailboxRequest | MailboxAnswer) -> None:
     data = json.dumps(asdict(content)).encode()
     if len(data) > MAX_BYTES:
         raise JobControlError(f"a message of {len(data)} bytes is too long for {path.parent}")

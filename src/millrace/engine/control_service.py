@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 
 from millrace.common.errors import CheckpointError, JobControlError, MillraceError
 from millrace.engine.control_commands import CommandResult, ControlledJob, execute
-from millrace.engine.control_mailbox import Answer, Mailbox, Request, RunNote
+from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, MailboxRequest, RunNote
 from millrace.engine.job_observer import JobObserver
 from millrace.state.checkpoint.files import StrPath
 
@@ -108,13 +108,13 @@ class ControlService:
     def _take_requests(self) -> None:
         for request in self._mailbox.requests():
             if self._mailbox.take(request.id):
-                if isinstance(request, Answer):
+                if isinstance(request, MailboxAnswer):
                     self._answer(request)
                 else:
-                    self._answer(Answer(request.id, "accepted"))
+                    self._answer(MailboxAnswer(request.id, "accepted"))
                     self._owed[request.id] = self._begun(request)
 
-    def _begun(self, request: Request) -> CommandResult:
+    def _begun(self, request: MailboxRequest) -> CommandResult:
         try:
             if request.run_id != self._note.run_id:
                 raise JobControlError("the request was meant for an earlier run of the job")
@@ -124,7 +124,7 @@ class ControlService:
         except Exception as error:
             return _failed(error)
 
-    def _tell(self, request: Request) -> None:
+    def _tell(self, request: MailboxRequest) -> None:
         """Whoever sits before a job that ends should know that somebody else wanted it to."""
         level = logging.WARNING if request.command in ENDING else logging.INFO
         log.log(level, "job '%s' was asked to %s", self._note.job_name, request.command)
@@ -134,7 +134,7 @@ class ControlService:
             if result.done() and self._answer(_answer_of(id, result)):
                 del self._owed[id]
 
-    def _answer(self, answer: Answer) -> bool:
+    def _answer(self, answer: MailboxAnswer) -> bool:
         try:
             self._mailbox.answer(answer)
         except (CheckpointError, JobControlError) as error:
@@ -152,7 +152,9 @@ class ControlService:
         status = self._job.details().status.name
         unheard = [request.id for request in self._mailbox.requests()]
         for id in (*self._owed, *filter(self._mailbox.take, unheard)):
-            self._answer(Answer(id, "failed", error=f"the job has ended meanwhile: {status}"))
+            self._answer(
+                MailboxAnswer(id, "failed", error=f"the job has ended meanwhile: {status}")
+            )
 
 
 class Operable(JobObserver):
@@ -176,9 +178,9 @@ def _failed(error: Exception) -> CommandResult:
     return future
 
 
-def _answer_of(id: str, result: CommandResult) -> Answer:
+def _answer_of(id: str, result: CommandResult) -> MailboxAnswer:
     error = result.exception()
     if error is None:
-        return Answer(id, "done", result.result())
+        return MailboxAnswer(id, "done", result.result())
     text = str(error) if isinstance(error, MillraceError) else f"{type(error).__name__}: {error}"
-    return Answer(id, "failed", error=text[:8_000])
+    return MailboxAnswer(id, "failed", error=text[:8_000])

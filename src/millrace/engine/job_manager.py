@@ -47,7 +47,7 @@ from millrace.engine.job_state import JobStateMachine
 from millrace.engine.pacing import Pacer
 from millrace.engine.rescaling import Replan, Rescaling, files_of, parts_in
 from millrace.engine.restart import create_decider
-from millrace.engine.savepoint_writer import SavepointWriter
+from millrace.engine.savepoint_writer import AsyncSavepointWriter
 from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
@@ -88,7 +88,7 @@ class JobManager:
         self._left_with_savepoint = False
         self._serving: QueuedRequest | None = None
         """The request that the running epoch prepares for."""
-        self._writer: SavepointWriter | None = None
+        self._writer: AsyncSavepointWriter | None = None
         self._results = CollectedResults(results)
         self._sweeper = SinkSweeper()
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)

@@ -14,7 +14,7 @@ from millrace.state.checkpoint.savepoint import write_savepoint
 log = logging.getLogger(__name__)
 
 
-class SavepointWriter:
+class AsyncSavepointWriter:
     """Copies one checkpoint out of the job's directory.
 
     Args:
@@ -41,7 +41,7 @@ class SavepointWriter:
         """Whether it has ended without a savepoint."""
         self._thread = Thread(target=self._run, name="savepoint-writer", daemon=True)
 
-    def start(self) -> SavepointWriter:
+    def start(self) -> AsyncSavepointWriter:
         """Begin to copy."""
         self._thread.start()
         return self

@@ -71,8 +71,7 @@ class JobGraph:
                 "level": stage.level,
                 "parallelism": stage.parallelism,
                 "operators": [
-                    {"uid": n.uid, "name": n.name, **described.get(n.uid, {})}
-                    for n in stage.nodes
+                    {"uid": n.uid, "name": n.name, **described.get(n.uid, {})} for n in stage.nodes
                 ],
             }
             for stage in self.program.stages

@@ -42,7 +42,7 @@ _HEAD = struct.Struct(">II")
 HEAD_BYTES = _HEAD.size
 
 
-class Entry(NamedTuple):
+class TableDelta(NamedTuple):
     """What goes into a payload, not encoded yet."""
 
     part: str
@@ -75,7 +75,7 @@ def joined(pieces: Iterator[bytes]) -> bytes:
 
 
 def pieces_of(
-    entries: Iterable[Entry], budget: Budget, replace: bool, codec: SnapshotCodec = TRUSTING
+    entries: Iterable[TableDelta], budget: Budget, replace: bool, codec: SnapshotCodec = TRUSTING
 ) -> Iterator[bytes]:
     """The framed pieces of a payload. ``replace``: it stands for everything there is."""
     content: Content = {"all": {}} if replace else {}

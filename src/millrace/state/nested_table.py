@@ -15,7 +15,7 @@ SPLIT_BELOW = 10_000
 CHUNK_ENTRIES = 512
 
 
-class Chunk(NamedTuple):
+class InnerChunk(NamedTuple):
     """Some of the entries below one outer key, as a unit to dump."""
 
     outer: Any
@@ -213,7 +213,7 @@ class NestedTable(MemoryTable):
         for outer, entries in self.data.items():
             inners = list(entries)
             units += [
-                Chunk(outer, inners[start : start + CHUNK_ENTRIES])
+                InnerChunk(outer, inners[start : start + CHUNK_ENTRIES])
                 for start in range(0, len(inners), CHUNK_ENTRIES)
             ]
         return units
@@ -222,11 +222,11 @@ class NestedTable(MemoryTable):
         put: dict[Any, dict[Any, Any]] = {}
         count = 0
         for unit in units:
-            outer = unit.outer if type(unit) is Chunk else unit
+            outer = unit.outer if type(unit) is InnerChunk else unit
             entries = self.data.get(outer)
             if entries is None:
                 continue
-            if type(unit) is Chunk:
+            if type(unit) is InnerChunk:
                 entries = {inner: entries[inner] for inner in unit.inners if inner in entries}
             put.setdefault(outer, {}).update(entries)
             count += len(entries)

@@ -103,7 +103,7 @@ def diff_snapshots(
     pairs = _pairs(a, b, internal)
     diffs = {id(pair): pair.diff() for pair in pairs}
     for group in _by_stages(pairs):
-        for number, part in enumerate(_parts(_Side(a, group, 0), _Side(b, group, 1))):
+        for number, part in enumerate(_parts(_DiffSide(a, group, 0), _DiffSide(b, group, 1))):
             for pair in group:
                 diff = diffs[id(pair)]
                 try:
@@ -165,7 +165,7 @@ def _by_stages(pairs: Iterable[_Pair]) -> Iterable[list[_Pair]]:
     return groups.values()
 
 
-class _Side:
+class _DiffSide:
     """One of the two snapshots, at one stage."""
 
     def __init__(self, reader: SnapshotReader, group: list[_Pair], index: int) -> None:
@@ -205,15 +205,15 @@ class _Side:
 class _Part(NamedTuple):
     """A piece of both snapshots that holds the same keys."""
 
-    a: _Side
+    a: _DiffSide
     a_subtasks: list[int]
-    b: _Side
+    b: _DiffSide
     b_subtasks: list[int]
     groups: range | None
     """The key groups to look at; None: all there are in these subtasks."""
 
 
-def _parts(a: _Side, b: _Side) -> Iterator[_Part]:
+def _parts(a: _DiffSide, b: _DiffSide) -> Iterator[_Part]:
     """All of both, in pieces that are as small as can be."""
     if a.parallelism == b.parallelism and a.max_parallelism == b.max_parallelism:
         for subtask, versions in enumerate(zip(a.versions, b.versions, strict=True)):
@@ -229,7 +229,7 @@ def _parts(a: _Side, b: _Side) -> Iterator[_Part]:
         yield _Part(a, [*range(a.parallelism)], b, [*range(b.parallelism)], None)
 
 
-def _overlaps(a: _Side, b: _Side) -> Iterator[_Part]:
+def _overlaps(a: _DiffSide, b: _DiffSide) -> Iterator[_Part]:
     i = j = 0
     while i < a.parallelism and j < b.parallelism:
         mine, theirs = a.range_of(i), b.range_of(j)
@@ -253,7 +253,7 @@ def _compare(part: _Part, pair: _Pair, diff: StateDiff, samples: int, first: boo
         _note(diff, entry, None, samples)
 
 
-def _in_part(part: _Part, side: _Side, subtasks: list[int], pair: _Pair) -> Iterator[Entry]:
+def _in_part(part: _Part, side: _DiffSide, subtasks: list[int], pair: _Pair) -> Iterator[Entry]:
     entries = side.entries(pair, subtasks)
     groups, most = part.groups, side.max_parallelism
     if groups is None:
@@ -267,7 +267,9 @@ def _identity(entry: Entry, shape: StateShape) -> Any:
     return (entry.key, entry.window) if shape.is_windowed else entry.key
 
 
-def _compare_unkeyed(a: _Side, b: _Side, pair: _Pair, diff: StateDiff, samples: int) -> None:
+def _compare_unkeyed(
+    a: _DiffSide, b: _DiffSide, pair: _Pair, diff: StateDiff, samples: int
+) -> None:
     """State that follows no key is small: all of it at once."""
     old, new = (_unkeyed(side, pair) for side in (a, b))
     for key, entry in new.items():
@@ -276,7 +278,7 @@ def _compare_unkeyed(a: _Side, b: _Side, pair: _Pair, diff: StateDiff, samples: 
         _note(diff, entry, None, samples)
 
 
-def _unkeyed(side: _Side, pair: _Pair) -> dict[Any, Entry]:
+def _unkeyed(side: _DiffSide, pair: _Pair) -> dict[Any, Entry]:
     info = pair.side(side.index)
     if info is None:
         return {}

@@ -21,9 +21,9 @@ from millrace.state.flat_table import FlatTable
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import (
     Content,
-    Entry,
     Loader,
     Place,
+    TableDelta,
     contents,
     entries_in,
     framed,
@@ -314,7 +314,7 @@ class SubtaskState:
         data = place(pieces_of(increment, self._budget, False, self.codec))
         return Layer(epoch, version, self._pass.floor, data)
 
-    def _everything(self) -> Iterator[Entry]:
+    def _everything(self) -> Iterator[TableDelta]:
         for name, table in self.tables.items():
             for step in table.everything(self._budget):
                 yield self._copy(name, step)
@@ -376,7 +376,7 @@ class SubtaskState:
                 self.tables[name].apply(step.delta)
         return values.data
 
-    def _increment(self, epoch: int, dirty: int) -> Iterator[Entry]:
+    def _increment(self, epoch: int, dirty: int) -> Iterator[TableDelta]:
         """The epoch's changes, then a piece of the rolling copy."""
         for name, table in self.tables.items():
             for delta, count in table.changes_by(self._budget):
@@ -384,14 +384,14 @@ class SubtaskState:
         for name, step in self._pass.advance(epoch, dirty, self._budget):
             yield self._copy(name, step)
 
-    def _copy(self, name: TableId, step: Scan) -> Entry:
+    def _copy(self, name: TableId, step: Scan) -> TableDelta:
         leave_out = self._left_out.get(name)
         delta = step.delta if leave_out is None else leave_out(step.delta)
         return self._entry("pass", name, delta, step.size)
 
-    def _entry(self, part: str, name: TableId, delta: Delta, size: int) -> Entry:
+    def _entry(self, part: str, name: TableId, delta: Delta, size: int) -> TableDelta:
         form = self._forms[name]
-        return Entry(part, name, form.kind, form.schema, form.outgoing(delta), size)
+        return TableDelta(part, name, form.kind, form.schema, form.outgoing(delta), size)
 
     def _entries(self, dirty: int) -> int:
         """About how many entries there are; counting all each time would cost too much."""

@@ -76,14 +76,14 @@ class _BroadcastOperator(FunctionOperator):
         super().open()
         context = self.context
         states = OperatorStates(context.state, context.uid, context.subtask_index)
-        self._writing = _Context(states, context.clock)
+        self._writing = _BootstrapContext(states, context.clock)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         for value in values:
             self.function.process_element(value, self._writing)
 
 
-class _Context(BroadcastStateBootstrapFunction.Context):
+class _BootstrapContext(BroadcastStateBootstrapFunction.Context):
     def __init__(self, states: OperatorStates, clock: Callable[[], int]) -> None:
         self._states = states
         self._clock = clock

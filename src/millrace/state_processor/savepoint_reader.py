@@ -23,7 +23,7 @@ from millrace.state_processor.state_rows import FIXED, TIMERS, column_names, wri
 from millrace.state_processor.state_source import StateSource
 from millrace.state_processor.state_views import (
     LISTED,
-    StateView,
+    SqlView,
     is_show_tables,
     listed,
     mentioned,
@@ -219,7 +219,7 @@ class SavepointReader:
         known = {**CHANGE_TYPES, **_declared("key", key_type), **_declared("value", value_type)}
         return frame_of(self._spark, query, CHANGES, known, sample)
 
-    def views(self) -> list[StateView]:
+    def views(self) -> list[SqlView]:
         """What `sql` can ask for."""
         return state_views(self.states())
 
@@ -240,7 +240,7 @@ class SavepointReader:
             self._of_view(session, view, sample).createOrReplaceTempView(view.name)
         return run_query(session, query, [view.name for view in self.views()])
 
-    def _of_view(self, session: Any, view: StateView, sample: int | None) -> Any:
+    def _of_view(self, session: Any, view: SqlView, sample: int | None) -> Any:
         parts = tuple(EntriesQuery.of(self._reader, info) for info in view.states)
         query = ConcatenatedQuery(parts)
         known = {**FIXED, **(written_types(view.first) if len(parts) == 1 else {})}

@@ -32,7 +32,7 @@ Row = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _ChangeSide:
     """A keyed state in one of the snapshots."""
 
     info: StateInfo
@@ -41,7 +41,7 @@ class _Side:
     """Key groups."""
 
     @staticmethod
-    def of(reader: SnapshotReader, uid: str, name: str) -> _Side | None:
+    def of(reader: SnapshotReader, uid: str, name: str) -> _ChangeSide | None:
         """None: the snapshot does not have it."""
         found = [i for i in reader.states() if i.name == name and uid in (i.uid, i.operator)]
         if not found:
@@ -53,7 +53,7 @@ class _Side:
                 "told of value, list and map state of keys"
             )
         source = StateSource.of(reader, info.stage, info.subtasks)
-        return _Side(info, source, reader.snapshot.manifest.max_parallelism)
+        return _ChangeSide(info, source, reader.snapshot.manifest.max_parallelism)
 
     def entries(self, own: range) -> dict[Any, Any]:
         """The entries of the keys of some key groups."""
@@ -74,8 +74,8 @@ class _Side:
 class ChangesQuery:
     """The changes of one keyed state from one snapshot to another."""
 
-    before: _Side | None
-    after: _Side | None
+    before: _ChangeSide | None
+    after: _ChangeSide | None
     checkpoint: int
     """Of the later one."""
 
@@ -87,7 +87,7 @@ class ChangesQuery:
             StateError: neither has it, it is not state of keys, or the snapshots cannot be compared
                 because their key groups differ.
         """
-        old, new = _Side.of(before, uid, name), _Side.of(after, uid, name)
+        old, new = _ChangeSide.of(before, uid, name), _ChangeSide.of(after, uid, name)
         if old is None and new is None:
             after.state(uid, name)  # says what there is instead
         if old is not None and new is not None and old.maximum != new.maximum:
@@ -103,7 +103,7 @@ class ChangesQuery:
         return self._leading.source.parallelism
 
     @property
-    def _leading(self) -> _Side:
+    def _leading(self) -> _ChangeSide:
         side = self.after or self.before
         assert side is not None
         return side

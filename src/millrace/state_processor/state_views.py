@@ -18,7 +18,7 @@ from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state_processor.state_rows import column_names
 
-__all__ = ["LISTED", "StateView", "is_show_tables", "listed", "mentioned", "state_views"]
+__all__ = ["LISTED", "SqlView", "is_show_tables", "listed", "mentioned", "state_views"]
 
 LISTED = ("view", "columns", "uid", "operator", "state", "shape")
 """What ``SHOW TABLES`` tells."""
@@ -29,7 +29,7 @@ _TIMERS = (EVENT_TIMERS, PROCESSING_TIMERS)
 
 
 @dataclass(frozen=True, slots=True)
-class StateView:
+class SqlView:
     """A view of one state, or of an operator's timers."""
 
     name: str
@@ -46,7 +46,7 @@ class StateView:
         return column_names(self.first)
 
 
-def state_views(states: Iterable[StateInfo]) -> list[StateView]:
+def state_views(states: Iterable[StateInfo]) -> list[SqlView]:
     """The views of these states, by name."""
     groups: dict[tuple[str, str], list[StateInfo]] = {}
     for info in states:
@@ -58,7 +58,7 @@ def state_views(states: Iterable[StateInfo]) -> list[StateView]:
         operator = found[0].operator if _HASH.fullmatch(uid) else uid
         name = _free(_identifier(f"{operator or uid}_{label}"), taken)
         taken.add(name)
-        views.append(StateView(name, tuple(found)))
+        views.append(SqlView(name, tuple(found)))
     return sorted(views, key=lambda view: view.name)
 
 
@@ -67,19 +67,19 @@ def is_show_tables(query: str) -> bool:
     return re.fullmatch(r"\s*show\s+(tables|views)\s*;?\s*", query, re.IGNORECASE) is not None
 
 
-def listed(views: Iterable[StateView]) -> list[tuple[str, ...]]:
+def listed(views: Iterable[SqlView]) -> list[tuple[str, ...]]:
     """The answer to that: a row of `LISTED` for each."""
     return [_row(view) for view in views]
 
 
-def _row(view: StateView) -> tuple[str, ...]:
+def _row(view: SqlView) -> tuple[str, ...]:
     info = view.first
     shape = "timers" if info.shape.is_timers else info.shape.value
     operator = info.operator or info.uid
     return view.name, ", ".join(view.columns), info.uid, operator, info.name, shape
 
 
-def mentioned(views: Iterable[StateView], query: str) -> list[StateView]:
+def mentioned(views: Iterable[SqlView], query: str) -> list[SqlView]:
     """The views that a query names."""
     words = set(re.findall(r"\w+", query.lower()))
     return [view for view in views if view.name in words]

@@ -43,7 +43,7 @@ KeyBatch = Callable[[list[Any]], list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class BootstrapInput:
     """Rows, and what is made of them before they become state."""
 
     dataframe: Any
@@ -61,7 +61,7 @@ class StateBootstrapTransformation:
     What `SavepointWriter.with_operator` takes; made by `OperatorTransformation`.
     """
 
-    input: Input = field(repr=False)
+    input: BootstrapInput = field(repr=False)
     factory: Callable[[], Operator] = field(repr=False)
     """Makes the operator that the rows go through."""
     broadcast: bool = False
@@ -103,13 +103,15 @@ class OperatorTransformation:
         """
         from millrace.spark.state_frames import require_dataframe
 
-        return OneInputOperatorTransformation(Input(require_dataframe(dataframe), to_record))
+        return OneInputOperatorTransformation(
+            BootstrapInput(require_dataframe(dataframe), to_record)
+        )
 
 
 class OneInputOperatorTransformation:
     """Rows without keys. Flink: class ``OneInputStateTransformation``."""
 
-    def __init__(self, rows: Input) -> None:
+    def __init__(self, rows: BootstrapInput) -> None:
         self._rows = rows
 
     def assign_timestamps(
@@ -150,7 +152,7 @@ class OneInputOperatorTransformation:
 class KeyedOperatorTransformation:
     """Rows with keys. Flink: class ``KeyedStateTransformation``."""
 
-    def __init__(self, rows: Input) -> None:
+    def __init__(self, rows: BootstrapInput) -> None:
         self._rows = rows
 
     def transform(self, function: KeyedStateBootstrapFunction) -> StateBootstrapTransformation:
@@ -182,7 +184,7 @@ class WindowedOperatorTransformation:
     """Rows in windows, as the job's operator keeps them: set it up in the same way as there.
     Flink: class ``WindowedStateTransformation``."""
 
-    def __init__(self, rows: Input, assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, rows: BootstrapInput, assigner: WindowAssigner[Any, Any]) -> None:
         self._rows = rows
         env = StreamExecutionEnvironment.get_execution_environment()
         keyed: KeyedStream[Any, Any] = env.from_collection([]).key_by(_same)
@@ -233,7 +235,7 @@ def _same(value: Any) -> Any:
 
 def _timestamps(assigner: Any) -> Callable[[Any], int]:
     if isinstance(assigner, TimestampAssigner):
-        return _Assigned(assigner)
+        return _AssignedTimestamp(assigner)
     if isinstance(assigner, str):
         return _Field(batch_keys(assigner))
     if callable(assigner) and not isinstance(assigner, (type, Function)):
@@ -245,7 +247,7 @@ def _timestamps(assigner: Any) -> Callable[[Any], int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Assigned:
+class _AssignedTimestamp:
     assigner: TimestampAssigner[Any]
 
     def __call__(self, value: Any) -> int:

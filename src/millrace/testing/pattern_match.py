@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.runtime.cep.pattern_model import EventPattern
+from millrace.runtime.cep.pattern_rule import HasModel
 from millrace.testing.pattern_run import (
     Comparator,
-    HasModel,
     Key,
     MatchResult,
     PatternRun,

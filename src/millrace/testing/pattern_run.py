@@ -23,6 +23,7 @@ from millrace.runtime.cep.partial_match import (
     Matches,
 )
 from millrace.runtime.cep.pattern_model import EventPattern
+from millrace.runtime.cep.pattern_rule import HasModel
 from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.pattern_operator import rich_conditions
@@ -30,7 +31,6 @@ from millrace.state.store import SubtaskState
 
 __all__ = [
     "Comparator",
-    "HasModel",
     "Key",
     "MatchResult",
     "PatternMatch",
@@ -45,13 +45,6 @@ Found = list[FoundMatch]
 Timestamps = Iterable[int] | Callable[[Any], int] | None
 Key = Callable[[Any], Any] | KeySelector[Any, Any] | str | int | Sequence[str | int] | None
 Comparator = EventComparator | Callable[[Any, Any], int] | None
-
-
-class HasModel(Protocol):
-    """A `millrace.cep.Pattern`."""
-
-    def model(self) -> EventPattern:
-        """The pattern as plain data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from millrace.common.functions.pattern_conditions import Condition
 from millrace.common.functions.pattern_functions import Match
 from millrace.runtime.cep.automaton import MatchState
 from millrace.runtime.cep.matcher import ConditionContext
-from millrace.runtime.cep.partial_match import Entry, FoundMatch, Matches, PartialMatch
+from millrace.runtime.cep.partial_match import FoundMatch, MatchedEntry, Matches, PartialMatch
 from millrace.runtime.cep.pattern_model import EventPattern
+from millrace.runtime.cep.pattern_rule import HasModel
 from millrace.runtime.cep.position import Way
 from millrace.testing.pattern_run import (
     Comparator,
     Found,
-    HasModel,
     Key,
     MatchResult,
     PatternRun,
@@ -152,14 +152,14 @@ def trace(
     """
     run = PatternRun(pattern, clock)
     ordered = timed_events(events, timestamps, key, comparator, event_time)
-    recorder = _Recorder(run)
+    recorder = _TraceRecorder(run)
     run.matcher.on_pruned = recorder.prune
     result = run.over(ordered, last_time(watermark, ordered, event_time), recorder)
     steps = sorted(recorder.steps, key=_place)
     return Trace(ordered, steps, result)
 
 
-class _Recorder:
+class _TraceRecorder:
     """Makes the steps of a trace of what it sees."""
 
     def __init__(self, run: PatternRun) -> None:
@@ -206,7 +206,7 @@ class _Recorder:
         self.steps += steps.values()
 
     def _attempts(
-        self, state: MatchState, last: Entry | None, event: TimedEvent
+        self, state: MatchState, last: MatchedEntry | None, event: TimedEvent
     ) -> Iterator[Attempt]:
         context = ConditionContext(self._clock, last, event.timestamp)
         checks = self._judge.checks(state, event.value, context)
@@ -246,7 +246,7 @@ def _satisfied(condition: Condition | None, checks: dict[int, Check]) -> bool:
     return check is not None and check.result
 
 
-def _taken(last: Entry | None) -> Taken:
+def _taken(last: MatchedEntry | None) -> Taken:
     chain: list[tuple[str, int]] = []
     while last is not None:
         chain.append((last.name, last.event.order[1]))

@@ -23,7 +23,7 @@ from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.layer import FileRef, Layer, live
 from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import TableId
-from millrace.testing.table_program import KINDS, Content, Program
+from millrace.testing.table_program import KINDS, Content, TableProgram
 
 __all__ = ["StateBackendConformance"]
 
@@ -124,7 +124,7 @@ class _History:
         self._stores: list[Any] = []
         self.state = self._open()
         self._follower = self._open()
-        self._program = Program(self.random)
+        self._program = TableProgram(self.random)
         self._model: dict[TableId, Content] = {name: {} for name in TABLES}
         self._layers: list[Layer] = []
         self._epoch = 0

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["KINDS", "Content", "Program"]
+__all__ = ["Content", "KINDS", "TableProgram"]
 
 KINDS = ("flat", "list", "map", "ttl-flat", "ttl-list", "ttl-map", "panes", "timers")
 """Kinds of tables that hold keyed state."""
@@ -19,7 +19,7 @@ _KEYS: tuple[Any, ...] = ("a", "b", 1, -7, b"x", ("t", 1), 2.5, "ä" * 40, 1 << 
 _VALUES: tuple[Any, ...] = (0, 1, "x", None, 2.5, (1, "y"), [1, 2], {"k": [3]}, {4}, ([5], 6))
 
 
-class Program:
+class TableProgram:
     """Does one random thing after the other, as operators do them."""
 
     def __init__(self, chance: random.Random) -> None:

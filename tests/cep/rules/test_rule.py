@@ -6,7 +6,7 @@ import pickle
 
 from millrace.cep import Pattern, Rule
 from millrace.cep.rules import field_condition, rule_from_json
-from millrace.runtime.cep.pattern_rule import Rule as PlainRule
+from millrace.runtime.cep.pattern_rule import PatternRule as PlainRule
 from millrace.state.serialization.payload import dump_pickle
 from millrace.testing import match, trace
 

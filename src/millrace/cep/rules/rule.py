@@ -8,7 +8,7 @@ from millrace.runtime.cep import pattern_rule
 __all__ = ["Rule"]
 
 
-class Rule(pattern_rule.Rule, Pictured):
+class Rule(pattern_rule.PatternRule, Pictured):
     """A pattern with a name, and for which keys it is.
 
     Args:

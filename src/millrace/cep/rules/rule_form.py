@@ -75,7 +75,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
     return form | ({"metadata": dict(rule.metadata)} if rule.metadata else {})
 
 
-def read_rule(given: Any) -> pattern_rule.Rule | RuleChange:
+def read_rule(given: Any) -> pattern_rule.PatternRule | RuleChange:
     """What came in a stream of rules: rules, changes, and the JSON of both.
 
     That the pattern can be compiled is found out by whoever does it.
@@ -83,7 +83,7 @@ def read_rule(given: Any) -> pattern_rule.Rule | RuleChange:
     Raises:
         RuleError: it is none of these.
     """
-    if isinstance(given, (pattern_rule.Rule, RuleChange)):
+    if isinstance(given, (pattern_rule.PatternRule, RuleChange)):
         return given
     if isinstance(given, (dict, str, bytes, bytearray)):
         return _read(given)

@@ -24,7 +24,7 @@ def register(commands: Commands) -> None:
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Draw the tree, the newest first."""
     savepoints = found_below(named)
-    from millrace.cli.lineage import Node, draw
+    from millrace.cli.lineage import LineageNode, draw
     from millrace.cli.printing import aligned, print_json, print_lines
     from millrace.cli.savepoint_summary import columns, short_id, summary
 
@@ -33,7 +33,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         return 0
     labels = aligned([columns(savepoint) for savepoint in savepoints])
     nodes = [
-        Node(s.manifest.snapshot_id, s.manifest.ancestor, s.manifest.timestamp, label)
+        LineageNode(s.manifest.snapshot_id, s.manifest.ancestor, s.manifest.timestamp, label)
         for s, label in zip(savepoints, labels, strict=True)
     ]
     print_lines(draw(nodes, lambda id: f"{short_id(id)}  (not here)"))

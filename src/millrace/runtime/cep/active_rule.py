@@ -8,8 +8,8 @@ from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.automaton import Automaton, MatchState
 from millrace.runtime.cep.known_condition import without_context
 from millrace.runtime.cep.matcher import Call, Matcher, any_call
-from millrace.runtime.cep.partial_match import BufferedEvent, Entry, Matches, PartialMatch
-from millrace.runtime.cep.pattern_rule import Rule
+from millrace.runtime.cep.partial_match import BufferedEvent, MatchedEntry, Matches, PartialMatch
+from millrace.runtime.cep.pattern_rule import PatternRule
 from millrace.runtime.cep.position import Way
 
 __all__ = ["ActiveRule"]
@@ -25,7 +25,7 @@ class ActiveRule:
         >>> from millrace.common.functions.pattern_conditions import condition_of
         >>> from millrace.runtime.cep.pattern_model import Event, EventPattern
         >>> big = condition_of(lambda value: value > 9, "where")
-        >>> rule = ActiveRule(Rule("r", 1, EventPattern((Event("a"), Event("b", big)))), 1)
+        >>> rule = ActiveRule(PatternRule("r", 1, EventPattern((Event("a"), Event("b", big)))), 1)
         >>> rule.wakes(5), rule.wakes(50)
         (False, True)
     """
@@ -45,7 +45,9 @@ class ActiveRule:
         "wakes",
     )
 
-    def __init__(self, rule: Rule, number: int, clock: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, rule: PatternRule, number: int, clock: Callable[[], int] = lambda: 0
+    ) -> None:
         self.rule = rule
         self.id = rule.id
         self.number = number
@@ -85,7 +87,7 @@ class ActiveRule:
         state = self.opens
         assert state is not None
         assert state.position is not None
-        entry = Entry(None, state.position.name, event)
+        entry = MatchedEntry(None, state.position.name, event)
         matches.partial.append(PartialMatch(state, entry, event))
         self.note_begun(matches, event)
 

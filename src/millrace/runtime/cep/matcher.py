@@ -14,8 +14,8 @@ from millrace.runtime.cep.after_match_skip_strategy import Skip
 from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
 from millrace.runtime.cep.partial_match import (
     BufferedEvent,
-    Entry,
     FoundMatch,
+    MatchedEntry,
     Matches,
     PartialMatch,
 )
@@ -29,7 +29,9 @@ Call = Callable[[Any], Any]
 class ConditionContext(IterativeCondition.Context):
     """What the condition that is asked may know."""
 
-    def __init__(self, clock: Callable[[], int], last: Entry | None = None, time: int = 0) -> None:
+    def __init__(
+        self, clock: Callable[[], int], last: MatchedEntry | None = None, time: int = 0
+    ) -> None:
         self._clock = clock
         self.last = last
         self.time = time
@@ -152,20 +154,22 @@ class Matcher:
     def _take(
         self,
         after: MatchState,
-        last: Entry | None,
+        last: MatchedEntry | None,
         event: BufferedEvent,
         start: BufferedEvent,
         partial: list[PartialMatch],
         found: list[FoundMatch],
     ) -> None:
         assert after.position is not None
-        entry = Entry(last, after.position.name, event)
+        entry = MatchedEntry(last, after.position.name, event)
         if after.accepting:
             found.append(FoundMatch(entry, start, event.order[0]))
         if after.ways:
             partial.append(PartialMatch(after, entry, start))
 
-    def _outcome(self, state: MatchState, event: BufferedEvent, last: Entry | None) -> Outcome:
+    def _outcome(
+        self, state: MatchState, event: BufferedEvent, last: MatchedEntry | None
+    ) -> Outcome:
         if state.iterative:
             satisfied = self._satisfied(state, event, last)
         else:
@@ -186,7 +190,7 @@ class Matcher:
             bit += bit
         return satisfied
 
-    def _satisfied(self, state: MatchState, event: BufferedEvent, last: Entry | None) -> int:
+    def _satisfied(self, state: MatchState, event: BufferedEvent, last: MatchedEntry | None) -> int:
         context, value = self._context, event.value
         context.last, context.time = last, event.order[0]
         satisfied, bit = 0, 1

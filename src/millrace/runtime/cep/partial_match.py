@@ -15,7 +15,7 @@ from typing import Any
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.cep.automaton import MatchState
 
-__all__ = ["BufferedEvent", "Entry", "FoundMatch", "KeyMatches", "Matches", "PartialMatch"]
+__all__ = ["BufferedEvent", "FoundMatch", "KeyMatches", "MatchedEntry", "Matches", "PartialMatch"]
 
 Order = tuple[int, int]
 """The place of an event: its time (ms since the epoch), and its number among those of its key."""
@@ -36,13 +36,13 @@ class BufferedEvent:
         return self.order[0]
 
 
-class Entry:
+class MatchedEntry:
     """An event taken for a pattern."""
 
     __slots__ = ("before", "event", "name", "number")
 
     def __init__(
-        self, before: Entry | None, name: str, event: BufferedEvent, number: int = 0
+        self, before: MatchedEntry | None, name: str, event: BufferedEvent, number: int = 0
     ) -> None:
         self.before = before
         self.name = name
@@ -56,7 +56,7 @@ class PartialMatch:
 
     __slots__ = ("last", "start", "state")
 
-    def __init__(self, state: MatchState, last: Entry, start: BufferedEvent) -> None:
+    def __init__(self, state: MatchState, last: MatchedEntry, start: BufferedEvent) -> None:
         self.state = state
         self.last = last
         self.start = start
@@ -67,17 +67,17 @@ class FoundMatch:
 
     __slots__ = ("last", "start", "time")
 
-    def __init__(self, last: Entry, start: BufferedEvent, time: int) -> None:
+    def __init__(self, last: MatchedEntry, start: BufferedEvent, time: int) -> None:
         self.last = last
         self.start = start
         self.time = time
         """When it was certain, ms since the epoch: a match that is held back only becomes so when
         it is released."""
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[MatchedEntry]:
         """What was taken, in order."""
         entries = []
-        entry: Entry | None = self.last
+        entry: MatchedEntry | None = self.last
         while entry is not None:
             entries.append(entry)
             entry = entry.before
@@ -89,10 +89,10 @@ class FoundMatch:
         return events_by_name(self.last)
 
 
-def events_by_name(last: Entry) -> dict[str, list[Any]]:
+def events_by_name(last: MatchedEntry) -> dict[str, list[Any]]:
     """The events of a chain, by pattern."""
     chain = []
-    entry: Entry | None = last
+    entry: MatchedEntry | None = last
     while entry is not None:
         chain.append(entry)
         entry = entry.before

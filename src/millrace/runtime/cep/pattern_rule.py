@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 from millrace.common.errors import JobDefinitionError
 from millrace.runtime.cep.pattern_model import EventPattern
 
-__all__ = ["RejectedRule", "Rule", "RuleAction", "RuleChange", "RuleMatch"]
+__all__ = ["PatternRule", "RejectedRule", "RuleAction", "RuleChange", "RuleMatch"]
 
 
 class HasModel(Protocol):
@@ -24,7 +24,7 @@ class HasModel(Protocol):
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Rule:
+class PatternRule:
     """A pattern with a name, and for which keys it is. (For users: `millrace.cep.Rule`.)
 
     Args:
@@ -41,7 +41,7 @@ class Rule:
 
     Example:
         >>> from millrace.runtime.cep.pattern_model import Event
-        >>> rule = Rule("small", 1, EventPattern((Event("a"),)), key_prefix="eu-")
+        >>> rule = PatternRule("small", 1, EventPattern((Event("a"),)), key_prefix="eu-")
         >>> rule
         <rule 'small' version 1>
     """

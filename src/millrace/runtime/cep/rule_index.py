@@ -26,9 +26,9 @@ class RuleIndex:
     Example:
         >>> from millrace.common.functions.pattern_conditions import condition_of
         >>> from millrace.runtime.cep.pattern_model import Event, EventPattern
-        >>> from millrace.runtime.cep.pattern_rule import Rule
+        >>> from millrace.runtime.cep.pattern_rule import PatternRule
         >>> big = condition_of(lambda value: value > 9, "where")
-        >>> rule = ActiveRule(Rule("r", 1, EventPattern((Event("a", big),))), 1)
+        >>> rule = ActiveRule(PatternRule("r", 1, EventPattern((Event("a", big),))), 1)
         >>> RuleIndex([rule]).starting(["k", "k"], [5, 50])
         [None, [<rule r version 1>]]
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 from millrace.common.errors import CheckpointError, JobDefinitionError
 from millrace.runtime.cep.active_rule import ActiveRule
-from millrace.runtime.cep.pattern_rule import RejectedRule, Rule, RuleAction, RuleChange
+from millrace.runtime.cep.pattern_rule import PatternRule, RejectedRule, RuleAction, RuleChange
 from millrace.runtime.cep.rule_index import RuleIndex
 from millrace.runtime.operator import OperatorContext
 from millrace.state.flat_table import FlatTable
@@ -19,13 +19,13 @@ from millrace.state.table_id import TableId
 __all__ = ["ReadRule", "RuleTable"]
 
 LOG = logging.getLogger(__name__)
-ReadRule = Callable[[Any], Rule | RuleChange]
+ReadRule = Callable[[Any], PatternRule | RuleChange]
 """From what came in the stream of rules; raises if that is none."""
 SHOWN = 1_000
 """So much is told of what was rejected, in characters."""
-Row = tuple[int, bool, int, Any]
+RuleRow = tuple[int, bool, int, Any]
 NUMBER, ENABLED, VERSION, GIVEN = range(4)
-"""What there is of each rule in the table, under its id; the last is a `Rule` or its JSON."""
+"""What there is of each rule in the table, under its id; GIVEN is a `PatternRule` or its JSON."""
 LAST_NUMBER = ""
 """In the table under this, which is no rule's id, the number given last."""
 
@@ -108,9 +108,9 @@ class RuleTable:
         self._table.remove(step.id)
         return self._deactivate(step.id)
 
-    def _step(self, told: Rule | RuleChange) -> _Step | None:
+    def _step(self, told: PatternRule | RuleChange) -> _Step | None:
         """What is to be done, None: nothing; raises if it cannot be."""
-        if isinstance(told, Rule):
+        if isinstance(told, PatternRule):
             return self._replacement(told)
         known = self._table.data.get(told.rule) if told.rule != LAST_NUMBER else None
         if known is None:
@@ -124,7 +124,7 @@ class RuleTable:
         compiled = self._kept(told.rule, known, self._last_number() + 1)
         return _Step(told.rule, compiled, known[GIVEN], enabled)
 
-    def _replacement(self, rule: Rule) -> _Step | None:
+    def _replacement(self, rule: PatternRule) -> _Step | None:
         known = self._table.data.get(rule.id)
         if known is not None and known[VERSION] >= rule.version:
             self.ignored += 1
@@ -133,7 +133,7 @@ class RuleTable:
         compiled = ActiveRule(rule, self._last_number() + 1, self._clock)
         return _Step(rule.id, compiled, rule if rule.json is None else rule.json, rule.enabled)
 
-    def _check(self, rule: Rule) -> None:
+    def _check(self, rule: PatternRule) -> None:
         if rule.key_prefix and not self._keyed:
             raise JobDefinitionError(
                 f"rule {rule.id!r} is for keys that begin with {rule.key_prefix!r}, but the events "
@@ -159,11 +159,11 @@ class RuleTable:
         number: int = self._table.data.get(LAST_NUMBER, 0)
         return number
 
-    def _kept(self, id: str, row: Row, number: int | None = None) -> ActiveRule:
+    def _kept(self, id: str, row: RuleRow, number: int | None = None) -> ActiveRule:
         """The rule of a row; with another number if one is given."""
         try:
             rule = self._read(row[GIVEN])
-            assert isinstance(rule, Rule)
+            assert isinstance(rule, PatternRule)
             return ActiveRule(rule, row[NUMBER] if number is None else number, self._clock)
         except Exception as error:
             raise CheckpointError(

@@ -22,9 +22,9 @@ from millrace.runtime.cep.partial_match import (
     Begun,
     BufferedEvent,
     Chains,
-    Entry,
     FoundMatch,
     KeyMatches,
+    MatchedEntry,
     Matches,
     Order,
     PartialMatch,
@@ -166,7 +166,7 @@ class SharedBuffer:
         self._events.prefetch((key,))
         events = dict(self._events.data.get(key, {}))
         self.hold(events.values())
-        reading = _Reading(self._name, dict(rows), events, self._loads)
+        reading = _BufferReading(self._name, dict(rows), events, self._loads)
         reading.read(self._automaton_of)
         self._on_read(reading.result)
         return reading.result
@@ -180,14 +180,14 @@ class SharedBuffer:
             del self._live[key]
             return
         dirty: set[Order] = set()
-        writing = _Writing(live)
+        writing = _BufferWriting(live)
         for rule in live.changed:
             matches = live.matches.get(rule)
             if not matches:
                 live.matches.pop(rule, None)
                 matches = NOTHING
             if writing.entries:
-                writing = _Writing(live)
+                writing = _BufferWriting(live)
             self._store_begun(
                 key, live, rule, writing.begun(matches, self._version_of, rule), dirty
             )
@@ -250,7 +250,7 @@ class SharedBuffer:
             live.held_back.discard(rule)
             self._matches.remove(key, rule)
 
-    def _store_chains(self, key: Any, live: KeyMatches, rule: str, writing: _Writing) -> None:
+    def _store_chains(self, key: Any, live: KeyMatches, rule: str, writing: _BufferWriting) -> None:
         before = live.chains.pop(rule, None) or Chains()
         for entry in writing.fresh:
             last = 0 if entry.before is None else entry.before.number
@@ -285,7 +285,7 @@ def _may_name(rows: Any, rules: set[str], names: list[bytes]) -> bool:
     )
 
 
-class _Reading:
+class _BufferReading:
     """Makes objects of what keyed state has of a key."""
 
     def __init__(
@@ -299,8 +299,8 @@ class _Reading:
         self._loads = loads
         self._rows = rows
         self._events = {order: BufferedEvent(order, value) for order, value in events.items()}
-        self._entries: dict[int, Entry] = {}
-        self._read_places: dict[tuple[str, Entry], Places] = {}
+        self._entries: dict[int, MatchedEntry] = {}
+        self._read_places: dict[tuple[str, MatchedEntry], Places] = {}
         self.result = KeyMatches()
 
     def read(self, automaton_of: AutomatonOf) -> None:
@@ -337,7 +337,7 @@ class _Reading:
     ) -> None:
         event = self._events[start]
         for label, last in partial:
-            entry = Entry(None, last, event) if type(last) is str else self._entry(last)
+            entry = MatchedEntry(None, last, event) if type(last) is str else self._entry(last)
             state = automaton.named(label)
             places = self._places(automaton, rule, entry)
             if state is None or not state.ways or state.position not in places:
@@ -358,11 +358,11 @@ class _Reading:
                     chains.events.add(order)
                     result.uses[order] = result.uses.get(order, 0) + 1
 
-    def _places(self, automaton: Automaton, rule: str, last: Entry) -> Places:
+    def _places(self, automaton: Automaton, rule: str, last: MatchedEntry) -> Places:
         """Where in the pattern a chain may have come to; nowhere if the pattern cannot be read
         that way any more."""
         unread = []
-        entry: Entry | None = last
+        entry: MatchedEntry | None = last
         while entry is not None and (rule, entry) not in self._read_places:
             unread.append(entry)
             entry = entry.before
@@ -372,7 +372,7 @@ class _Reading:
             self._read_places[rule, entry] = places
         return places
 
-    def _entry(self, number: int) -> Entry:
+    def _entry(self, number: int) -> MatchedEntry:
         """An entry, with all before it."""
         missing = []
         while number and number not in self._entries:
@@ -381,7 +381,7 @@ class _Reading:
         before = self._entries[number] if number else None
         for number in reversed(missing):
             _, name, order = self._rows[number]
-            before = self._entries[number] = Entry(before, name, self._events[order], number)
+            before = self._entries[number] = MatchedEntry(before, name, self._events[order], number)
         assert before is not None
         return before
 
@@ -392,14 +392,14 @@ def _one(version: int, label: str, last: str) -> Begun:
     return version, ((label, last),)
 
 
-class _Writing:
+class _BufferWriting:
     """Gathers what partial matches lead to."""
 
     def __init__(self, live: KeyMatches) -> None:
         self._live = live
         self.entries: set[int] = set()
         self.events: dict[Order, Any] = {}
-        self.fresh: list[Entry] = []
+        self.fresh: list[MatchedEntry] = []
 
     def begun(
         self, matches: Matches, version_of: Callable[[str], int], rule: str
@@ -422,9 +422,9 @@ class _Writing:
         """The matches of a rule that are held back."""
         return tuple((self._number(match.last), match.start.order) for match in matches.held_back)
 
-    def _number(self, last: Entry) -> int:
+    def _number(self, last: MatchedEntry) -> int:
         """The number of an entry; it and all before it are needed."""
-        entry: Entry | None = last
+        entry: MatchedEntry | None = last
         while entry is not None and entry.number not in self.entries:
             if not entry.number:
                 self._live.entries += 1
@@ -436,7 +436,9 @@ class _Writing:
         return last.number
 
 
-def unknown_state(operator: str, label: str, taken: Entry, automaton: Automaton) -> CheckpointError:
+def unknown_state(
+    operator: str, label: str, taken: MatchedEntry, automaton: Automaton
+) -> CheckpointError:
     """What to say of a partial match that the pattern has no place for."""
     _, *targets = (mark.partition(NUMBERED)[0] or "the end" for mark in label.split("\n"))
     waits = f" and waits for {' or '.join(map(repr, targets))}" if targets else ""

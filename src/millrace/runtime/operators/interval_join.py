@@ -39,7 +39,7 @@ class Interval:
     right_late_tag: OutputTag[Any] | None = None
 
 
-class _Context(ProcessJoinFunction.Context):
+class _JoinContext(ProcessJoinFunction.Context):
     def __init__(self) -> None:
         self.left = self.right = 0
 
@@ -143,7 +143,7 @@ class IntervalJoinOperator(FunctionOperator):
             _Side(left, lower, upper, max(upper, 0)),
             _Side(right, -upper, -lower, max(-lower, 0)),
         )
-        self._context = _Context()
+        self._context = _JoinContext()
         self._call = as_callable(self.function, "process_element")
         self._with_context = isinstance(self.function, Function)
         self._late = LateRecords(self)

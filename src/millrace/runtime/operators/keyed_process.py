@@ -44,7 +44,7 @@ class _Timers(TimerService):
         self._event.delete(timestamp, self._current.key)
 
 
-class _Context(KeyedProcessFunction.OnTimerContext):
+class _KeyedContext(KeyedProcessFunction.OnTimerContext):
     def __init__(self, timers: _Timers, current: CurrentKey) -> None:
         self._timers = timers
         self._current = current
@@ -76,7 +76,7 @@ class KeyedProcessOperator(FunctionOperator):
         self.current = CurrentKey()
         self.event_timers = TimerQueue(state, TableId(uid, EVENT_TIMERS))
         self.processing_timers = TimerQueue(state, TableId(uid, PROCESSING_TIMERS))
-        self.keyed_context = _Context(_Timers(self), self.current)
+        self.keyed_context = _KeyedContext(_Timers(self), self.current)
         self.states = KeyedStates(state, uid, self.current, clock=self.context.clock)
         self.open_function(self.states)
         self.bind()

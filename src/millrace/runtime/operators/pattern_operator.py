@@ -47,7 +47,7 @@ Results = list[tuple[int, Any]]
 """Times (ms since the epoch) and records."""
 
 
-class _Context(PatternProcessFunction.Context):
+class _MatchContext(PatternProcessFunction.Context):
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
         self.time = 0
@@ -105,7 +105,7 @@ class PatternOperator(FunctionOperator):
 
     def open(self) -> None:
         super().open()
-        self._context = _Context(self.context.clock)
+        self._context = _MatchContext(self.context.clock)
         self._buffer = self.make_buffer()
         self._waiting = WaitingEvents(self.context)
         self._deadlines = Deadlines()

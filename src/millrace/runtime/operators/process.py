@@ -43,7 +43,7 @@ class _TimeOnly(TimerService):
         )
 
 
-class _Context(ProcessFunction.Context):
+class _ProcessContext(ProcessFunction.Context):
     def __init__(self, operator: Operator) -> None:
         self._timers = _TimeOnly(operator)
         self.time: int | None = None
@@ -60,7 +60,7 @@ class ProcessOperator(FunctionOperator):
 
     def open(self) -> None:
         super().open()
-        self._context = _Context(self)
+        self._context = _ProcessContext(self)
         self.bind()
 
     def bind(self) -> None:

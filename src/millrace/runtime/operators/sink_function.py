@@ -9,7 +9,7 @@ from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator import Operator
 
 
-class _Context(SinkFunction.Context):
+class _SinkContext(SinkFunction.Context):
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
         self.time: int | None = None
@@ -30,7 +30,7 @@ class SinkFunctionOperator(FunctionOperator):
 
     def open(self) -> None:
         super().open()
-        self._context = _Context(self)
+        self._context = _SinkContext(self)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         context = self._context

@@ -61,7 +61,7 @@ class _Outers(SpilledDict):
         return self._table.stored_outers(set(dict.keys(self)))
 
 
-class _Cursor(NamedTuple):
+class _NestedCursor(NamedTuple):
     """How far a scan has come: first what is unsaved, then the rows."""
 
     unsaved: list[tuple[Any, Any]]
@@ -353,7 +353,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
     def scan(self, cursor: Any, budget: int) -> Scan:
         if cursor is None:
             outers = [*self.unsaved, *(o for o in self.undo if o not in self.unsaved)]
-            cursor = _Cursor([(o, i) for o in outers for i in self._in_flight(o)], 0, b"")
+            cursor = _NestedCursor([(o, i) for o in outers for i in self._in_flight(o)], 0, b"")
         if cursor.position < len(cursor.unsaved):
             return self._scan_unsaved(cursor, budget)
         return self._scan_rows(cursor, budget)
@@ -361,7 +361,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
     def _in_flight(self, outer: Any) -> set[Any]:
         return {*self.unsaved.get(outer, _NOTHING), *self.undo.get(outer, _NOTHING)}
 
-    def _scan_unsaved(self, cursor: _Cursor, budget: int) -> Scan:
+    def _scan_unsaved(self, cursor: _NestedCursor, budget: int) -> Scan:
         end = cursor.position + budget
         places = cursor.unsaved[cursor.position : end]
         put: dict[Any, dict[Any, Any]] = {}
@@ -373,7 +373,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         last = end >= len(cursor.unsaved) and self.rows.empty
         return Scan(_delta(put), len(places), None if last else cursor._replace(position=end))
 
-    def _scan_rows(self, cursor: _Cursor, budget: int) -> Scan:
+    def _scan_rows(self, cursor: _NestedCursor, budget: int) -> Scan:
         rows = self.rows
         read = list(islice(rows.scan(cursor.row or rows.prefix, rows.end), budget))
         put: dict[Any, dict[Any, Any]] = {}

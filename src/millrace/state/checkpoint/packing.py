@@ -24,7 +24,7 @@ from millrace.state.checkpoint.layer_file import (
 from millrace.state.checkpoint.layer_set import LayerSet
 from millrace.state.layer import FileRef
 
-__all__ = ["FILES_PER_TIER", "Group", "Packed", "Packing", "choose"]
+__all__ = ["FILES_PER_TIER", "Packed", "Packing", "PackingGroup", "choose"]
 
 FILES_PER_TIER = 80
 PACE = 1.125
@@ -43,7 +43,7 @@ _NOTHING = memoryview(b"")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PackingGroup:
     """Which files are to become one."""
 
     sources: tuple[LayerFile, ...]
@@ -90,7 +90,7 @@ class Packing:
 
     def __init__(
         self,
-        group: Group,
+        group: PackingGroup,
         layers: LayerSet,
         job_dir: StrPath,
         name: str,
@@ -184,7 +184,7 @@ def _segments_to_absorb(entries: Collection[LayerEntry]) -> frozenset[str]:
     return found if len(found) >= FILES_PER_TIER else frozenset()
 
 
-def choose(layers: LayerSet, busy: Collection[int] = ()) -> list[Group]:
+def choose(layers: LayerSet, busy: Collection[int] = ()) -> list[PackingGroup]:
     """What to pack next, at most one group per tier, none of those that are ``busy``: a full
     tier, else its big files that are mostly dead."""
     tiers: dict[int, list[LayerFile]] = {}
@@ -196,11 +196,11 @@ def choose(layers: LayerSet, busy: Collection[int] = ()) -> list[Group]:
     return [group for group in groups if group is not None]
 
 
-def _group(tier: int, files: list[LayerFile], layers: LayerSet) -> Group | None:
+def _group(tier: int, files: list[LayerFile], layers: LayerSet) -> PackingGroup | None:
     if len(files) >= FILES_PER_TIER:
-        return Group(tuple(files), tier, tier + 1)
+        return PackingGroup(tuple(files), tier, tier + 1)
     dead = [file for file in files if _is_mostly_dead(file, layers)]
-    return Group(tuple(dead), tier, tier) if dead else None
+    return PackingGroup(tuple(dead), tier, tier) if dead else None
 
 
 def _is_mostly_dead(file: LayerFile, layers: LayerSet) -> bool:
