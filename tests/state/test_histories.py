@@ -329,10 +329,11 @@ def test_other_key_group_ranges(
             groups = key_group_range(index, other_parallelism, MAX_PARALLELISM)
             merged = SubtaskState()
             for kept in layers:
-                part = SubtaskState()
-                part.restore("old", kept, inline)
-                merged.merge(
-                    part, lambda key, groups=groups: key_group_of(key, MAX_PARALLELISM) in groups
+                merged.take(
+                    kept,
+                    inline,
+                    lambda name, kind: True,
+                    lambda key, groups=groups: key_group_of(key, MAX_PARALLELISM) in groups,
                 )
             assert content(merged) == keep_of(model, groups)
             layer = merged.snapshot(100, "new")

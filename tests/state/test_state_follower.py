@@ -31,6 +31,18 @@ KINDS = {
 FOLLOWED = (TableId("op", "value"), TableId("op", "list"), TableId("op", "map"))
 
 
+def everything_of(state: SubtaskState) -> Layer:
+    state.adopt(state.version)
+    layer = state.snapshot(0, "everything")
+    assert layer is not None
+    return layer
+
+
+def inline(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
 class Job:
     """One stage whose subtasks have a value, a list and a map per key."""
 
@@ -75,10 +87,16 @@ class Job:
     def rescale(self, parallelism: int) -> None:
         """What was handed over before stays valid; the new subtasks write everything."""
         old, self.subtasks = self.subtasks, [SubtaskState() for _ in range(parallelism)]
+        layers = [everything_of(state) for state in old]
         for index, state in enumerate(self.subtasks):
             own = key_group_range(index, parallelism, GROUPS)
-            for other in old:
-                state.merge(other, lambda key, own=own: key_group_of(key, GROUPS) in own)
+            for layer in layers:
+                state.take(
+                    [layer],
+                    inline,
+                    lambda name, kind: True,
+                    lambda key, own=own: key_group_of(key, GROUPS) in own,
+                )
         self.versions.clear()
         self.end_epoch()
 

@@ -116,17 +116,14 @@ def test_operators_may_hold_on_to_their_tables() -> None:
     assert state.version == EMPTY
 
 
-def test_merging_writes_everything_at_once() -> None:
-    """The next layer needs none before it; operator state is not merged."""
-    parts = []
+def test_what_was_taken_is_written_at_once() -> None:
+    """The next layer needs none before it; values of operators are not taken."""
+    state = SubtaskState()
     for number in (1, 2):
         part = SubtaskState()
         part.operator_table().put("valve", number)
-        epoch(part, number)
-        parts.append(part)
-    state = SubtaskState()
-    for part in parts:
-        state.merge(part, lambda key: key != "n")
+        layer = epoch(part, number)
+        state.take([layer], load, lambda name, kind: True, lambda key: key != "n")
     layer = state.snapshot(7, "merged")
     assert layer is not None
     assert layer.floor == 7

@@ -33,7 +33,7 @@ def everything(name: str, kind: str) -> bool:
 def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: str) -> None:
     """Stays with those who are not."""
     outer, inner = PENDING[kind]
-    one, other, heir = opened(), opened(), SubtaskState()
+    one, other, taker = opened(), opened(), SubtaskState()
     one.table(TableId("op", "x"), kind).put(outer, inner, "pending")
     first = [one.snapshot(1, "a1")]
     other.table(TableId("op", "x"), kind).put(outer, ("b", None), "fired")
@@ -44,14 +44,14 @@ def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: str) -> Non
     other.table(TableId("op", "y"), "flat").put(1, 1)
     second.append(other.snapshot(2, "b2"))
     for layers in (first, second):
-        heir.take(layers, inline, everything, None)
-    found = {at: dict(entries) for at, entries in heir.tables[TableId("op", "x")].data.items()}
+        taker.take(layers, inline, everything, None)
+    found = {at: dict(entries) for at, entries in taker.tables[TableId("op", "x")].data.items()}
     assert found == {5: {inner: "pending"}, 6: {("b", None): "pending"}}
 
 
 def test_a_union_list_whose_former_parts_were_replaced() -> None:
     """After a restore each subtask has all parts, and removes those of the others."""
-    one, other, heir = opened(), opened(), SubtaskState()
+    one, other, taker = opened(), opened(), SubtaskState()
     layers: list[list[Layer]] = []
     for number, state in enumerate((one, other)):
         table = state.table(TableId("op", "x"), "union-list")
@@ -63,9 +63,20 @@ def test_a_union_list_whose_former_parts_were_replaced() -> None:
         table.put((number, 0), "new")
         history.append(state.snapshot(2, f"{number}-2"))
         layers.append(history)
-    for history in layers:
-        heir.take(history, inline, everything, None)
-    assert heir.tables[TableId("op", "x")].data == {(0, 0): "new", (1, 0): "new"}
+    for number, history in enumerate(layers):
+        taker.take(history, inline, everything, None, number)
+    assert taker.tables[TableId("op", "x")].data == {(0, 0): "new", (1, 0): "new"}
+
+
+def test_a_union_list_of_which_one_subtask_has_replaced_its_part() -> None:
+    """The old copy that another one still has is not what has become of it."""
+    taker = SubtaskState()
+    for number, element in enumerate(("old", "new")):
+        state = opened()
+        state.table(TableId("op", "x"), "union-list").put((1, 0), element)
+        layer = state.snapshot(1, "1")
+        taker.take([layer], inline, everything, None, number)
+    assert taker.tables[TableId("op", "x")].data == {(0, 0): "old", (1, 0): "new"}
 
 
 def test_which_kinds_are_disjoint() -> None:

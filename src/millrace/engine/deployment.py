@@ -83,13 +83,13 @@ class Deployment:
         subtask = (stage, index)
         source = next((s for s in self.sources if s.node.stage == stage), None)
         starts = subtask in self.restoring
-        inheritance = self.states.inheritance(subtask) if starts else None
-        restore = self.states.all_layers(subtask) if starts and not inheritance else None
+        assignment = self.states.assignment(subtask) if starts else None
+        restore = self.states.all_layers(subtask) if starts and not assignment else None
         return SubtaskPlan(
             version=self.states.version(subtask),
             recent=() if starts else self.states.recent(subtask),
             restore=restore,
-            inheritance=inheritance,
+            assignment=assignment,
             splits=source.plan(index, records) if source else (),
             no_more_splits=source.no_more_splits if source else True,
             feedback=self.loops.feedback(subtask),

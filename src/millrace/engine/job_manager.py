@@ -245,7 +245,7 @@ class JobManager:
         if self.states.status is JobStatus.CANCELLING:
             raise JobCancelledError("the job was cancelled")
         if self.bus.stop_wanted:
-            if not self._deployment.states.inherits:
+            if not self._deployment.states.restoring:
                 self._checkpoint()
             raise JobCancelledError("the job was stopped after a checkpoint")
 

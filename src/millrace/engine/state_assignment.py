@@ -3,7 +3,8 @@
 State is matched by the uids of operators, as in Flink (Flink docs, "Savepoints", allowing
 non-restored state): an operator that is new starts empty, one that has disappeared is refused
 unless that is allowed. A stage that is what it was goes on with its own layers; any other, and all
-of a job that does not own the snapshot, inherits from the subtasks that had its operators.
+of a job that does not own the snapshot, gets the state handles of the subtasks that had its
+operators.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from millrace.common.errors import CheckpointError
 from millrace.plan.job_graph import JobGraph
-from millrace.runtime.epoch import Inheritance, Portion
+from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.program import Stage
 from millrace.state.checkpoint.layer_file import SubtaskKey
 from millrace.state.checkpoint.manifest import Manifest
@@ -25,7 +26,7 @@ SubtaskId = tuple[int, int]
 """(stage, subtask)."""
 LayersOf = Mapping[SubtaskKey, list[Layer]]
 Parts = Mapping[SubtaskKey, tuple[Layer, ...]]
-"""Per former subtask, the part of each heir."""
+"""Per former subtask, the part of each new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class StateAssignment:
 
     own: dict[SubtaskId, tuple[str, list[Layer]]] = field(default_factory=dict)
     """Subtasks that go on where they were: version and layers."""
-    inherited: dict[SubtaskId, tuple[str, Inheritance]] = field(default_factory=dict)
-    """Subtasks that take state over: what that version is called, and where it comes from."""
+    redistributed: dict[SubtaskId, tuple[str, RestoreAssignment]] = field(default_factory=dict)
+    """Subtasks whose state comes from others: what that version is called, and where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
                     layers = list(origin.layers_of(stage.uid, index))
                     assignment.own[stage.id, index] = (version, layers)
         else:
-            _inherit(assignment, origin, stage, inputs[stage.uid], distinct)
+            _redistribute(assignment, origin, stage, inputs[stage.uid], distinct)
     return assignment
 
 
@@ -136,7 +137,7 @@ def _goes_on(origin: Origin, stage: Stage, inputs: tuple[str, ...]) -> bool:
     )
 
 
-def _inherit(
+def _redistribute(
     assignment: StateAssignment,
     origin: Origin,
     stage: Stage,
@@ -145,8 +146,8 @@ def _inherit(
 ) -> None:
     manifest = origin.manifest
     uids = {node.uid for node in stage.nodes}
-    portions = [
-        Portion(index, manifest.stages[uid], layers, uid == stage.uid)
+    handles = [
+        StateHandle(index, manifest.stages[uid], layers, uid == stage.uid)
         for uid, chain in manifest.chains.items()
         if uids & set(chain)
         for index in range(manifest.stages[uid])
@@ -156,25 +157,26 @@ def _inherit(
     same_inputs = manifest.inputs.get(stage.uid) == inputs
     for index in range(stage.parallelism):
         version = f"{manifest.snapshot_id}@{stage.uid}"
-        own = divided[index] if divided else tuple(portions)
-        assignment.inherited[stage.id, index] = (
+        own = divided[index] if divided else tuple(handles)
+        assignment.redistributed[stage.id, index] = (
             version,
-            Inheritance(own, same_inputs, distinct, origin.forked),
+            RestoreAssignment(own, same_inputs, distinct, origin.forked),
         )
 
 
-def _divided(origin: Origin, stage: Stage) -> list[tuple[Portion, ...]]:
-    """Per heir, its parts of what the former subtasks of the stage have divided; empty if they
-    have not."""
+def _divided(origin: Origin, stage: Stage) -> list[tuple[StateHandle, ...]]:
+    """Per new subtask, its parts of what the former subtasks of the stage have divided; empty if
+    they have not."""
     width = origin.manifest.stages.get(stage.uid, 0)
     parts = [origin.parts.get((stage.uid, index), ()) for index in range(width)]
     if not parts or any(len(part) != stage.parallelism for part in parts):
         return []
     return [
         tuple(
-            Portion(former, width, (part[heir],), True, True) for former, part in enumerate(parts)
+            StateHandle(former, width, (part[index],), True, True)
+            for former, part in enumerate(parts)
         )
-        for heir in range(stage.parallelism)
+        for index in range(stage.parallelism)
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice, takewhile
 
 from millrace.engine.state_assignment import StateAssignment, SubtaskId
-from millrace.runtime.epoch import Ack, Inheritance
+from millrace.runtime.epoch import Ack, RestoreAssignment
 from millrace.state.layer import Layer, live
 
 RECENT_LAYERS = 3
@@ -24,7 +24,7 @@ class StateRegistry:
         self._floors: dict[SubtaskId, int] = {}
         self._unsaved: dict[SubtaskId, dict[str, Layer]] = {}
         """Those of them that no checkpoint has yet."""
-        self._inherited: dict[SubtaskId, Inheritance] = {}
+        self._redistributed: dict[SubtaskId, RestoreAssignment] = {}
         self.stateful: set[str] = set()
         """Uids of the operators that have state."""
 
@@ -37,23 +37,23 @@ class StateRegistry:
         return dict(self._versions)
 
     def restore(self, assignment: StateAssignment) -> set[SubtaskId]:
-        """Take over what subtasks start from; returns which these are."""
+        """Note what subtasks start from; returns which these are."""
         for subtask, (version, layers) in assignment.own.items():
             self._versions[subtask] = version
             self._layers[subtask] = {layer.version: layer for layer in live(layers)}
-        for subtask, (version, inheritance) in assignment.inherited.items():
+        for subtask, (version, handles) in assignment.redistributed.items():
             self._versions[subtask] = version
-            self._inherited[subtask] = inheritance
-        return {*assignment.own, *assignment.inherited}
+            self._redistributed[subtask] = handles
+        return {*assignment.own, *assignment.redistributed}
 
     @property
-    def inherits(self) -> bool:
-        """Whether a subtask has yet to take its state over: what it has is in no layer."""
-        return bool(self._inherited)
+    def restoring(self) -> bool:
+        """Whether a subtask has yet to restore its state from others': it is in no layer."""
+        return bool(self._redistributed)
 
-    def inheritance(self, subtask: SubtaskId) -> Inheritance | None:
-        """What a subtask takes over that has no layers of its own yet."""
-        return self._inherited.get(subtask)
+    def assignment(self, subtask: SubtaskId) -> RestoreAssignment | None:
+        """What a subtask restores that has no layers of its own yet."""
+        return self._redistributed.get(subtask)
 
     def accept(self, ack: Ack) -> None:
         """An epoch has been accepted."""
@@ -61,7 +61,7 @@ class StateRegistry:
         if ack.layer is None:
             return
         subtask = (ack.stage, ack.subtask)
-        self._inherited.pop(subtask, None)  # the first layer of an heir holds everything
+        self._redistributed.pop(subtask, None)  # its first layer holds everything
         self._versions[subtask] = ack.version
         kept = self._layers.setdefault(subtask, {})
         kept[ack.version] = ack.layer

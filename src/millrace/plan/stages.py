@@ -10,6 +10,10 @@ from millrace.common.errors import JobDefinitionError
 from millrace.plan.job_graph import JobGraph, LoopNode, SinkNode, SourceNode
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.plan.uids import assign_uids
+from millrace.runtime.operator_state_declaration import (
+    OperatorStateDeclaration,
+    check_declarations,
+)
 from millrace.runtime.program import Edge, Exchange, Node, Program, Route, Stage
 from millrace.state.key_groups import MAX_KEY_GROUPS
 from millrace.state.serialization.payload import dump_code
@@ -146,7 +150,8 @@ class _Builder:
     def _stage(self, chain: _Chain) -> Stage:
         head = chain.members[0]
         nodes = tuple(
-            Node(self._uids[t], t.name, _pickled(t), tuple(self._routes[t])) for t in chain.members
+            Node(self._uids[t], t.name, _pickled(t), tuple(self._routes[t]), _operator_states(t))
+            for t in chain.members
         )
         return Stage(
             id=chain.id,
@@ -252,6 +257,13 @@ def _pickled_partitioner(partitioning: Partitioning | None, upstream: Transforma
     if partitioning is None or partitioning.partitioner is None:
         return b""
     return dump_code(partitioning.partitioner, lambda: f"the partitioner after '{upstream.name}'")
+
+
+def _operator_states(transformation: Transformation) -> tuple[OperatorStateDeclaration, ...]:
+    """What the operator declares; raises JobDefinitionError if it cannot be redistributed."""
+    declared = tuple(transformation.factory().operator_states)
+    check_declarations(transformation.name, declared)
+    return declared
 
 
 def _pickled(transformation: Transformation) -> bytes:

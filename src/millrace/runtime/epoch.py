@@ -46,24 +46,24 @@ class SplitPlan:
 
 
 @dataclass(frozen=True)
-class Portion:
-    """The state of one subtask of an earlier job graph."""
+class StateHandle:
+    """Where the state of one subtask of an earlier job graph is."""
 
     subtask: int
     parallelism: int
     layers: tuple[Layer, ...]
     head: bool
-    """Whether it was of the stage that the heir's first operator was in."""
+    """Whether it was of the stage that the restoring subtask's first operator was in."""
     divided: bool = False
-    """Whether its owner has left in it only the keys of this heir."""
+    """Whether its owner has written only the keys of the restoring subtask to it."""
 
 
 @dataclass(frozen=True)
-class Inheritance:
-    """Where a subtask's state comes from that is not simply its own."""
+class RestoreAssignment:
+    """The state that a subtask restores, where that is not simply its own."""
 
-    portions: tuple[Portion, ...]
-    keeps_event_time: bool = True
+    handles: tuple[StateHandle, ...]
+    same_inputs: bool = True
     """Whether the stage has the same inputs as before; else its watermark begins anew."""
     same_channels: bool = True
     """Whether the watermarks of single channels can be told from each other."""
@@ -81,8 +81,8 @@ class SubtaskPlan:
     """The last layers that lead to it, for a worker that missed some."""
     restore: tuple[Layer, ...] | None = None
     """All the layers, for a worker that has nothing."""
-    inheritance: Inheritance | None = None
-    """What to take over, for a worker that has nothing, when the state has no layers of its own."""
+    assignment: RestoreAssignment | None = None
+    """What to restore, for a worker that has nothing, when the state has no layers of its own."""
     splits: tuple[SplitPlan, ...] = ()
     no_more_splits: bool = False
     feedback: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class EpochPlan:
     flush: bool = False
     """Whether sinks must hand over all they have, for a savepoint or another parallelism."""
     divide: dict[int, int] = field(default_factory=dict)
-    """Stages whose subtasks are to divide their state, and among how many heirs."""
+    """Stages whose subtasks are to divide their state, and among how many new subtasks."""
     restarts: int = 0
     """How often the job has restarted in this run: the attempt number of functions opened now."""
 
@@ -183,7 +183,7 @@ class Ack:
     queryable: list[QueryableState] = field(default_factory=list)
     """Queryable states that have been used for the first time in this worker."""
     parts: tuple[Layer, ...] = ()
-    """The state as of now in parts, if the plan wanted that: one for each heir."""
+    """The state as of now in parts, if the plan wanted that: one for each new subtask."""
     stateful: tuple[str, ...] = ()
     """Uids of operators with state, whenever they are more than last time."""
     held: list[str] = field(default_factory=list)

@@ -13,6 +13,7 @@ from millrace.common.types.batch import ColumnBatch
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.metrics import MetricRegistry
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.output import Discard, Output
 from millrace.state.store import SubtaskState
 
@@ -58,6 +59,9 @@ class Operator:
     takes = BatchForm.ROWS
     output: Output
     context: OperatorContext
+    operator_states: tuple[OperatorStateDeclaration, ...] = ()
+    """Its states that belong to no key, and how they are redistributed: known before it is opened.
+    Those of a user's `CheckpointedFunction` are declared by the calls that get them."""
     declared: Callable[[Output], Output] | None = None
     """Wraps the main output, for a declared type that changes what is emitted."""
     holds_end = False

@@ -21,8 +21,10 @@ from millrace.common.state.operator_state import (
 )
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import OperatorContext
+from millrace.runtime.operator_state_declaration import kind_of
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
+from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import TableId
 
@@ -102,7 +104,7 @@ class ReadOnlyMap(BroadcastMap):
 
 
 class _OperatorList(ListState[Any]):
-    """The elements of a list, one to an entry: they may be dealt out anew."""
+    """The elements of a list, one to an entry, for they may be redistributed."""
 
     def __init__(self, table: FlatTable, subtask: int) -> None:
         self._table = table
@@ -143,33 +145,35 @@ class OperatorStates(OperatorStateStore):
         self._state = state
         self._uid = uid
         self._subtask = subtask
-        self._known: dict[str, tuple[str, StateDescriptor]] = {}
+        self._known: dict[str, tuple[RedistributionMode, StateDescriptor]] = {}
         self._lists: dict[str, _OperatorList] = {}
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
-        return BroadcastMap(self.table(state_descriptor, "broadcast"))
+        return BroadcastMap(self.table(state_descriptor, RedistributionMode.BROADCAST))
 
     def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
-        return self._list(state_descriptor, "split-list")
+        return self._list(state_descriptor, RedistributionMode.SPLIT)
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
-        return self._list(state_descriptor, "union-list")
+        return self._list(state_descriptor, RedistributionMode.UNION)
 
-    def _list(self, descriptor: ListStateDescriptor[Any], kind: str) -> _OperatorList:
-        table = self.table(descriptor, kind)
+    def _list(
+        self, descriptor: ListStateDescriptor[Any], mode: RedistributionMode
+    ) -> _OperatorList:
+        table = self.table(descriptor, mode)
         if descriptor.name not in self._lists:
             self._lists[descriptor.name] = _OperatorList(table, self._subtask)
         return self._lists[descriptor.name]
 
-    def table(self, descriptor: StateDescriptor, kind: str) -> FlatTable:
+    def table(self, descriptor: StateDescriptor, mode: RedistributionMode) -> FlatTable:
         """The table of a descriptor; raises StateError when its name is used for another."""
-        known = self._known.setdefault(descriptor.name, (kind, descriptor))
-        if known[0] != kind or known[1].type_info != descriptor.type_info:
+        known = self._known.setdefault(descriptor.name, (mode, descriptor))
+        if known[0] is not mode or known[1].type_info != descriptor.type_info:
             raise StateError(
                 f"operator state '{descriptor.name}' is declared twice with different types: "
                 f"{known[1]!r} and {descriptor!r}; give each its own name"
             )
-        name = TableId(self._uid, descriptor.name)
+        name, kind = TableId(self._uid, descriptor.name), kind_of(mode)
         table: FlatTable = self._state.table(name, kind, descriptor.type_info)
         return table
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.type_information import TypeInformation
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
 
@@ -69,6 +70,8 @@ class Node:
     factory: bytes
     """Makes the `Operator`; pickled, for every subtask needs user functions of its own."""
     routes: tuple[Route, ...] = ()
+    operator_states: tuple[OperatorStateDeclaration, ...] = ()
+    """What the operator declares."""
 
 
 @dataclass(frozen=True)

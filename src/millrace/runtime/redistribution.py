@@ -1,183 +1,178 @@
-"""State that comes from other subtasks: of another parallelism, another chain or another job.
+"""Restores one subtask's state from that of other subtasks: of another parallelism, another chain
+or another job.
 
-What a subtask takes over is a function of the portions in its plan alone, so a worker that takes
-them over later than another has the same. Semantics: Flink docs, "Scaling and max parallelism" for
+What a subtask restores is a function of the state handles in its plan alone, so a worker that does
+it later than another comes to the same. Semantics: Flink docs, "Scaling and max parallelism" for
 keyed state, "Working with State" for split, union and broadcast state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from millrace.runtime.epoch import Inheritance, Portion
-from millrace.runtime.watermark_valve import ValveSnapshot
-from millrace.state.internal_tables import REQUESTS
+from millrace.common.errors import CheckpointError
+from millrace.runtime.epoch import RestoreAssignment, StateHandle
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.layer_payload import Loader
+from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.store import SubtaskState
-from millrace.state.table_id import VALVE, TableId
-from millrace.state.table_kinds import TABLE_KINDS, Layout
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import TABLE_KINDS
 
 Key = tuple[str, ...]
-"""See `operator_value`."""
-Entries = dict[Key, Any]
-"""The operators' own values of one subtask."""
+"""The key of a declared value: uid of the operator, name of the state, and the split's id if there
+is a value per split."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heir:
-    """The subtask that takes state over."""
+class RestoringSubtask:
+    """The subtask whose state is restored."""
 
     index: int
     parallelism: int
     max_parallelism: int
-    operators: frozenset[str]
-    """Their uids."""
-    splits: frozenset[str]
+    operators: Mapping[str, str]
+    """Their names by uid."""
+    states: Mapping[TableId, OperatorStateDeclaration]
+    """What they declare, and what the subtask itself does."""
+    splits: frozenset[str] = frozenset()
     """The ids of the source splits that the plan gives it."""
-    reads: frozenset[str]
+    reads: frozenset[str] = frozenset()
     """The uids of the sources that these are of."""
 
 
+@dataclass(slots=True)
+class _Former:
+    """The values of one key that the subtasks of a former parallelism had."""
+
+    parallelism: int
+    values: list[Any] = field(default_factory=list)
+
+
 class Redistribution:
-    """Fills one subtask's state from portions of others'."""
+    """Fills one subtask's state from the handles of others."""
 
-    def __init__(self, state: SubtaskState, heir: Heir, load: Loader) -> None:
+    def __init__(self, state: SubtaskState, subtask: RestoringSubtask, load: Loader) -> None:
         self._state = state
-        self._heir = heir
+        self._subtask = subtask
         self._load = load
-        self._own = key_group_range(heir.index, heir.parallelism, heir.max_parallelism)
-        self._is_ours = KeyMemo(heir.max_parallelism, self._own.__contains__)
-        self._own_entries: list[tuple[Portion, Entries]] = []
+        self._own = key_group_range(subtask.index, subtask.parallelism, subtask.max_parallelism)
+        self._is_ours = KeyMemo(subtask.max_parallelism, self._own.__contains__)
 
-    def take_over(self, inheritance: Inheritance, version: str) -> None:
-        """Replace the state by what ``inheritance`` gives; it is then at ``version``."""
-        state = self._state
+    def restore(self, assignment: RestoreAssignment, version: str) -> None:
+        """Replace the state by what ``assignment`` gives; it is then at ``version``.
+
+        Raises:
+            CheckpointError: there is state that an operator does not declare.
+        """
+        state, subtask = self._state, self._subtask
         state.reset()
-        dealt: set[TableId] = set()
-        for portion in inheritance.portions:
-            dealt |= self._take(portion)
-        state.deal_out(self._heir.index, self._heir.parallelism, dealt)
-        for key, value in self._values(inheritance).items():
-            state.operator_table().data[key] = value
+        to_split: set[TableId] = set()
+        values: dict[Key, Any] = {}
+        former: dict[Key, _Former] = {}
+        for handle in assignment.handles:
+            for key, value in self._take(handle, assignment, to_split).items():
+                if handle.parallelism != subtask.parallelism:
+                    known = former.setdefault(key, _Former(handle.parallelism))
+                    known.values.append(value)
+                elif handle.subtask == subtask.index:
+                    values[key] = self._unchanged(key, value, assignment)
+        state.split_lists(subtask.index, subtask.parallelism, to_split)
+        for key, of_key in former.items():
+            values.update(self._redistributed(key, of_key))
+        state.operator_table().data.update(values)
         state.adopt(version)
 
-    def _take(self, portion: Portion) -> set[TableId]:
-        """Merge one portion; returns the names of the lists that have to be dealt out anew."""
-        to_be_dealt: set[TableId] = set()
-        overlaps = portion.divided or self._overlaps(portion)
-        same_width = portion.parallelism == self._heir.parallelism
+    # -- one state handle ----------------------------------------------------------------
+
+    def _take(
+        self, handle: StateHandle, assignment: RestoreAssignment, to_split: set[TableId]
+    ) -> dict[Key, Any]:
+        """Add the handle's tables, as far as they are ours; returns the declared values in it.
+        ``to_split``: gets the names of the lists of which only a part is ours."""
+        theirs = self._keys_of(handle)
+        overlaps = handle.divided or (
+            theirs.start < self._own.stop and self._own.start < theirs.stop
+        )
 
         def wants(name: TableId, kind: str) -> bool:
-            if kind == "split-list" and not same_width:
-                to_be_dealt.add(name)
-            return self._wants(portion, name, kind, overlaps)
+            if name.uid not in self._subtask.operators or self._stays_behind(name, assignment):
+                return False
+            mode = TABLE_KINDS[kind].redistribution
+            if mode is RedistributionMode.KEY_GROUP:
+                return overlaps
+            if mode is RedistributionMode.SPLIT and not self._same_parallelism(handle):
+                to_split.add(name)
+            return self._wants(handle, mode)
 
-        all_ours = portion.divided or self._contains(portion)
+        all_ours = handle.divided or (
+            self._own.start <= theirs.start and theirs.stop <= self._own.stop
+        )
         keep = None if all_ours else self._is_ours.__getitem__
-        values = self._state.take(portion.layers, self._load, wants, keep)
-        operators = {
-            key: value
-            for key, value in values.items()
-            if key == VALVE or key[0] in self._heir.operators
-        }
-        self._own_entries.append((portion, operators))
-        return to_be_dealt
+        found = self._state.take(handle.layers, self._load, wants, keep, handle.subtask)
+        return {key: value for key, value in found.items() if self._ours(key, handle, assignment)}
 
-    def _overlaps(self, portion: Portion) -> bool:
-        """Whether the portion has keys of ours: most have none."""
-        theirs = self._keys_of(portion)
-        return theirs.start < self._own.stop and self._own.start < theirs.stop
+    def _keys_of(self, handle: StateHandle) -> range:
+        return key_group_range(handle.subtask, handle.parallelism, self._subtask.max_parallelism)
 
-    def _contains(self, portion: Portion) -> bool:
-        """Whether all keys of the portion are ours."""
-        theirs = self._keys_of(portion)
-        return self._own.start <= theirs.start and theirs.stop <= self._own.stop
+    def _same_parallelism(self, handle: StateHandle) -> bool:
+        return handle.parallelism == self._subtask.parallelism
 
-    def _keys_of(self, portion: Portion) -> range:
-        return key_group_range(portion.subtask, portion.parallelism, self._heir.max_parallelism)
-
-    def _wants(self, portion: Portion, name: TableId, kind: str, overlaps: bool) -> bool:
-        if name.uid not in self._heir.operators:
-            return False
-        if TABLE_KINDS[kind].layout is not Layout.OPERATOR:
-            return overlaps
-        if kind == "broadcast":  # all of them hold the same
-            return portion.subtask == self._heir.index % portion.parallelism
-        if kind == "split-list" and portion.parallelism == self._heir.parallelism:
-            return portion.subtask == self._heir.index
+    def _wants(self, handle: StateHandle, mode: RedistributionMode) -> bool:
+        """Whether the list or map of a handle is for us."""
+        if mode is RedistributionMode.BROADCAST:  # all of them hold the same
+            return handle.subtask == self._subtask.index % handle.parallelism
+        if mode is RedistributionMode.SPLIT and self._same_parallelism(handle):
+            return handle.subtask == self._subtask.index
         return True
 
-    def _values(self, inheritance: Inheritance) -> Entries:
-        """The operators' own values; those of a parallelism that stays are kept as they are."""
-        kept: Entries = {}
-        changed: dict[Key, list[tuple[int, Any]]] = {}
-        widths: dict[Key, int] = {}
-        for portion, entries in self._own_entries:
-            for key, value in entries.items():
-                if key == VALVE and not (portion.head and inheritance.keeps_event_time):
-                    continue
-                if inheritance.forked and key[1] == "@writer":
-                    continue  # what the parent has written and not committed stays the parent's
-                if portion.parallelism != self._heir.parallelism:
-                    changed.setdefault(key, []).append((portion.subtask, value))
-                    widths[key] = portion.parallelism
-                elif portion.subtask == self._heir.index:
-                    ambiguous = key == VALVE and not inheritance.same_channels
-                    kept[key] = _merged_valve([value]) if ambiguous else value
-        for key, parts in changed.items():
-            kept.update(self._redistributed(key, parts, widths[key]))
-        return kept
+    def _stays_behind(self, name: TableId, assignment: RestoreAssignment) -> bool:
+        declared = self._subtask.states.get(name)
+        return assignment.forked and declared is not None and declared.dropped_on_fork
 
-    def _redistributed(self, key: Key, parts: list[tuple[int, Any]], width: int) -> Entries:
-        """What of the values that ``width`` subtasks had goes here."""
-        heir = self._heir
-        values = [value for _, value in parts]
-        uid, name, *parts_of_name = key
-        if name == "@writer":
-            mine = [(old, value) for old, value in parts if old % heir.parallelism == heir.index]
-            return {(*key, str(old)): value for old, value in mine}
-        if name == "@split":
-            return {key: values[0]} if parts_of_name[0] in heir.splits else {}
-        if name == "@watermark" and isinstance(values[0], int) and uid not in heir.reads:
-            return {}  # a source's subtask that never had a split holds nobody back
-        if len(values) < width:
+    def _ours(self, key: Key, handle: StateHandle, assignment: RestoreAssignment) -> bool:
+        """Whether a value belongs to an operator of the subtask, or to the subtask itself."""
+        name = TableId(*key[:2])
+        declared = self._subtask.states.get(name)
+        if declared is None:
+            if name.uid in self._subtask.operators:
+                raise CheckpointError(
+                    f"the snapshot has state '{name.name}' of operator "
+                    f"'{self._subtask.operators[name.uid]}' (uid {name.uid}), which does not "
+                    "declare it: another kind of operator had that uid. Give this one a uid of "
+                    "its own"
+                )
+            return False
+        if declared.of_inputs and not (handle.head and assignment.same_inputs):
+            return False
+        return not self._stays_behind(name, assignment)
+
+    # -- values --------------------------------------------------------------------------
+
+    def _declared(self, key: Key) -> OperatorStateDeclaration:
+        return self._subtask.states[TableId(*key[:2])]
+
+    def _unchanged(self, key: Key, value: Any, assignment: RestoreAssignment) -> Any:
+        """The value of a subtask that is one of as many as before."""
+        declared = self._declared(key)
+        if declared.of_inputs and not assignment.same_channels:
+            assert declared.merge is not None
+            return declared.merge([value])
+        return value
+
+    def _redistributed(self, key: Key, former: _Former) -> dict[Key, Any]:
+        """What of the values of a former parallelism goes here."""
+        declared, values = self._declared(key), former.values
+        if declared.mode is RedistributionMode.SOURCE_SPLIT:
+            return {key: values[0]} if key[-1] in self._subtask.splits else {}
+        if declared.of_readers and key[0] not in self._subtask.reads:
+            return {}
+        if len(values) < former.parallelism:
             return {}  # what one of them has never said cannot be said for all
-        if key == VALVE:
-            return {key: _merged_valve(values)}
-        if name == "@watermarks":
-            requests = self._state.table(TableId(uid, REQUESTS), "split-list").entry_count()
-            return {key: _merged_requests(values, requests)}
-        return {key: min(values, key=_ending if name == "@ended" else _mark)}
-
-
-def _merged_valve(valves: Iterable[tuple[ValveSnapshot, bool]]) -> tuple[ValveSnapshot, bool]:
-    """No channel is known any more, but time does not go back: what all had reached still counts.
-    The channels tell their watermarks again in every epoch."""
-    snapshots = list(valves)
-    reached = min(snapshot[1] for snapshot, _ in snapshots)
-    return ([], reached), all(ended for _, ended in snapshots)
-
-
-def _merged_requests(
-    values: Iterable[tuple[int, list[tuple[int, int]]]], requests: int
-) -> tuple[int, list[tuple[int, int]]]:
-    """The watermarks that wait among requests: the one that all had reached comes after all."""
-    parts = list(values)
-    passed = min(watermark for watermark, _ in parts)
-    reached = min(marks[-1][1] if marks else watermark for watermark, marks in parts)
-    return passed, [(requests, reached)] if reached > passed else []
-
-
-def _mark(kept: Any) -> int:
-    """The watermark in what a source or an assigner of timestamps keeps."""
-    mark: int = kept[0] if isinstance(kept, tuple) else kept
-    return mark
-
-
-def _ending(kept: tuple[str, int]) -> tuple[bool, int]:
-    """Orders what the beginnings of a loop keep: the loop is over when it is over for all."""
-    state, watermark = kept
-    return state == "released", watermark
+        if declared.mode is RedistributionMode.SMALLEST_WATERMARK:
+            return {key: min(values)}
+        assert declared.merge is not None
+        return {key: declared.merge(values)}

@@ -25,9 +25,9 @@ from millrace.runtime.operators.iteration import IterationHeadOperator
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
-from millrace.runtime.redistribution import Heir, Redistribution
+from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.runtime.state_owners import owners_of
-from millrace.runtime.watermark_valve import Channel, WatermarkValve
+from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve
 from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.division import Division
 from millrace.state.layer import FileRef, Layer
@@ -35,7 +35,7 @@ from millrace.state.layer_payload import Loader
 from millrace.state.serialization.payload import encode
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
-from millrace.state.table_id import VALVE
+from millrace.state.table_id import VALVE, TableId
 
 SegmentWriter = Callable[[str, Iterable[bytes]], FileRef]
 """Writes the pieces of a big layer to a file of their own, under a name that no other attempt
@@ -119,7 +119,7 @@ class Subtask:
         ack: Ack,
     ) -> Iterator[Buffer]:
         plan = epoch.subtasks[self.stage.id, self.index]
-        if self._was_taken_back(epoch, plan):
+        if self._was_rolled_back(epoch, plan):
             # what user functions hold themselves is stale
             self._discard_operators()
         self._last_epoch = epoch.epoch
@@ -142,7 +142,7 @@ class Subtask:
         self._snapshot(epoch, version, ack, write_segment)
         self._contribute(chain, ack)
 
-    def _was_taken_back(self, epoch: EpochPlan, plan: SubtaskPlan) -> bool:
+    def _was_rolled_back(self, epoch: EpochPlan, plan: SubtaskPlan) -> bool:
         """Whether the last epoch that ran here did not count."""
         if epoch.epoch <= self._last_epoch:
             return True
@@ -156,7 +156,7 @@ class Subtask:
         try:
             current = self.state.align(plan.version, plan.recent, load)
         except StateMissError:
-            if plan.restore is None and plan.inheritance is None:
+            if plan.restore is None and plan.assignment is None:
                 raise
             self._discard_operators()
             self._restore(plan, load)
@@ -173,16 +173,19 @@ class Subtask:
         if plan.restore is not None:
             self.state.restore(plan.version, plan.restore, load)
             return
-        assert plan.inheritance is not None
-        heir = Heir(
+        assert plan.assignment is not None
+        nodes = self.stage.nodes
+        states = {TableId(n.uid, state.name): state for n in nodes for state in n.operator_states}
+        subtask = RestoringSubtask(
             self.index,
             self.stage.parallelism,
             self.program.max_parallelism,
-            frozenset(node.uid for node in self.stage.nodes),
+            {node.uid: node.name for node in nodes},
+            {**states, TableId(*VALVE): VALVE_STATE},
             frozenset(split.split.split_id for split in plan.splits),
             frozenset(split.source for split in plan.splits),
         )
-        Redistribution(self.state, heir, load).take_over(plan.inheritance, plan.version)
+        Redistribution(self.state, subtask, load).restore(plan.assignment, plan.version)
 
     def _opened(self, attempt_number: int) -> OperatorChain:
         if self._chain is None:
@@ -315,27 +318,27 @@ class Subtask:
         if stateful != self._told:
             self._told = ack.stateful = stateful
         ack.layer = layer
-        heirs = epoch.divide.get(self.stage.id)
-        if heirs is not None:
-            self._divide(heirs, epoch.epoch, version, ack, write_segment)
+        parallelism = epoch.divide.get(self.stage.id)
+        if parallelism is not None:
+            self._divide(parallelism, epoch.epoch, version, ack, write_segment)
 
     def _divide(
         self,
-        heirs: int,
+        parallelism: int,
         epoch: int,
         version: str,
         ack: Ack,
         write_segment: SegmentWriter | None,
     ) -> None:
-        """Without parts the heirs read all layers: it takes longer, that is all."""
-        division = Division(heirs, self.program.max_parallelism)
+        """Without parts the new subtasks read all layers: it takes longer, that is all."""
+        division = Division(parallelism, self.program.max_parallelism)
         parts: list[Layer] = []
         with suppress(CheckpointError):
-            for heir, payload in enumerate(self.state.divided(division) or ()):
-                name = f"{version}-{self.stage.id}-{self.index}-part{heir}"
+            for index, payload in enumerate(self.state.divided(division) or ()):
+                name = f"{version}-{self.stage.id}-{self.index}-part{index}"
                 data = self._placed(iter([payload]), name, write_segment)
                 parts.append(Layer(epoch, version, epoch, data))
-        if len(parts) == heirs:
+        if len(parts) == parallelism:
             ack.parts = tuple(parts)
 
     def _stateful(self) -> tuple[str, ...]:

@@ -7,10 +7,24 @@ highest watermark goes through, as in Flink's class ``StatusWatermarkValve``).
 from __future__ import annotations
 
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
+from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.table_id import VALVE
 
 Channel = tuple[int, int]
 ValveSnapshot = tuple[list[tuple[int, bool]], int]
 """(watermark, idle) per channel, in order: edges are numbered anew when a program changes."""
+
+
+def _merged(valves: list[tuple[ValveSnapshot, bool]]) -> tuple[ValveSnapshot, bool]:
+    """No channel is known any more, but time does not go back: what all had reached still counts.
+    The channels tell their watermarks again in every epoch."""
+    reached = min(snapshot[1] for snapshot, _ in valves)
+    return ([], reached), all(ended for _, ended in valves)
+
+
+VALVE_STATE = OperatorStateDeclaration(VALVE[1], RedistributionMode.MERGE, _merged, of_inputs=True)
+"""A valve's snapshot, and whether its input has ended: state of the subtask, not of an operator."""
 
 
 class WatermarkValve:

@@ -1,5 +1,5 @@
-"""Divides state among the subtasks of another parallelism, as its owner can do best: it has it all
-decoded, so its heirs need not read what is not theirs."""
+"""Divides a subtask's state among the subtasks of another parallelism. Its owner has it decoded, so
+the new subtasks need not read what is not theirs."""
 
 from __future__ import annotations
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from millrace.state.flat_table import FlatTable
 from millrace.state.table import Delta, KeyFilter
 
 
 class OperatorTable(FlatTable):
-    """State of a subtask rather than of keys: every subtask takes over all of it."""
+    """State of a subtask rather than of keys: it is never filtered by key."""
 
     def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
         super().apply(delta)
 
-    def deal_out(self, subtask: int, parallelism: int) -> None:
-        """Keep the share of one subtask; entries have places of (subtask, number)."""
-        mine = sorted(self.data)[subtask::parallelism]
-        dealt = {(subtask, number): self.data[place] for number, place in enumerate(mine)}
+    def split(self, subtask: int, parallelism: int) -> None:
+        """Keep every element of a list that goes to ``subtask``; places are (subtask, number)."""
+        self._keep(sorted(self.data)[subtask::parallelism], subtask)
+
+    def renumber(self, subtask: int) -> None:
+        """Give all elements of a list places of ``subtask``, in their order."""
+        self._keep(sorted(self.data), subtask)
+
+    def _keep(self, places: list[Any], subtask: int) -> None:
+        kept = {(subtask, number): self.data[place] for number, place in enumerate(places)}
         self.data.clear()
-        self.data.update(dealt)
+        self.data.update(kept)

@@ -48,7 +48,7 @@ class StateShape(enum.Enum):
     BROADCAST = "broadcast"
     """Key and value of the map; every subtask has all of it."""
     OPERATOR_LIST = "operator-list"
-    """An element of a list that is dealt out to the subtasks; its key is its place."""
+    """An element of a list that is split among the subtasks; its key is its place."""
     UNION_LIST = "union-list"
     """An element of a list that every subtask gets all of; its key is its place."""
     OPERATOR = "operator"

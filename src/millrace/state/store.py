@@ -7,7 +7,7 @@ a few layers, or give up and ask for a full restore (`StateMissError`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ from millrace.state.layer_payload import (
     pieces_of,
 )
 from millrace.state.operator_table import OperatorTable
+from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.rolling_pass import RollingPass
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
@@ -242,32 +243,16 @@ class SubtaskState:
         self.version = wanted
         self._backend.sealed(wanted, self._schemas)
 
-    def merge(
-        self, other: SubtaskState, keep: KeyFilter, names: Container[TableId] | None = None
-    ) -> None:
-        """Take over the entries of another subtask's tables that ``keep`` admits, where they are
-        of keys; only of the tables called ``names``, if these are given."""
-        self._backend.replaying()
-        for name, table in other.tables.items():
-            if name != OPERATOR_TABLE and (names is None or name in names):
-                target, form = self.table(name, other._kinds[name]), self._forms[name]
-                for step in table.everything(self._budget):
-                    target.apply(form.take(step.delta, other._forms[name]), keep)
-        self._dump_all = True
-        self.generation += 1
-
-    def deal_out(
-        self, subtask: int, parallelism: int, names: Container[TableId] | None = None
-    ) -> None:
-        """Of the split lists that were merged (only those called ``names``, if these are given),
-        keep the share of one subtask."""
-        for name, table in self.tables.items():
-            if self._kinds[name] == "split-list" and (names is None or name in names):
-                assert isinstance(table, OperatorTable)
-                table.deal_out(subtask, parallelism)
+    def split_lists(self, subtask: int, parallelism: int, names: Iterable[TableId]) -> None:
+        """Of the lists called ``names``, which hold what all former subtasks had, keep the
+        elements of one subtask."""
+        for name in names:
+            table = self.tables[name]
+            assert isinstance(table, OperatorTable)
+            table.split(subtask, parallelism)
 
     def adopt(self, version: str) -> None:
-        """What was merged is the state at ``version``; the next layer will hold all of it."""
+        """What was taken is the state at ``version``; the next layer will hold all of it."""
         self.version = version
         self._dump_all = True
         self._backend.sealed(version, self._schemas)
@@ -344,12 +329,14 @@ class SubtaskState:
         load: Loader,
         wants: Callable[[TableId, str], bool],
         keep: KeyFilter | None,
+        subtask: int = 0,
     ) -> dict[Any, Any]:
         """Add what another subtask's ``layers`` (in epoch order) have.
 
         Args:
             wants: given a table's name and kind, whether to take it over; others are not decoded.
             keep: of tables with keys, admits the keys to be taken; None: all of them.
+            subtask: the number of that subtask.
 
         Returns:
             The operators' own values of that subtask, which are not added.
@@ -372,6 +359,9 @@ class SubtaskState:
                         written = self.codec.decode(encoded)
                         table.apply(self._forms[name].incoming(written, schema), keep)
         for name, table in staged.items():
+            if TABLE_KINDS[self._kinds[name]].redistribution is RedistributionMode.UNION:
+                assert isinstance(table, OperatorTable)
+                table.renumber(subtask)  # it may hold former elements of ours
             for step in table.everything(self._budget):
                 self.tables[name].apply(step.delta)
         return values.data

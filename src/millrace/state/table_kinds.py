@@ -11,6 +11,7 @@ from millrace.state.flat_table import FlatTable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.operator_table import OperatorTable
+from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.table import MemoryTable
 
 
@@ -35,6 +36,8 @@ class TableKind:
     key_of: Callable[..., Any] = lambda key: key
     """The key of the stream that an entry belongs to, given its key (nested: outer and inner)."""
 
+    redistribution: RedistributionMode = RedistributionMode.KEY_GROUP
+    """How it is redistributed when the parallelism changes."""
     disjoint: bool = True
     """Whether no key of the table is in two subtasks (nested: no outer key)."""
 
@@ -58,6 +61,10 @@ def _outer(outer: Any, inner: Any) -> Any:
     return outer
 
 
+def _operator(redistribution: RedistributionMode) -> TableKind:
+    return TableKind(Layout.OPERATOR, redistribution=redistribution, disjoint=False)
+
+
 TABLE_KINDS: dict[str, TableKind] = {
     "flat": TableKind(Layout.FLAT),
     "list": TableKind(Layout.LIST),
@@ -67,9 +74,9 @@ TABLE_KINDS: dict[str, TableKind] = {
     "ttl-flat": TableKind(Layout.FLAT),
     "ttl-list": TableKind(Layout.LIST),
     "ttl-map": TableKind(Layout.NESTED, _outer),
-    "broadcast": TableKind(Layout.OPERATOR, disjoint=False),
-    "split-list": TableKind(Layout.OPERATOR, disjoint=False),
-    "union-list": TableKind(Layout.OPERATOR, disjoint=False),
+    "broadcast": _operator(RedistributionMode.BROADCAST),
+    "split-list": _operator(RedistributionMode.SPLIT),
+    "union-list": _operator(RedistributionMode.UNION),
     "window-flat": TableKind(Layout.FLAT, _last),
     "window-list": TableKind(Layout.LIST, _last),
     "window-map": TableKind(Layout.NESTED, lambda outer, inner: outer[-1]),

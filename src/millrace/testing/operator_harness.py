@@ -14,13 +14,15 @@ from millrace.common.types.batch import Batch, RowBatch
 from millrace.common.window import Window
 from millrace.datastream.data_stream import DataStream
 from millrace.runtime.buffer import MIN_WATERMARK
+from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.operator_input import operator_input
 from millrace.runtime.output import Output
+from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
-from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer, live
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 from millrace.testing.operator_stream import operator_stream
 from millrace.testing.state_view import StateView, Timer
 from millrace.testing.stream_record import StreamRecord
@@ -304,7 +306,7 @@ class OperatorHarness:
         return other
 
     def _load(self, snapshots: Sequence[OperatorSnapshot]) -> None:
-        index, parallelism, max_parallelism = self._place
+        _, parallelism, _ = self._place
         self.operator.close()
         self._epoch = max((layer.epoch for s in snapshots for layer in s.layers), default=-1) + 1
         version = f"harness-{self._epoch - 1}"
@@ -312,14 +314,22 @@ class OperatorHarness:
             self._layers = list(snapshots[0].layers)
             self._state.restore(version, self._layers, _inline)
         else:
-            own = key_group_range(index, parallelism, max_parallelism)
-            for snapshot in snapshots:
-                part = SubtaskState(owners=self._state.owners)
-                part.restore("", snapshot.layers, _inline)
-                self._state.merge(part, lambda key: key_group_of(key, max_parallelism) in own)
-            self._state.deal_out(index, parallelism)
-            self._state.version = version
+            self._redistribute(snapshots, version)
         self._open()
+
+    def _redistribute(self, snapshots: Sequence[OperatorSnapshot], version: str) -> None:
+        declared = self.operator.operator_states
+        subtask = RestoringSubtask(
+            *self._place,
+            operators={UID: self._transformation.name},
+            states={TableId(UID, state.name): state for state in declared},
+        )
+        handles = [
+            StateHandle(snapshot.subtask_index, snapshot.parallelism, snapshot.layers, head=True)
+            for snapshot in snapshots
+        ]
+        redistribution = Redistribution(self._state, subtask, _inline)
+        redistribution.restore(RestoreAssignment(tuple(handles)), version)
 
     def _accept(self) -> None:
         self.operator.end_epoch(False)

@@ -194,11 +194,16 @@ class _History:
         for subtask in range(parallelism):
             part = self._open(subtask)
             own = key_group_range(subtask, parallelism, MAX_PARALLELISM)
-            part.merge(self.state, KeyMemo(MAX_PARALLELISM, own.__contains__).__getitem__)
+            keep = KeyMemo(MAX_PARALLELISM, own.__contains__).__getitem__
+            part.take(self._layers, _inline, _every_table, keep)
             part.adopt(f"s{subtask}")
             for name, content in _content(part).items():
                 _add(found[name], content)
         assert found == self._model, "rescaled"
+
+
+def _every_table(name: TableId, kind: str) -> bool:
+    return True
 
 
 def _add(total: Content, part: Content) -> None:

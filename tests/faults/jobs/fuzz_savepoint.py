@@ -393,7 +393,10 @@ def read_states(snapshot: Snapshot) -> None:
             if name in state.tables:
                 state.table(name, kind, type_info)
         whole = SubtaskState(owners=owners, codec=SAFE)
-        whole.merge(state, lambda key: key_group_of(key, 128) < 64)
+        layers = reader.layers(stage, subtask)
+        whole.take(
+            layers, reader._load, lambda name, kind: True, lambda key: key_group_of(key, 128) < 64
+        )
         whole.adopt("v")
         whole.snapshot(1 << 40, "w")
 

@@ -284,7 +284,8 @@ class StateMachine(RuleBasedStateMachine):
         for subtask in range(parallelism):
             part = self.opened(subtask)
             own = key_group_range(subtask, parallelism, MAX_PARALLELISM)
-            part.state.merge(whole.state, KeyMemo(MAX_PARALLELISM, own.__contains__).__getitem__)
+            keep = KeyMemo(MAX_PARALLELISM, own.__contains__).__getitem__
+            part.state.take(self.layers, inline, lambda name, kind: True, keep)
             part.state.adopt("rescaled")
             part.bind()
             for place, value in part.seen().items():

@@ -101,6 +101,11 @@ def restored(*layers: Layer, **options: Any) -> SubtaskState:
     return state
 
 
+def take(state: SubtaskState, layer: Layer, keep: Any = None) -> None:
+    """Add what another subtask's layer has."""
+    state.take([layer], inline, lambda name, kind: True, keep)
+
+
 def written(layer: Layer) -> Iterator[tuple[str, Any, Any]]:
     """Table, schema and put entries of a layer."""
     for content in contents(layer, inline):
@@ -294,7 +299,7 @@ def test_typed_keys_are_real_in_memory_and_plain_in_layers(
         assert again.tables[TableId("op", "s")].data == state.tables[TableId("op", "s")].data  # type: ignore[attr-defined]
     merged = SubtaskState(owners=KEYED)
     seen: list[Any] = []
-    merged.merge(restored(layer, owners=KEYED), lambda key: seen.append(key) or True)
+    take(merged, layer, lambda key: seen.append(key) or True)
     assert seen == [KEY]
     assert place in merged.tables[TableId("op", "s")].data  # type: ignore[attr-defined]
 
@@ -304,7 +309,7 @@ def test_keys_of_operators_that_are_not_known_are_written_as_they_were() -> None
     state = SubtaskState(owners=KEYED)
     state.table(TableId("op", "s"), "flat", BEFORE).put(KEY, Before("a", 3))
     moved = SubtaskState()
-    moved.merge(restored(layer_of(state)), lambda key: True)
+    take(moved, layer_of(state))
     moved.adopt("moved")
     assert list(written(layer_of(moved, 2))) == [
         (TableId("op", "s"), (1, "UUID", "ANY", BEFORE.schema()), {KEY.bytes: ("a", 3)})
@@ -357,12 +362,12 @@ def test_states_of_two_subtasks_come_together() -> None:
     table = state.table(TableId("op", "s"), "flat", AFTER)
     state.reset()
     for layer in (old, new):
-        state.merge(restored(layer), lambda key: True)
+        take(state, layer)
     assert exactly(table.data, {"k": After("b", 1.0)})
     undeclared = SubtaskState()
-    undeclared.merge(restored(old), lambda key: True)
+    take(undeclared, old)
     with pytest.raises(StateMigrationError, match="with two types by different subtasks"):
-        undeclared.merge(restored(new), lambda key: True)
+        take(undeclared, new)
 
 
 def test_without_leave_to_pickle_state_needs_a_type() -> None:

@@ -12,11 +12,13 @@ from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.pattern_rule import PatternRule, RejectedRule, RuleAction, RuleChange
 from millrace.runtime.cep.rule_index import RuleIndex
 from millrace.runtime.operator import OperatorContext
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.flat_table import FlatTable
 from millrace.state.internal_tables import RULES
+from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.table_id import TableId
 
-__all__ = ["ReadRule", "RuleTable"]
+__all__ = ["RULE_STATE", "ReadRule", "RuleTable"]
 
 LOG = logging.getLogger(__name__)
 ReadRule = Callable[[Any], PatternRule | RuleChange]
@@ -41,6 +43,9 @@ class _Step:
     enabled: bool = False
 
 
+RULE_STATE = OperatorStateDeclaration(RULES, RedistributionMode.BROADCAST)
+
+
 class RuleTable:
     """The rules that there are, and those in force.
 
@@ -55,7 +60,8 @@ class RuleTable:
         opened: Callable[[ActiveRule], None],
         keyed: bool = True,
     ) -> None:
-        self._table: FlatTable = context.state.table(TableId(context.uid, RULES), "broadcast")
+        name = TableId(context.uid, RULE_STATE.name)
+        self._table: FlatTable = context.state.table(name, RULE_STATE.table_kind)
         self._read = read
         self._opened = opened
         self._clock = context.clock

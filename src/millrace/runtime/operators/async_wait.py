@@ -1,8 +1,9 @@
 """Asynchronous I/O: many requests under way at once, also across the end of an epoch.
 
 Requests that are under way when an epoch ends are part of the checkpoint, with the watermarks that
-wait for them; a subtask that takes over starts them again. If the parallelism has changed, records
-are dealt out anew; watermarks are not, for they come again from the input.
+wait for them; a subtask that restores them starts them again. If the parallelism has changed,
+requests are redistributed, and of the watermarks the one that all subtasks had reached comes after
+all of them.
 
 Semantics: Flink docs, "Asynchronous I/O for External Data Access".
 """
@@ -20,10 +21,12 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.functions.async_functions import AsyncRetryStrategy
 from millrace.runtime.async_requests import AsyncRequests, Done
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.declared_state import DeclaredValue, declared_table
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.internal_tables import REQUESTS
-from millrace.state.table_id import TableId, operator_value
+from millrace.state.redistribution_mode import RedistributionMode
 
 LULL = 0.02
 """How long (seconds) an epoch without records waits for a request to end, so that epochs do not
@@ -62,8 +65,29 @@ class AsyncSpec:
     """Wait for all requests at the end of every epoch instead of carrying them over."""
 
 
+_BEHIND_ALL = 1 << 62
+"""The number of a watermark that comes after all requests, however many there are."""
+
+
+def _merged_marks(
+    kept: list[tuple[int, list[tuple[int, int]]]],
+) -> tuple[int, list[tuple[int, int]]]:
+    """The watermarks among requests that are redistributed: the one that all subtasks had reached
+    comes after all of them."""
+    passed = min(watermark for watermark, _ in kept)
+    reached = min(marks[-1][1] if marks else watermark for watermark, marks in kept)
+    return passed, [(_BEHIND_ALL, reached)] if reached > passed else []
+
+
+_REQUESTS = OperatorStateDeclaration(REQUESTS, RedistributionMode.SPLIT)
+_MARKS = OperatorStateDeclaration("@watermarks", RedistributionMode.MERGE, _merged_marks)
+"""The last watermark that was emitted, and those that wait among requests."""
+
+
 class AsyncWaitOperator(FunctionOperator):
     """Makes a request for every record and emits what they give."""
+
+    operator_states = _REQUESTS, _MARKS
 
     def __init__(self, function: Any, spec: AsyncSpec) -> None:
         super().__init__(function)
@@ -71,10 +95,8 @@ class AsyncWaitOperator(FunctionOperator):
 
     def open(self) -> None:
         super().open()
-        uid = self.context.uid
-        self._table = self.context.state.table(TableId(uid, REQUESTS), "split-list")
-        self._kept = self.context.state.operator_table()
-        self._key = operator_value(uid, "@watermarks")
+        self._table = declared_table(self, _REQUESTS)
+        self._marks = DeclaredValue(self, _MARKS)
         self._requests: AsyncRequests | None = None
         self._reset()
 
@@ -91,8 +113,10 @@ class AsyncWaitOperator(FunctionOperator):
             self._requests = AsyncRequests(self.function, spec.timeout_ms / 1000, spec.retry)
         self._requests.give_up()
         self._reset()
-        self.watermark, watermarks = self._kept.data.get(self._key, (self.watermark, ()))
+        self.watermark, watermarks = self._marks.get((self.watermark, ()))
         for waiting in self._restored(watermarks):
+            if waiting.number == _BEHIND_ALL:
+                waiting.number = self._next
             self._wait(waiting)
             self._next = waiting.number + 1
         self._start([w for w in self._waiting if not w.is_watermark])
@@ -258,6 +282,4 @@ class AsyncWaitOperator(FunctionOperator):
                 record.entry = (record.value, record.timestamp)
                 table.put(place, record.entry)
         marks = [(w.number, w.watermark) for w in self._waiting if w.is_watermark]
-        kept = (self.watermark, marks)
-        if self._kept.data.get(self._key) != kept:
-            self._kept.put(self._key, kept)
+        self._marks.put((self.watermark, marks))

@@ -20,10 +20,17 @@ from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state import BroadcastMap, OperatorStates, ReadOnlyMap
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator
+from millrace.state.redistribution_mode import RedistributionMode
 
 Descriptors = Sequence[MapStateDescriptor[Any, Any]]
 KeyBatch = Callable[[list[Any]], list[Any]]
+
+
+def _declared(descriptors: Descriptors) -> tuple[OperatorStateDeclaration, ...]:
+    names = dict.fromkeys(descriptor.name for descriptor in descriptors)
+    return tuple(OperatorStateDeclaration(name, RedistributionMode.BROADCAST) for name in names)
 
 
 class _BroadcastStates:
@@ -33,7 +40,7 @@ class _BroadcastStates:
         context = operator.context
         states = OperatorStates(context.state, context.uid, context.subtask_index)
         self._name = context.name
-        tables = {d.name: (d, states.table(d, "broadcast")) for d in descriptors}
+        tables = {d.name: (d, states.table(d, RedistributionMode.BROADCAST)) for d in descriptors}
         self._writable = {name: (d, BroadcastMap(table)) for name, (d, table) in tables.items()}
         self._readable = {name: (d, ReadOnlyMap(table)) for name, (d, table) in tables.items()}
         self._mutable: bool | None = None
@@ -104,6 +111,7 @@ class BroadcastProcessOperator(FunctionOperator):
     def __init__(self, function: Any, descriptors: Descriptors) -> None:
         super().__init__(function)
         self._descriptors = descriptors
+        self.operator_states = _declared(descriptors)
 
     def open(self) -> None:
         states = self._states = _BroadcastStates(self, self._descriptors)
@@ -184,6 +192,7 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
     def __init__(self, function: Any, key_batch: KeyBatch, descriptors: Descriptors) -> None:
         super().__init__(function, key_batch)
         self._descriptors = descriptors
+        self.operator_states = _declared(descriptors)
 
     def bind(self) -> None:
         states = self._broadcast_states = _BroadcastStates(self, self._descriptors)

@@ -18,7 +18,7 @@ from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.partial_match import BufferedEvent, FoundMatch, KeyMatches, Matches
 from millrace.runtime.cep.pattern_rule import RejectedRule, RuleMatch
-from millrace.runtime.cep.rule_table import ReadRule, RuleTable
+from millrace.runtime.cep.rule_table import RULE_STATE, ReadRule, RuleTable
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch
 from millrace.runtime.metrics import RegisteredGroup
@@ -39,6 +39,8 @@ class DynamicCepOperator(PatternOperator):
         read: makes a rule of what comes in the stream of rules.
         rejected_tag: where `RejectedRule` objects go.
     """
+
+    operator_states = (RULE_STATE,)
 
     def __init__(
         self,

@@ -11,13 +11,26 @@ from typing import Any
 
 from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.declared_state import DeclaredValue
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
-from millrace.state.table_id import operator_value
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
+from millrace.state.redistribution_mode import RedistributionMode
+
+
+def _least_ended(kept: list[tuple[str, int]]) -> tuple[str, int]:
+    """The loop is over when it is over for all."""
+    return min(kept, key=lambda ending: (ending[0] == "released", ending[1]))
+
+
+_ENDING = OperatorStateDeclaration("@ended", RedistributionMode.MERGE, _least_ended)
+"""Whether the end of the input is held or released, and the watermark before it."""
 
 
 class IterationHeadOperator(Operator):
     """Emits its input, and what was fed back in the epoch before."""
+
+    operator_states = (_ENDING,)
 
     def __init__(self, loop: str) -> None:
         self.loop = loop
@@ -27,11 +40,10 @@ class IterationHeadOperator(Operator):
         """Whether nothing goes round any more and the inputs have ended; set before each epoch."""
 
     def open(self) -> None:
-        self._kept = self.context.state.operator_table()
-        self._key = operator_value(self.context.uid, "@ended")
+        self._ending = DeclaredValue(self, _ENDING)
 
     def restore(self) -> None:
-        ending, passed = self._kept.data.get(self._key, ("", self.watermark))
+        ending, passed = self._ending.get(("", self.watermark))
         self.holds_end = ending == "held"
         if self.holds_end:
             self.watermark = passed
@@ -58,7 +70,7 @@ class IterationHeadOperator(Operator):
 
     def _end(self, state: str) -> None:
         self.holds_end = state == "held"
-        self._kept.put(self._key, (state, self.watermark))
+        self._ending.put((state, self.watermark))
 
     def contribute(self, ack: Ack) -> None:
         if self.holds_end:

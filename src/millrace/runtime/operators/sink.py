@@ -7,20 +7,29 @@ from typing import Any
 
 from millrace.common.errors import SerializationError
 from millrace.common.sink.sink import Sink, SinkWriter, WriterContext
+from millrace.runtime.declared_state import declared_table
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
-from millrace.state.table_id import operator_value
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
+from millrace.state.operator_table import OperatorTable
+from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.table_id import TableId
+
+_WRITERS = OperatorStateDeclaration("@writer", RedistributionMode.SPLIT, dropped_on_fork=True)
+"""The writer's state; of several writers where there are fewer subtasks now. What a parent has
+written and not committed stays the parent's."""
 
 
 class SinkOperator(Operator):
     """Writes through a `Sink`'s writer and hands its committables over."""
 
+    operator_states = (_WRITERS,)
+
     def __init__(self, sink: Sink[Any]) -> None:
         self._sink = sink
 
     def open(self) -> None:
-        self._kept = self.context.state.operator_table()
-        self._key = operator_value(self.context.uid, "@writer")
+        self._place = (self.context.subtask_index, 0)
         self._writer: SinkWriter[Any] | None = None
         self._shared: dict[str, Any] = {}
         self._committables: list[bytes] = []
@@ -43,19 +52,31 @@ class SinkOperator(Operator):
             self._merge_states()
 
     def _merge_states(self) -> None:
-        """Writers of a former parallelism have left their states side by side."""
-        left = sorted(key for key in self._kept.data if key[:2] == self._key and len(key) > 2)
-        if left:
-            states = [self._kept.get(key) for key in left]
-            for key in left:
-                self._kept.remove(key)
-            self._kept.put(self._key, self._sink.merge_writer_states(states))
+        """Of writers of a former parallelism there may be several states."""
+        table = self._table()
+        places = sorted(table.data) if table is not None else []
+        if table is not None and places not in ([], [self._place]):
+            states = [table.get(place) for place in places]
+            for place in places:
+                table.remove(place)
+            table.put(self._place, self._sink.merge_writer_states(states))
+
+    def _table(self, made: bool = False) -> OperatorTable | None:
+        """Where the state is kept; a sink whose writers have none has no table."""
+        known = TableId(self.context.uid, _WRITERS.name) in self.context.state.tables
+        return declared_table(self, _WRITERS) if known or made else None
+
+    def _state(self) -> Any:
+        table = self._table()
+        return None if table is None else table.data.get(self._place)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         writer = self._writer or self._create_writer()
         writer.write(values, timestamps)
 
     def _create_writer(self) -> SinkWriter[Any]:
+        table = self._table()
+        state = None if table is None else table.get(self._place)
         context = WriterContext(
             subtask_index=self.context.subtask_index,
             parallelism=self.context.parallelism,
@@ -65,7 +86,7 @@ class SinkOperator(Operator):
             now=self._now,
             shared=self._shared,
         )
-        self._writer = self._sink.create_writer(context, self._kept.get(self._key))
+        self._writer = self._sink.create_writer(context, state)
         return self._writer
 
     def end_epoch(self, ended: bool) -> None:
@@ -90,22 +111,25 @@ class SinkOperator(Operator):
 
     def _keep(self, state: Any) -> None:
         self._asked = True
+        table = self._table(made=state is not None)
+        if table is None:
+            return
         if state is None:
-            self._kept.remove(self._key)
-        elif state != self._kept.data.get(self._key):
-            self._kept.put(self._key, state)
+            table.remove(self._place)
+        elif state != table.data.get(self._place):
+            table.put(self._place, state)
 
     def _wanted(self, ended: bool) -> bool:
         """Whether a writer has something to do although no record came: it is due, the stream
         ends, or its state was restored and when it is due is not known yet."""
         due = self._wakeup is not None and self._wakeup <= self._now
-        has_state = self._key in self._kept.data
+        has_state = self._state() is not None
         return due or (has_state and (ended or not self._asked))
 
     def contribute(self, ack: Ack) -> None:
         if self._committables:
             ack.committables[self.context.uid] = self._committables
-        files = self._sink.work_files(self._kept.data.get(self._key))
+        files = self._sink.work_files(self._state())
         if files is not None and tuple(files) != self._told:
             ack.work_files[self.context.uid] = self._told = tuple(files)
 

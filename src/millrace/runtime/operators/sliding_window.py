@@ -15,8 +15,10 @@ from typing import Any
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.window import SlidingEventTimeWindows, TimeWindow
 from millrace.runtime.buffer import MIN_WATERMARK
+from millrace.runtime.declared_state import declared_table
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.operator import OperatorContext
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.operators.pane_window import KeyBatch, Pane, PaneWindowOperator, panes_of
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.output import Output
@@ -30,13 +32,15 @@ from millrace.runtime.window_state import (
 )
 from millrace.state.frozen import MISSING
 from millrace.state.internal_tables import PASSED
-from millrace.state.operator_table import OperatorTable
-from millrace.state.table_id import TableId
+from millrace.state.redistribution_mode import RedistributionMode
+
+_PASSED = OperatorStateDeclaration(PASSED, RedistributionMode.UNION)
 
 
 class SlidingWindowOperator(PaneWindowOperator):
     """One pane per slide (or per greatest common divisor of size and slide)."""
 
+    operator_states = (_PASSED,)
     tables = SLICE_ACCUMULATORS, SLICE_ELEMENTS
 
     def __init__(
@@ -54,9 +58,7 @@ class SlidingWindowOperator(PaneWindowOperator):
         self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
     ) -> None:
         super().setup(context, output, side)
-        self._passed: OperatorTable = context.state.table(
-            TableId(context.uid, PASSED), "union-list"
-        )
+        self._passed = declared_table(self, _PASSED)
         """The watermark, while panes are kept: of some of them windows have fired, which a job
         that goes on with another parallelism, and so without its watermarks, must not fire again.
         All subtasks have the same watermark when an epoch ends."""
@@ -88,12 +90,12 @@ class SlidingWindowOperator(PaneWindowOperator):
 
     def end_epoch(self, ended: bool) -> None:
         super().end_epoch(ended)
-        subtask, over = self.context.subtask_index, self._over()
+        place, over = (self.context.subtask_index, 0), self._over()
         for known in list(self._passed.data):
-            if known != subtask or not self._table.data:
+            if known != place or not self._table.data:
                 self._passed.remove(known)
-        if self._table.data and self._passed.data.get(subtask) != over:
-            self._passed.put(subtask, over)
+        if self._table.data and self._passed.data.get(place) != over:
+            self._passed.put(place, over)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         if timestamps is None:

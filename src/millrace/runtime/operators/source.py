@@ -12,10 +12,12 @@ from millrace.common.source.source import ReaderContext, Source, SourceReader
 from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
+from millrace.runtime.declared_state import DeclaredValue
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
 from millrace.runtime.operator import Operator
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.operators.timestamps import WatermarkTracker
-from millrace.state.table_id import operator_value
+from millrace.state.redistribution_mode import RedistributionMode
 
 
 def wall_clock() -> int:
@@ -37,8 +39,18 @@ class _ActiveSplit:
     finished: bool = False
 
 
+_SPLITS = OperatorStateDeclaration("@split", RedistributionMode.SOURCE_SPLIT)
+"""Per split, what its `WatermarkTracker` keeps."""
+_WATERMARK = OperatorStateDeclaration(
+    "@watermark", RedistributionMode.SMALLEST_WATERMARK, of_readers=True
+)
+"""What the subtask has emitted. One that never had a split holds nobody back."""
+
+
 class SourceOperator(Operator):
     """Reads the splits that the plan names, a batch of each in turn."""
+
+    operator_states = _SPLITS, _WATERMARK
 
     def __init__(
         self,
@@ -52,8 +64,8 @@ class SourceOperator(Operator):
 
     def open(self) -> None:
         self._active: dict[str, _ActiveSplit] = {}
-        self._kept = self.context.state.operator_table()
-        self._watermark_key = operator_value(self.context.uid, "@watermark")
+        self._trackers = DeclaredValue(self, _SPLITS)
+        self._emitted = DeclaredValue(self, _WATERMARK)
         self._reader_context = ReaderContext(
             self.context.subtask_index, self.context.parallelism, self.source_clock
         )
@@ -66,7 +78,7 @@ class SourceOperator(Operator):
     def restore(self) -> None:
         for split_id in list(self._active):
             self._drop(split_id)
-        self.watermark = self._kept.data.get(self._watermark_key, MIN_WATERMARK)
+        self.watermark = self._emitted.get(MIN_WATERMARK)
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._now = now
@@ -92,7 +104,7 @@ class SourceOperator(Operator):
         self._drop(split_id)
         reader = self._source.create_reader(plan.split, plan.position, self._reader_context)
         tracker = WatermarkTracker(self._strategy, self.context.batch_mode)
-        kept = self._kept.data.get(self._key(split_id))
+        kept = self._trackers.get(None, split_id)
         if kept is not None:
             tracker.restore(kept)
         active = _ActiveSplit(split_id, reader, tracker, plan.position)
@@ -104,9 +116,6 @@ class SourceOperator(Operator):
         if active is not None:
             with suppress(Exception):
                 active.reader.close()
-
-    def _key(self, split_id: str) -> tuple[str, ...]:
-        return operator_value(self.context.uid, "@split", split_id)
 
     def run(self, batch_records: int) -> Iterator[None]:
         """Read until every split is drained or has read its share; yields after each batch."""
@@ -178,16 +187,15 @@ class SourceOperator(Operator):
             self._progress.append(self._note(split))
             if split.finished:
                 self._drop(split.split_id)
-        if self._kept.data.get(self._watermark_key, MIN_WATERMARK) != self.watermark:
-            self._kept.put(self._watermark_key, self.watermark)
+        if self.watermark != MIN_WATERMARK:
+            self._emitted.put(self.watermark)
 
     def _note(self, split: _ActiveSplit) -> SplitProgress:
         split.position = split.reader.position()
-        key = self._key(split.split_id)
         if split.finished:
-            self._kept.remove(key)
-        elif self._kept.data.get(key) != (kept := split.tracker.snapshot()):
-            self._kept.put(key, kept)
+            self._trackers.remove(split.split_id)
+        else:
+            self._trackers.put(split.tracker.snapshot(), split.split_id)
         uid, read = self.context.uid, split.read
         return SplitProgress(uid, split.split_id, split.position, split.finished, read)
 

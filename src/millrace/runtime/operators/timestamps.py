@@ -15,8 +15,10 @@ from millrace.common.time.watermark_generator import (
 from millrace.common.time.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
+from millrace.runtime.declared_state import DeclaredValue
 from millrace.runtime.operator import BatchForm, Operator
-from millrace.state.table_id import operator_value
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
+from millrace.state.redistribution_mode import RedistributionMode
 
 NO_TIMESTAMP = MIN_WATERMARK
 """What an assigner gets for a record without an event time, as in Flink."""
@@ -189,22 +191,29 @@ def _assigner(strategy: WatermarkStrategy[Any]) -> Callable[[Any, int], int] | N
     return assigner.extract_timestamp if isinstance(assigner, TimestampAssigner) else assigner
 
 
+def _earliest(kept: list[tuple[int, int | None]]) -> tuple[int, int | None]:
+    return min(kept, key=lambda snapshot: snapshot[0])
+
+
+_TRACKER = OperatorStateDeclaration("@watermark", RedistributionMode.MERGE, _earliest)
+
+
 class TimestampsOperator(Operator):
     """`assign_timestamps_and_watermarks`: replaces event times and watermarks from upstream."""
 
     takes = BatchForm.EITHER
+    operator_states = (_TRACKER,)
 
     def __init__(self, strategy: WatermarkStrategy[Any]) -> None:
         self._strategy = strategy
 
     def open(self) -> None:
-        self._kept = self.context.state.operator_table()
-        self._key = operator_value(self.context.uid, "@watermark")
+        self._kept = DeclaredValue(self, _TRACKER)
         self._now = 0
 
     def restore(self) -> None:
         self._tracker = WatermarkTracker(self._strategy, self.context.batch_mode)
-        kept = self._kept.data.get(self._key)
+        kept = self._kept.get()
         if kept is not None:
             self._tracker.restore(kept)
         if self.watermark != MAX_WATERMARK:
@@ -241,9 +250,7 @@ class TimestampsOperator(Operator):
     def end_epoch(self, ended: bool) -> None:
         self._tracker.tick(self._now)
         self._advance(self._tracker.watermark)
-        kept = self._tracker.snapshot()
-        if self._kept.data.get(self._key) != kept:
-            self._kept.put(self._key, kept)
+        self._kept.put(self._tracker.snapshot())
 
     def _advance(self, watermark: int) -> None:
         if watermark > self.watermark:

@@ -139,11 +139,6 @@ class TableForm:
             self.stale = True
         return self.admit(with_keys, _Written(inner, value))
 
-    def take(self, delta: Delta, other: TableForm) -> Delta:
-        """The same for a delta of another subtask's table, as it is in memory."""
-        self._written_key = other._written_key
-        return self.admit(delta, other.written)
-
     def admit(self, delta: Delta, written: tuple[Schema, Schema]) -> Delta:
         """The same for a delta whose keys are as they are here; ``written`` says of which types
         its values are the plain form (see `written`)."""

@@ -1,0 +1,103 @@
+"""What operators declare about their operator state: the state that belongs to no key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.table_kinds import TABLE_KINDS
+
+__all__ = ["OperatorStateDeclaration", "check_declarations", "kind_of"]
+
+_VALUES = frozenset(
+    {
+        RedistributionMode.SOURCE_SPLIT,
+        RedistributionMode.SMALLEST_WATERMARK,
+        RedistributionMode.MERGE,
+    }
+)
+_TABLES = {
+    TABLE_KINDS[kind].redistribution: kind for kind in ("split-list", "union-list", "broadcast")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStateDeclaration:
+    """One operator state: its name, and how it is redistributed.
+
+    An operator lists its declarations in `Operator.operator_states`; states that are values are
+    used through `DeclaredValue`, lists and maps through `declared_table`.
+
+    Example:
+        >>> seen = OperatorStateDeclaration("seen", RedistributionMode.MERGE, sum)
+        >>> seen.merge([3, 4])
+        7
+    """
+
+    name: str
+    """Unique in the operator."""
+    mode: RedistributionMode
+    merge: Callable[[list[Any]], Any] | None = None
+    """For `RedistributionMode.MERGE`: one value from those of all former subtasks."""
+    dropped_on_fork: bool = False
+    """Whether it stays with the job that made the snapshot, unless that is claimed."""
+    of_readers: bool = False
+    """Whether only subtasks that read a split of the operator (a source) get it when the
+    parallelism changes."""
+    of_inputs: bool = False
+    """Whether it tells of the channels of the subtask's inputs: it is lost where the inputs are
+    others, and merged anew where channels can be taken for one another."""
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is one value, or one per source split, and no list or map."""
+        return self.mode in _VALUES
+
+    @property
+    def table_kind(self) -> str:
+        """The kind of its table, if it is a list or a map."""
+        return kind_of(self.mode)
+
+
+def kind_of(mode: RedistributionMode) -> str:
+    """The kind of the table of a list or map with that mode."""
+    return _TABLES[mode]
+
+
+def check_declarations(operator: str, declarations: Iterable[OperatorStateDeclaration]) -> None:
+    """See to it that all states of an operator can be redistributed.
+
+    Raises:
+        JobDefinitionError: one cannot; the message names the operator and the state.
+    """
+    declared = list(declarations)
+    for declaration in declared:
+        wrong = _wrong(declaration)
+        if wrong:
+            raise JobDefinitionError(
+                f"state '{declaration.name}' of operator '{operator}' cannot be redistributed when "
+                f"the parallelism changes: {wrong}"
+            )
+    for name, times in Counter(declaration.name for declaration in declared).items():
+        if times > 1:
+            raise JobDefinitionError(
+                f"operator '{operator}' declares state '{name}' {times} times; give each a name of "
+                "its own"
+            )
+
+
+def _wrong(declaration: OperatorStateDeclaration) -> str:
+    mode: Any = declaration.mode
+    if not isinstance(mode, RedistributionMode):
+        return f"{mode!r} is no RedistributionMode"
+    if mode is RedistributionMode.KEY_GROUP:
+        return "it has no keys; keep it in keyed state, or choose another mode"
+    if mode is RedistributionMode.MERGE:
+        return "" if callable(declaration.merge) else "mode MERGE needs a function to merge with"
+    if declaration.merge is not None:
+        return f"mode {mode.name} does not merge; leave the function away, or use mode MERGE"
+    return ""
