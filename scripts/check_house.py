@@ -7,15 +7,19 @@ Rules:
     imports   folders of tests are no packages (pytest imports them by path)
     todo      a to-do comment gives its reason: ``TODO: why, and when it goes away``
     paths     no path of somebody's machine in src or docs
+    classes   no two public classes of modules under src share a name
+    circles   modules under src do not import each other in a circle, type annotations included
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 MAX_LINES = 500
@@ -23,6 +27,16 @@ MIN_REASON_WORDS = 3
 PYTHON_FOLDERS = ("src", "tests", "scripts", "examples", "benchmarks")
 MARKER = re.compile(r"\b(TODO|FIXME|XXX)\b(?:\([^)]*\))?:?\s*(?P<reason>.*)")
 MACHINE_PATH = re.compile(r"(?<![\w.-])/(work|tmp|root|home|Users)/")
+CIRCLES = (
+    # streams make streams of other kinds, and know their environment, which makes streams
+    re.compile(
+        r"millrace\.datastream\.(stream_execution_environment|operator_settings|iterative_stream"
+        r"|(data|keyed|connected|joined|windowed|all_windowed)_streams?)"
+    ),
+    # a function is given a context, which gives state for descriptors, some of which have functions
+    re.compile(r"millrace\.common\.(functions\.(base|runtime_context)|state\.descriptors)"),
+)
+"""Modules that import each other because the API of Flink does: each set counts as one module."""
 TEXT_SUFFIXES = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".txt", ".yml"})
 
 
@@ -51,6 +65,8 @@ def check(root: Path) -> list[Finding]:
         *check_imports(root),
         *check_todo(root),
         *check_paths(root),
+        *check_classes(root),
+        *check_circles(root),
     ]
 
 
@@ -98,6 +114,54 @@ def check_paths(root: Path) -> Iterator[Finding]:
             match = MACHINE_PATH.search(line)
             if match:
                 yield Finding(path, number, f"path of somebody's machine: {match[0]}")
+
+
+def check_classes(root: Path) -> Iterator[Finding]:
+    known: dict[str, Path] = {}
+    for path in python_files(root, ["src"]):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                other = known.setdefault(node.name, path)
+                if other != path:
+                    where = other.relative_to(root)
+                    yield Finding(path, node.lineno, f"class {node.name} is in {where}, too")
+
+
+def check_circles(root: Path) -> Iterator[Finding]:
+    source = root / "src"
+    modules = {module_name(path, source): path for path in python_files(root, ["src"])}
+    graph: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        statements = ast.parse(path.read_text(encoding="utf-8")).body
+        found = {circle_of(imported) for imported in imports(statements, modules)}
+        graph.setdefault(circle_of(name), set()).update(found - {circle_of(name)})
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = list(dict.fromkeys(error.args[1]))
+        path = modules.get(circle[0], source)
+        yield Finding(path, 0, f"modules import each other: {' and '.join(circle)}")
+
+
+def module_name(path: Path, source: Path) -> str:
+    parts = path.relative_to(source).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(statements: Iterable[ast.stmt], modules: Iterable[str]) -> Iterator[str]:
+    """What a module imports when it is loaded, and for type annotations."""
+    for node in statements:
+        if isinstance(node, ast.If):  # TYPE_CHECKING
+            yield from imports(node.body, modules)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                if inner in modules or node.module in modules:
+                    yield inner if inner in modules else node.module
+
+
+def circle_of(module: str) -> str:
+    return next((circle.pattern for circle in CIRCLES if circle.fullmatch(module)), module)
 
 
 def files(root: Path, folders: Iterable[str]) -> Iterator[Path]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from millrace.common.errors import JobCancelledError
 from millrace.plan.transformation import Transformation
 
 if TYPE_CHECKING:
-    from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from millrace.engine.embedded_job_client import EmbeddedJobClient
 
 T = TypeVar("T")
@@ -89,8 +88,18 @@ class CloseableIterator(Generic[T]):
         self.close()
 
 
+class JobBuilder(Protocol):
+    """What collecting needs of an environment."""
+
+    def add_result_handler(
+        self, transformation: Transformation, handler: Callable[[list[Any], int, int], None]
+    ) -> None: ...
+    def add_sink_transformation(self, transformation: Transformation) -> object: ...
+    def build_client(self, job_name: str | None) -> EmbeddedJobClient: ...
+
+
 def collect(
-    env: StreamExecutionEnvironment, transformation: Transformation, name: str | None
+    env: JobBuilder, transformation: Transformation, name: str | None
 ) -> CloseableIterator[Any]:
     """Run the job that ends (also) in ``transformation`` and iterate over its records."""
     iterator: CloseableIterator[Any] = CloseableIterator()

@@ -9,8 +9,7 @@ from millrace.formats.file_format import BulkFormat, FileFormat, FileRange, Form
 from millrace.formats.json import JsonLinesEncoder, JsonLinesFormat
 from millrace.formats.parquet import ParquetColumnarRowInputFormat
 from millrace.formats.parquet_writer import ParquetBulkWriters
-from millrace.formats.stream_format import LineFormat, StreamFormat
-from millrace.formats.text import TextLineFormat
+from millrace.formats.stream_format import LineFormat, StreamFormat, TextLineFormat
 
 __all__ = [
     "BulkFormat",

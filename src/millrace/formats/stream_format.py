@@ -6,16 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from millrace.formats.charset import strip_bom
+from millrace.formats.charset import decode_text, require_line_charset, strip_bom
 from millrace.formats.compression import is_compressed, open_binary
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
 
-if TYPE_CHECKING:
-    from millrace.formats.text import TextLineFormat
-
-__all__ = ["LineFormat", "LineReader", "StreamFormat"]
+__all__ = ["LineFormat", "LineReader", "StreamFormat", "TextLineFormat"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -32,9 +29,7 @@ class StreamFormat(FileFormat[T_co]):
 
     @staticmethod
     def text_line_format(charset_name: str = "utf-8") -> TextLineFormat:
-        """Each line is a record of type str; see `millrace.formats.text.TextLineFormat`."""
-        from millrace.formats.text import TextLineFormat
-
+        """Each line is a record of type str; see `TextLineFormat`."""
         return TextLineFormat(charset_name)
 
     def is_splittable(self) -> bool:
@@ -124,3 +119,28 @@ class LineReader(FormatReader[T]):
             after -= len(lines.pop())
         self._finished = len(lines) < count or after >= self._end
         return lines
+
+
+class TextLineFormat(LineFormat[str]):
+    """Each line is a record, without its line feed (and the carriage return before it).
+
+    Made by `StreamFormat.text_line_format`. Unlike Flink, bytes that are not valid in the charset
+    are an error: replacing them would lose data silently.
+
+    Raises:
+        JobDefinitionError: the charset is unknown, or wide such as UTF-16.
+
+    >>> TextLineFormat().decode([b"to be\\n", b"or not\\r\\n", b"\\n", b"to be"])
+    ['to be', 'or not', '', 'to be']
+    """
+
+    def __init__(self, charset: str = "utf-8") -> None:
+        self.charset = require_line_charset(charset)
+
+    def decode(self, lines: list[bytes]) -> list[str]:
+        if not lines:
+            return []
+        texts = decode_text(b"".join(lines), self.charset).split("\n")
+        if lines[-1].endswith(b"\n"):
+            texts.pop()
+        return [text.removesuffix("\r") for text in texts]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from millrace.cep.condition_text import PLAIN, text_of
 from millrace.common.functions.pattern_conditions import Condition
+from millrace.testing.pattern_run import MatchResult
+from millrace.testing.trace_step import Attempt, Taken, TraceStep
 from millrace.testing.way_verdict import Check, Verdict
-
-if TYPE_CHECKING:
-    from millrace.testing.pattern_trace import Attempt, Taken, Trace, TraceStep
 
 SMALL_TIMES = 10**11
 """Below, times are those of a test that counts from 0 (ms)."""
@@ -32,13 +31,13 @@ WORDS = {
 }
 
 
-def trace_text(trace: Trace, show: Callable[[Any], str]) -> str:
+def trace_text(steps: Iterable[TraceStep], result: MatchResult, show: Callable[[Any], str]) -> str:
     """The whole trace."""
-    lines = [line for step in trace.steps for line in _step(step, show)]
-    found = len(trace.matches)
+    lines = [line for step in steps for line in _step(step, show)]
+    found = len(result.matches)
     lines.append("no match" if not found else f"{found} match{'es' * (found > 1)}")
-    if trace.timed_out:
-        lines[-1] += f", {len(trace.timed_out)} timed out"
+    if result.timed_out:
+        lines[-1] += f", {len(result.timed_out)} timed out"
     return "\n".join(lines)
 
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Generic, TypeVar
+from typing import TypeAlias, TypeVar
 
+from millrace.common.window import merge_callback
 from millrace.common.window.window_assigner import WindowAssigner
 
 __all__ = ["MergingWindowAssigner"]
 
 T_contra = TypeVar("T_contra", contravariant=True)
 W = TypeVar("W")
-W2 = TypeVar("W2")
 
 
 class MergingWindowAssigner(WindowAssigner[T_contra, W], ABC):
     """Puts each record into a window of its own; windows that belong together become one."""
 
-    class MergeCallback(ABC, Generic[W2]):
-        """Is told which windows become one."""
-
-        @abstractmethod
-        def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
-            """``to_be_merged`` become ``merge_result``."""
+    MergeCallback: TypeAlias = merge_callback.MergeCallback
 
     @abstractmethod
     def merge_windows(

@@ -6,13 +6,10 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 from millrace.common.types.serializer import TypeSerializer
 from millrace.common.window.base_window import Window
-
-if TYPE_CHECKING:
-    from millrace.common.window.merging_window_assigner import MergingWindowAssigner
+from millrace.common.window.merge_callback import MergeCallback
 
 __all__ = ["TimeWindow", "TimeWindowSerializer"]
 
@@ -51,9 +48,7 @@ class TimeWindow(Window):
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
-    def merge_windows(
-        windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]
-    ) -> None:
+    def merge_windows(windows: Iterable[TimeWindow], callback: MergeCallback[TimeWindow]) -> None:
         """Tell ``callback`` which of the windows overlap or touch, group by group."""
         group: list[TimeWindow] = []
         cover = TimeWindow(0, 0)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from millrace.state.backend.spilled_dict import SpilledDict
 from millrace.state.frozen import MISSING
 
-if TYPE_CHECKING:
-    from millrace.state.backend.spilled_nested_table import SpilledNestedTable
-
 INNER_BYTES = 700
 """About how much memory a dict takes that has hardly any entries, with its key."""
+
+
+class StoredInners(Protocol):
+    """What the table on disk has below its outer keys."""
+
+    def fetch(self, entries: SpilledInner, inner: Any) -> Any: ...
+    def stored(self, entries: SpilledInner, here: set[Any]) -> Iterator[tuple[Any, Any]]: ...
+    def has_stored(self, entries: SpilledInner) -> bool: ...
 
 
 class SpilledInner(SpilledDict):
@@ -20,7 +25,7 @@ class SpilledInner(SpilledDict):
 
     __slots__ = ("_table", "absent", "outer", "void")
 
-    def __init__(self, table: SpilledNestedTable, outer: Any, void: bool) -> None:
+    def __init__(self, table: StoredInners, outer: Any, void: bool) -> None:
         super().__init__()
         self._table = table
         self.outer = outer

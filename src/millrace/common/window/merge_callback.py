@@ -1,0 +1,19 @@
+"""Who is told which windows become one (Flink docs, "Windows", section Session Windows)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+__all__ = ["MergeCallback"]
+
+W = TypeVar("W")
+
+
+class MergeCallback(ABC, Generic[W]):
+    """Is told which windows become one (Flink: ``MergingWindowAssigner.MergeCallback``)."""
+
+    @abstractmethod
+    def merge(self, to_be_merged: Iterable[W], merge_result: W) -> None:
+        """``to_be_merged`` become ``merge_result``."""
