@@ -26,14 +26,18 @@ def load(layer: Layer) -> bytes:
     raise AssertionError(layer)
 
 
-def run(program: Program, worker: Worker) -> list[Ack]:
+def plan_of(program: Program) -> EpochPlan:
     subtasks = {(s.id, i): SubtaskPlan("") for s in program.stages for i in range(s.parallelism)}
-    plan = EpochPlan(0, 0, 0, None, False, subtasks)
-    waiting: list[list[bytes]] = [[] for _ in range(program.partitions(0))]
+    return EpochPlan(0, 0, 0, None, False, subtasks)
+
+
+def run(program: Program, worker: Worker) -> list[Ack]:
+    plan = plan_of(program)
+    waiting: list[list[bytes]] = [[] for _ in range(program.width(0))]
     for level in range(program.levels):
         last = level + 1 == program.levels
         following: list[list[bytes]] = [
-            [] for _ in range(1 if last else program.partitions(level + 1))
+            [] for _ in range(1 if last else program.width(level + 1))
         ]
         for partition, elements in enumerate(waiting):
             for target, element in worker.run_level(
@@ -76,3 +80,34 @@ def test_over_the_cap_the_least_recently_used_go() -> None:
 
 def test_resident_bytes_are_of_this_process() -> None:
     assert resident_bytes() > 1_000_000
+
+
+def test_a_task_carries_several_subtasks_and_every_one_answers_once() -> None:
+    for tasks in (1, 2):
+        made = program(tasks=tasks)
+        acks = run(made, Worker())
+        expected = [(stage.id, i) for stage in made.stages for i in range(stage.parallelism)]
+        assert sorted((ack.stage, ack.subtask) for ack in acks) == sorted(expected)
+        assert all(ack.failure is None for ack in acks), [ack.failure for ack in acks]
+
+
+def test_subtasks_with_one_index_share_a_task_at_all_levels() -> None:
+    made = program(tasks=2)
+    task_of = {
+        (stage.id, index): task
+        for stage in made.stages
+        for task in range(made.width(stage.level))
+        for index in made.subtasks_of(stage, task)
+    }
+    assert len(task_of) == sum(stage.parallelism for stage in made.stages)
+    assert all(task == index % 2 for (_, index), task in task_of.items())
+
+
+def test_with_another_number_of_tasks_a_worker_drops_what_others_carry() -> None:
+    worker = Worker()
+    run(program(tasks=1), worker)
+    everything = set(worker._subtasks)
+    wider = program(tasks=3)
+    for _ in worker.run_level(wider, 1, 1, plan_of(wider), 1, [], load):
+        pass
+    assert {key for key in everything if key[2] % 3 == 1} == set(worker._subtasks)

@@ -201,7 +201,7 @@ def spark_executor(configuration: Configuration, name: str, parallelism: int) ->
     settings = configuration.to_dict()
     extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
     context = create_context(name, parallelism, extra=extra)
-    return SparkExecutor(context, configuration.get(options.SPARK_SLOTS))
+    return SparkExecutor(context, configuration.get(options.SPARK_TASKS))
 
 
 @contextmanager

@@ -109,6 +109,8 @@ class Program:
     """Whether state may be pickled, and pickles in checkpoints may be read."""
     main_classes: dict[str, type] = field(default_factory=dict)
     """Classes defined in the job file itself; workers know them under their own names."""
+    tasks: int | None = None
+    """The most tasks that a level runs as, each with several subtasks; None: one per subtask."""
 
     @property
     def levels(self) -> int:
@@ -119,6 +121,20 @@ class Program:
         """The stages of a level."""
         return [stage for stage in self.stages if stage.level == level]
 
-    def partitions(self, level: int) -> int:
-        """How many tasks a level takes: its stages share the partitions."""
-        return max(stage.parallelism for stage in self.stages_at(level))
+    def width(self, level: int) -> int:
+        """How many tasks a level runs as: its stages share them."""
+        subtasks = max(stage.parallelism for stage in self.stages_at(level))
+        return subtasks if self.tasks is None else min(self.tasks, subtasks)
+
+    @property
+    def max_width(self) -> int:
+        """How many tasks the widest level runs as."""
+        return max(self.width(level) for level in range(self.levels))
+
+    def subtasks_of(self, stage: Stage, task: int) -> range:
+        """The indexes of a stage's subtasks that a task of its level carries.
+
+        Subtask i belongs to task i modulo the tasks of the widest level, whatever its own level:
+        subtasks with one index share a worker process at all levels, as both ends of a loop must.
+        """
+        return range(task, stage.parallelism, self.max_width)

@@ -1,4 +1,4 @@
-"""One task of a level: the subtasks of all its stages at one index, with what passes through.
+"""One task of a level: some subtasks of all its stages, always the same, and what passes through.
 
 Subtasks stay in the worker process between epochs. They are caches: any of them may be dropped.
 """
@@ -19,7 +19,7 @@ from millrace.runtime.subtask import Clock, SegmentWriter, Subtask
 from millrace.state.layer_payload import Loader
 
 Element = tuple[int, bytes]
-"""(partition of the next level, packed buffer)."""
+"""(task of the next level, packed buffer)."""
 
 
 class Worker:
@@ -30,6 +30,8 @@ class Worker:
 
     def __init__(self, name: str = "", source_clock: Clock | None = None) -> None:
         self._subtasks: OrderedDict[tuple[str, int, int], Subtask] = OrderedDict()
+        self._widths: dict[str, int] = {}
+        """Per run, the tasks of its widest level when it last ran here."""
         self._source_clock = source_clock
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
@@ -37,30 +39,45 @@ class Worker:
         self,
         program: Program,
         level: int,
-        partition: int,
+        task: int,
         plan: EpochPlan,
         attempt: int,
         elements: Iterable[bytes],
         load: Loader,
         write_segment: SegmentWriter | None = None,
     ) -> Iterator[Element]:
-        """Run one partition of a level; what is not for this level is passed on."""
+        """Run the subtasks of one task of a level, one after the other; what is not for this level
+        is passed on."""
         router = _Router(program, level)
-        stages = [s for s in program.stages_at(level) if partition < s.parallelism]
-        inbox: dict[int, list[Buffer]] = {stage.id: [] for stage in stages}
+        carried = [
+            (stage, index)
+            for stage in program.stages_at(level)
+            for index in program.subtasks_of(stage, task)
+        ]
+        self._rearrange(program, task)
+        inbox: dict[tuple[int, int], list[Buffer]] = {(s.id, index): [] for s, index in carried}
         for element in elements:
             buffer = Buffer.unpack(element)
             wanted = router.stage_of(buffer)
             if wanted is None or wanted.level > level:
-                yield router.next_partition(buffer), element
+                yield router.next_task(buffer), element
             else:
-                inbox[wanted.id].append(buffer)
-        for stage in stages:
-            subtask = self._subtask(program, stage, partition)
-            buffers = inbox.pop(stage.id)
+                inbox[wanted.id, buffer.target].append(buffer)
+        for stage, index in carried:
+            subtask = self._subtask(program, stage, index)
+            buffers = inbox.pop((stage.id, index))
             for made in subtask.run(plan, attempt, buffers, load, write_segment):
-                yield router.next_partition(made), made.pack()
+                yield router.next_task(made), made.pack()
         self._evict(program)
+
+    def _rearrange(self, program: Program, task: int) -> None:
+        """Once a job runs as another number of tasks: drop subtasks that other tasks carry now."""
+        width = program.max_width
+        if self._widths.setdefault(program.run_id, width) == width:
+            return
+        self._widths[program.run_id] = width
+        for key in [k for k in self._subtasks if k[0] == program.run_id and k[2] % width != task]:
+            self._subtasks.pop(key).close()
 
     def _subtask(self, program: Program, stage: Stage, index: int) -> Subtask:
         key = (program.run_id, stage.id, index)
@@ -80,6 +97,7 @@ class Worker:
 
     def forget(self, run_id: str) -> None:
         """Drop all the subtasks of a run."""
+        self._widths.pop(run_id, None)
         for key in [key for key in self._subtasks if key[0] == run_id]:
             self._subtasks.pop(key).close()
 
@@ -91,15 +109,16 @@ class _Router:
         stages = {stage.id: stage for stage in program.stages}
         self._targets = {edge.id: stages[edge.target_stage] for edge in program.edges}
         last = level + 1 >= program.levels
-        self._next = 1 if last else program.partitions(level + 1)
+        self._next = 1 if last else program.width(level + 1)
+        self._width = program.max_width
 
     def stage_of(self, buffer: Buffer) -> Stage | None:
         """The stage a buffer is for; None: it is for the engine."""
         return None if buffer.kind == BufferKind.ACK else self._targets[buffer.edge]
 
-    def next_partition(self, buffer: Buffer) -> int:
-        """The partition of the next level to send it to; a later level sends it on from there."""
-        return buffer.target % self._next
+    def next_task(self, buffer: Buffer) -> int:
+        """The task of the next level to send it to; a later level sends it on from there."""
+        return buffer.target % self._width % self._next
 
 
 def resident_bytes() -> int:

@@ -45,7 +45,7 @@ def active_context() -> SparkContext | None:
 def create_context(
     name: str, parallelism: int, master: str | None = None, extra: Mapping[str, str] | None = None
 ) -> SparkContext:
-    """The running application, or a new one: local with ``parallelism`` cores unless told
+    """The running application, or a new one: local with up to ``parallelism`` cores unless told
     otherwise. No SparkSession is made: that takes seconds, and jobs do not need one.
 
     ``extra`` are Spark settings of the user; they win. Raises ConfigurationError without Java 17.
@@ -71,8 +71,10 @@ def create_session(
 
 
 def local_master(parallelism: int | None = None) -> str:
-    """This machine, with so many cores (None: all). Tasks are retried, as on a cluster."""
-    return f"local[{parallelism or '*'},{TASK_FAILURES}]"
+    """This machine, with as many of its cores as subtasks can use (None: all). Tasks are retried,
+    as on a cluster."""
+    cores = min(parallelism, os.cpu_count() or 1) if parallelism else "*"
+    return f"local[{cores},{TASK_FAILURES}]"
 
 
 def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:

@@ -1,16 +1,16 @@
-"""Slots: how a subtask gets the same Python worker process in every epoch.
+"""Slots: how a task gets the same Python worker process in every epoch.
 
 PySpark keeps its idle workers in one queue per (interpreter, environment) and hands them out in
-turn, so a subtask changes its process in half of the epochs. But workers with different
-environment variables never share a queue. So a level is cut into slots, each a Python RDD with an
-environment of its own over its part of the partitions: one worker per slot and host, the same one
-every time.
+turn, so a task changes its process in half of the epochs. But workers with different environment
+variables never share a queue. So a level is cut into slots, each a Python RDD with an environment
+of its own over its part of the tasks. Two tasks of one executor never have the same slot: one
+worker per slot and executor, the same one every time.
 See docs/decisions for the measurements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,23 +23,50 @@ SLOT_VARIABLE = "MILLRACE_SLOT"
 JavaObject = Any
 
 
+def assign_slots(executors: Sequence[str | None], previous: Sequence[int] = ()) -> list[int]:
+    """The slot of each task, given the executor that each belongs to (None: not known).
+
+    Tasks of one executor, and tasks of which nothing is known, get different slots. A task keeps
+    its ``previous`` slot unless another one has that already: a new slot is a new worker process.
+    """
+    slots: list[int] = []
+    taken: dict[str | None, set[int]] = {}
+    for task, executor in enumerate(executors):
+        there = taken.setdefault(executor, set())
+        slot = previous[task] if task < len(previous) else 0
+        while slot in there:
+            slot = slot + 1 if slot + 1 < len(executors) else 0
+        there.add(slot)
+        slots.append(slot)
+    return slots
+
+
+def members(slots: Sequence[int], width: int) -> dict[int, tuple[int, ...]]:
+    """Per slot, its tasks among the first ``width``."""
+    found: dict[int, tuple[int, ...]] = {}
+    for task, slot in enumerate(slots[:width]):
+        found[slot] = (*found.get(slot, ()), task)
+    return found
+
+
 class SlottedStage:
-    """The functions of one level, one per slot (or of one of them), to be put over any input."""
+    """The functions of one level, one per slot, to be put over any input.
+
+    Args:
+        tasks: per slot, the partitions of the input that are its tasks.
+        function: makes the function of a slot, given the slot's tasks.
+    """
 
     def __init__(
         self,
         context: SparkContext,
-        partitions: int,
-        slots: int,
-        function: Callable[[int, int], Callable[..., Any]],
-        only: int | None = None,
+        tasks: Mapping[int, tuple[int, ...]],
+        function: Callable[[tuple[int, ...]], Callable[..., Any]],
     ) -> None:
         self._context = context
         self._jvm: Any = context._jvm
-        self._slots = min(slots, partitions)
-        chosen = range(self._slots) if only is None else (only,)
-        self._filters = [self._index_set(range(slot, partitions, self._slots)) for slot in chosen]
-        self._functions = [self._wrapped(slot, function(slot, self._slots)) for slot in chosen]
+        self._filters = [self._index_set(chosen) for chosen in tasks.values()]
+        self._functions = [self._wrapped(slot, function(ts)) for slot, ts in tasks.items()]
 
     def over(self, input_rdd: JavaObject) -> JavaObject:
         """The level's output as a JavaRDD, computed from ``input_rdd`` (a Scala RDD of bytes)."""
@@ -59,7 +86,7 @@ class SlottedStage:
             array[index] = part.asJavaRDD()
         return self._context._jsc.union(array)
 
-    def _index_set(self, indexes: range) -> JavaObject:
+    def _index_set(self, indexes: Sequence[int]) -> JavaObject:
         """A Scala set of partition indexes; it serves as the function that PartitionPruningRDD
         wants, for a set is a predicate."""
         return self._jvm.PythonUtils.toSeq(list(indexes)).toSet()

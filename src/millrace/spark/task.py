@@ -1,4 +1,4 @@
-"""What runs inside a Spark task: one partition of one level of an epoch."""
+"""What runs inside a Spark task: one task of one level of an epoch."""
 
 from __future__ import annotations
 
@@ -44,28 +44,31 @@ class LevelTask:
     """The function of a Python RDD. Shipped once per job; the plan comes as a local property."""
 
     def __init__(
-        self, program: Broadcast[bytes], digest: str, level: int, slot: int, slots: int, last: bool
+        self,
+        program: Broadcast[bytes],
+        digest: str,
+        level: int,
+        tasks: tuple[int, ...],
+        last: bool,
     ) -> None:
         self._program = program
         self._digest = digest
         self._level = level
-        self._slot = slot
-        self._slots = slots
+        self._tasks = tasks
         self._last = last
 
     def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
-        """Run partition ``split`` of this slot; yields target and buffer in turn, as a shuffle
+        """Run task number ``split`` of this slot; yields target and buffer in turn, as a shuffle
         wants them, or at the last level the buffers alone."""
         context = TaskContext.get()
         assert context is not None
         # the program first: classes of the job file may be in the plan
         program = self._load_program()
         plan = decode_plan(context.getLocalProperty(PLAN_PROPERTY) or "")
-        partition = self._slot + split * self._slots
         made = worker().run_level(
             program,
             self._level,
-            partition,
+            self._tasks[split],
             plan,
             context.taskAttemptId(),
             (bytes(element) for element in elements if element != ANCHOR),

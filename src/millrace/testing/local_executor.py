@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.engine.executor import ExecutorError
@@ -23,13 +24,16 @@ from millrace.state.layer import Layer
 from millrace.state.serialization.payload import decode, dump_code
 from millrace.testing.faults import Dice, Faults
 
+TASKS = (1, 2, 3, None)
+
 
 class LocalExecutor:
     """Runs every subtask of an epoch one after the other.
 
     Args:
         workers: how many workers take turns (each has its own cache of state).
-        seed: shuffles who works and the order of buffers; None keeps both straight.
+        seed: shuffles who works and the order of buffers, and chooses how many tasks a level runs
+            as; None keeps both straight, with a task per subtask.
         faults: what goes wrong, decided by the seed.
         source_clock: the time that source readers see, ms since the epoch; None: the machine's.
     """
@@ -57,6 +61,8 @@ class LocalExecutor:
         Raises SerializationError when it cannot be pickled.
         """
         self.close()  # of what ran here before the job was rescaled
+        if self._random is not None:
+            program = replace(program, tasks=self._random.choice(TASKS))
         self._program = pickle.loads(dump_code(program, lambda: f"job '{program.job_name}'"))
 
     def prepare(self, program: Program) -> CompletableFuture[None]:
@@ -71,11 +77,11 @@ class LocalExecutor:
         if self._dice.lose_worker():
             index = self._dice.choose(len(self._workers))
             self._workers[index] = self._worker(index)
-        waiting: list[list[bytes]] = [[] for _ in range(program.partitions(0))]
+        waiting: list[list[bytes]] = [[] for _ in range(program.width(0))]
         for level in range(program.levels):
             last = level + 1 == program.levels
             following: list[list[bytes]] = [
-                [] for _ in range(1 if last else program.partitions(level + 1))
+                [] for _ in range(1 if last else program.width(level + 1))
             ]
             for partition, elements in enumerate(waiting):
                 for target, element in self._run_partition(plan, level, partition, elements):

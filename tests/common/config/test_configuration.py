@@ -136,8 +136,8 @@ def test_foreign_keys_pass(key: str) -> None:
 
 def test_validate_checks_values() -> None:
     """Before the job starts."""
-    with pytest.raises(ConfigurationError, match=r"millrace.spark.slots must be a number"):
-        Configuration({"millrace.spark.slots": "many"}).validate()
+    with pytest.raises(ConfigurationError, match=r"millrace.spark.tasks must be a number"):
+        Configuration({"millrace.spark.tasks": "many"}).validate()
 
 
 def test_none_and_empty_keys_are_refused() -> None:

@@ -64,7 +64,7 @@ class FaultyCluster:
         return CompletableFuture.completed(None)
 
     def deploy(self, program: Program) -> None:
-        self.program = program
+        self.program = replace(program, tasks=self.random.choice((1, 2, None)))
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         self._wake_zombies()
@@ -85,12 +85,12 @@ class FaultyCluster:
 
     def _run_levels(self, plan: EpochPlan, fault: str, struck: int) -> list[Ack]:
         program = self.program
-        waiting: list[list[bytes]] = [[] for _ in range(program.partitions(0))]
+        waiting: list[list[bytes]] = [[] for _ in range(program.width(0))]
         for level in range(program.levels):
             here = fault if level == struck else ""
             last = level + 1 == program.levels
             following: list[list[bytes]] = [
-                [] for _ in range(1 if last else program.partitions(level + 1))
+                [] for _ in range(1 if last else program.width(level + 1))
             ]
             victim = self.random.randrange(len(waiting))
             for partition, elements in enumerate(waiting):

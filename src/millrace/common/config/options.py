@@ -315,9 +315,10 @@ STATE_MEMORY_CAP = known(
     ConfigOptions.key("millrace.state.memory-cap").memory_type().no_default_value(),
     "State that one Python worker may keep in memory before it gives up what it can load again.",
 )
-SPARK_SLOTS = known(
-    ConfigOptions.key("millrace.spark.slots").int_type().default_value(16).at_least(1),
-    "Task slots of the local Spark that is started when no master is named.",
+SPARK_TASKS = known(
+    ConfigOptions.key("millrace.spark.tasks").int_type().no_default_value().at_least(1),
+    "The most Spark tasks that a level of an epoch runs as, each with several subtasks. Without it "
+    "as many as the application has cores; more pay if functions mostly wait.",
 )
 SOURCE_POLL_INTERVAL = known(
     ConfigOptions.key("millrace.source.poll-interval")

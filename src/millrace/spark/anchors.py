@@ -1,0 +1,77 @@
+"""Anchors: cached RDDs that tell Spark's scheduler which executor each task belongs to."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from pyspark import SparkContext
+
+from millrace.spark.cluster_cores import in_driver
+from millrace.spark.slots import JavaObject
+from millrace.spark.task import ANCHOR
+
+
+def _partition_function(key: int) -> int:
+    """Never called: its identity tells Spark that partitioners are the same."""
+    return key
+
+
+class Anchors:
+    """One RDD per number of tasks, with one element per partition. On a cluster it is cached, and
+    a task belongs to the executor that has its block."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._jvm: Any = context._jvm
+        self.pinned = not in_driver(context)
+        """Whether there is more than one executor to choose from."""
+        self._anchors: dict[int, JavaObject] = {}
+        self._partitioners: dict[int, JavaObject] = {}
+
+    def partitioner(self, width: int) -> JavaObject:
+        """Sends what is for task n to partition n."""
+        if width not in self._partitioners:
+            made = self._jvm.PythonPartitioner(width, id(_partition_function))
+            self._partitioners[width] = made
+        return self._partitioners[width]
+
+    def of(self, width: int) -> JavaObject:
+        """The anchor of so many tasks."""
+        if width not in self._anchors:
+            self._anchors[width] = self._made(width)
+        return self._anchors[width]
+
+    def _made(self, width: int) -> JavaObject:
+        elements = self._jvm.java.util.ArrayList()
+        for index in range(width):
+            elements.add(bytearray(struct.pack(">q", index)))
+            elements.add(bytearray(ANCHOR))
+        single = self._context._jsc.parallelize(elements, width)
+        pairs = self._jvm.PairwiseRDD(single.rdd()).asJavaPairRDD()
+        anchor = self._jvm.PythonRDD.valueOfPair(pairs.partitionBy(self.partitioner(width)))
+        if self.pinned:
+            anchor = anchor.cache()
+        anchor.count()
+        return anchor
+
+    def pin(self, values: JavaObject) -> JavaObject:
+        """The input of a level, an RDD partitioned by `partitioner`, with every partition where
+        its task belongs."""
+        return values.union(self.of(values.getNumPartitions())) if self.pinned else values
+
+    def executors(self, width: int) -> list[str | None]:
+        """The executor that each of so many tasks belongs to; None: its block is lost for now."""
+        if not self.pinned:
+            return [None] * width
+        anchor = self.of(width).id()
+        blocks = self._jvm.org.apache.spark.SparkEnv.get().blockManager().master()
+        block_id = self._jvm.org.apache.spark.storage.RDDBlockId
+        found = [blocks.getLocations(block_id(anchor, task)) for task in range(width)]
+        return [str(at.head().executorId()) if at.nonEmpty() else None for at in found]
+
+    def close(self) -> None:
+        """Give the cached blocks back."""
+        if self.pinned:
+            for anchor in self._anchors.values():
+                anchor.unpersist()

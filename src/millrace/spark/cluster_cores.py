@@ -1,0 +1,63 @@
+"""How many cores a Spark application has: executors come late, and more may come."""
+
+from __future__ import annotations
+
+import time
+
+from pyspark import SparkContext
+
+PATIENCE = 15.0
+"""Seconds to wait for the first executors."""
+SETTLED = 1.0
+"""Seconds without another executor after which those that are there count as all."""
+GROWN_AFTER = 5
+"""Epochs in a row that have to see more cores before a job spreads over them: whatever moves
+state must be worth it."""
+
+
+def in_driver(context: SparkContext) -> bool:
+    """Whether the driver's own process runs all tasks."""
+    master = str(context.master)
+    return master == "local" or master.startswith("local[")
+
+
+class ClusterCores:
+    """Watches the cores of all executors together."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._local = in_driver(context)
+        self.count = self._now()
+        """Cores to plan with."""
+        self._seen_more = 0
+
+    def _now(self) -> int:
+        return max(1, self._context.defaultParallelism)
+
+    def wait_until_known(self) -> None:
+        """Return once the executors of a cluster have come, or are slow to come."""
+        deadline = time.monotonic() + PATIENCE
+        before, since = -1, time.monotonic()
+        while not self._local and time.monotonic() < deadline:
+            executors = self._executors()
+            if executors != before:
+                before, since = executors, time.monotonic()
+            if executors and time.monotonic() - since > SETTLED:
+                break
+            time.sleep(0.05)
+        self.count = self._now()
+
+    def _executors(self) -> int:
+        """How many have registered; the driver is in the list too."""
+        return int(self._context._jsc.sc().getExecutorMemoryStatus().size()) - 1
+
+    def have_grown(self) -> bool:
+        """Whether there have been more cores for some epochs; `count` is theirs then."""
+        if self._local:
+            return False
+        now = self._now()
+        self._seen_more = self._seen_more + 1 if now > self.count else 0
+        if self._seen_more < GROWN_AFTER:
+            return False
+        self.count, self._seen_more = now, 0
+        return True
