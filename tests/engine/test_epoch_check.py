@@ -23,7 +23,7 @@ PROGRAM = Program("run", "job", 128, (stage(0), stage(1, 0)), (Edge(0, 0, 1, Exc
 def answers() -> list[Ack]:
     """Producers ran as attempts 10 and 11, consumers as 20 and 21."""
     producers = [Ack(0, index, 10 + index) for index in (0, 1)]
-    consumers = [Ack(1, i, 20 + i, consumed={(0, 0): 10, (0, 1): 11}) for i in (0, 1)]
+    consumers = [Ack(1, i, 20 + i, consumed={0: (10, 11)}) for i in (0, 1)]
     return producers + consumers
 
 
@@ -49,7 +49,7 @@ def test_an_answer_twice() -> None:
 
 def test_consumers_of_different_attempts() -> None:
     acks = answers()
-    acks[3].consumed[0, 1] = 12
+    acks[3].consumed[0] = (10, 12)
     with pytest.raises(EpochRefusedError, match="used attempt 12 of producer 1, but attempt 11"):
         check(PROGRAM, acks)
 

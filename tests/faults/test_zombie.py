@@ -59,9 +59,13 @@ class HauntedCluster(FaultyCluster):
 
     def _ends(self, level: int, partition: int) -> int:
         """How many END buffers a task sends, just before it writes its segments."""
-        width = {stage.id: stage.parallelism for stage in self.program.stages}
-        here = {s.id for s in self.program.stages_at(level) if partition < s.parallelism}
-        return sum(width[e.target_stage] for e in self.program.edges if e.source_stage in here)
+        program = self.program
+        width = {stage.id: stage.parallelism for stage in program.stages}
+        carried = {s.id: len(program.subtasks_of(s, partition)) for s in program.stages_at(level)}
+        return sum(
+            carried.get(edge.source_stage, 0) * min(program.max_width, width[edge.target_stage])
+            for edge in program.edges
+        )
 
     def _wake_zombies(self) -> None:
         """Only when it is time."""

@@ -14,7 +14,7 @@ from millrace.common import Row
 from millrace.common.errors import KeyTypeError
 from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
 from millrace.common.types.batch import RowBatch
-from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind
+from millrace.runtime.buffer import Buffer, BufferKind, ends_idle, sent_before
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.program import Edge, Exchange
@@ -128,8 +128,8 @@ def test_each_target_gets_numbered_buffers_and_an_end() -> None:
     buffers = sent(output)
     for target in range(2):
         *records, end = [buffer for buffer in buffers if buffer.target == target]
-        assert [buffer.sequence for buffer in (*records, end)] == list(range(len(records) + 1))
-        assert (end.kind, end.size) == (BufferKind.END, len(records))
+        assert [buffer.sequence for buffer in records] == list(range(len(records)))
+        assert (end.kind, sent_before(end, 0)) == (BufferKind.END, len(records))
     assert {buffer.attempt for buffer in buffers} == {9}
     assert {(buffer.edge, buffer.channel) for buffer in buffers} == {(5, 1)}
 
@@ -137,7 +137,19 @@ def test_each_target_gets_numbered_buffers_and_an_end() -> None:
 @pytest.mark.parametrize("idle", [True, False])
 def test_the_end_tells_the_status(idle: bool) -> None:
     buffers = sent(exchange(Exchange.FORWARD), idle)
-    assert [b.payload for b in buffers] == [IDLE if idle else ACTIVE] * 3
+    assert [ends_idle(b) for b in buffers] == [idle] * 3
+
+
+def test_one_end_speaks_to_all_the_subtasks_of_a_task() -> None:
+    output = exchange(Exchange.REBALANCE, targets=5, buffer_records=2)
+    output.tasks = 2
+    output.emit(RowBatch(list(range(13))))
+    buffers = sent(output)
+    ends = [buffer for buffer in buffers if buffer.kind == BufferKind.END]
+    assert [end.target for end in ends] == [0, 1]
+    for target in range(5):
+        records = [b for b in buffers if b.kind != BufferKind.END and b.target == target]
+        assert sent_before(ends[target % 2], target // 2) == len(records)
 
 
 def test_a_watermark_goes_with_the_next_buffer_never_before_its_records() -> None:

@@ -10,7 +10,7 @@ import pytest
 from millrace.datastream import KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.plan.stages import build_job_graph
-from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind
+from millrace.runtime.buffer import Buffer, BufferKind, end_of
 from millrace.runtime.epoch import Ack, EpochPlan, FailureKind, SubtaskPlan
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import Subtask
@@ -92,13 +92,12 @@ def load(layer: Layer) -> bytes:
 
 
 def produced(
-    channel: int, values=(), watermark: int = MIN, status: bytes = ACTIVE
+    channel: int, values=(), watermark: int = MIN, idle: bool = False
 ) -> Iterator[Buffer]:
     for sequence, value in enumerate(values):
         payload = encode_records([value], None)
         yield Buffer(0, 0, channel, 5, sequence, BufferKind.RECORDS, MIN, 1, payload)
-    count = len(values)
-    yield Buffer(0, 0, channel, 5, count, BufferKind.END, watermark, count, status)
+    yield end_of(0, 0, channel, 5, watermark, idle, [len(values)])
 
 
 def results(ack: Ack) -> list[Any]:
@@ -111,7 +110,7 @@ def test_state_goes_from_epoch_to_epoch() -> None:
     ack = rig.run([["a"]], [], epoch=0)
     assert results(ack) == [("a", 1, 1, MIN)]
     assert (ack.cached, ack.records_in, ack.worker) == ("new", 1, "worker")
-    assert ack.consumed == {(0, 0): 5, (0, 1): 5}
+    assert ack.consumed == {0: (5, 5)}
     ack = rig.run([["a"]], [], epoch=1)
     assert results(ack) == [("a", 2, 2, MIN)]
     assert ack.cached == "current"
@@ -216,21 +215,21 @@ def test_the_watermark_is_the_minimum_over_channels_and_state() -> None:
 
 def test_an_idle_channel_does_not_hold_the_watermark_back() -> None:
     rig = Rig()
-    assert rig.run([["a"], 10], [[], MIN, IDLE], epoch=0).watermark == 10
+    assert rig.run([["a"], 10], [[], MIN, True], epoch=0).watermark == 10
 
 
 def test_a_channel_that_became_active_counts_from_the_beginning_of_the_epoch() -> None:
     """Otherwise its records were late only because channel 0 is taken first."""
     rig = Rig()
-    rig.run([["a"], 10], [[], MIN, IDLE], epoch=0)
-    ack = rig.run([["b"], 90], [["c"], 15, ACTIVE], epoch=1)
+    rig.run([["a"], 10], [[], MIN, True], epoch=0)
+    ack = rig.run([["b"], 90], [["c"], 15, False], epoch=1)
     assert [(value, mark) for value, *_, mark in results(ack)] == [("b", 10), ("c", 10)]
     assert ack.watermark == 15
 
 
 def test_the_end_comes_when_all_channels_have_ended() -> None:
     rig = Rig()
-    assert not rig.run([["a"], MAX], [[], MIN, IDLE], epoch=0).ended
+    assert not rig.run([["a"], MAX], [[], MIN, True], epoch=0).ended
     ack = rig.run([], [["b"], MAX], epoch=1)
     assert ack.ended
     assert ack.watermark == MAX

@@ -47,17 +47,26 @@ def check(program: Program, acks: Sequence[Ack]) -> None:
     if by_subtask.keys() != expected:
         missing = sorted(expected - by_subtask.keys())
         raise EpochRefusedError(f"no answer from subtasks {missing}")
+    answered = {
+        stage.id: tuple(by_subtask[stage.id, i].attempt for i in range(stage.parallelism))
+        for stage in program.stages
+    }
     producers = {edge.id: edge.source_stage for edge in program.edges}
     for ack in acks:
         if ack.failure is not None:
             raise EpochRefusedError(ack.failure.user_traceback)
-        for (edge, channel), attempt in ack.consumed.items():
-            answered = by_subtask[producers[edge], channel].attempt
-            if answered != attempt:
-                raise EpochRefusedError(
-                    f"subtask {ack.subtask} of stage {ack.stage} used attempt {attempt} of "
-                    f"producer {channel}, but attempt {answered} answered"
-                )
+        for edge, attempts in ack.consumed.items():
+            if attempts != answered[producers[edge]]:
+                raise EpochRefusedError(_mixture(ack, attempts, answered[producers[edge]]))
+
+
+def _mixture(ack: Ack, used: Sequence[int], answered: Sequence[int]) -> str:
+    pairs = zip(used, answered, strict=True)
+    channel = next(i for i, (one, other) in enumerate(pairs) if one != other)
+    return (
+        f"subtask {ack.subtask} of stage {ack.stage} used attempt {used[channel]} of producer "
+        f"{channel}, but attempt {answered[channel]} answered"
+    )
 
 
 def _by_subtask(acks: Sequence[Ack]) -> dict[SubtaskId, Ack]:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import struct
+from array import array
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
 _HEADER = struct.Struct("<IHIQIBqI")
+_COUNT = struct.Struct("=I")
+END_SEQUENCE = (1 << 32) - 1
+"""Of END buffers: they come last."""
 MIN_WATERMARK = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1
 
@@ -16,7 +21,7 @@ class BufferKind(IntEnum):
 
     RECORDS = 0
     END = 1
-    """The last one of a producer in an epoch: `size` tells how many buffers came before it."""
+    """The last one of a producer in an epoch for all the subtasks of a task; made by `end_of`."""
     ACK = 2
     COLUMNS = 3
     """Records as the next batch of the Arrow IPC stream that this producer sends this target."""
@@ -28,7 +33,7 @@ class Buffer(NamedTuple):
     """One element of an exchange."""
 
     target: int
-    """The subtask it is for."""
+    """The subtask it is for. END: the first one of the task that it is for."""
     edge: int
     channel: int
     """The subtask it is from."""
@@ -39,7 +44,7 @@ class Buffer(NamedTuple):
     watermark: int
     """The producer's watermark after this buffer (ms since the epoch)."""
     size: int
-    """END: buffers before it. Otherwise: records in it."""
+    """END: subtasks that it is for. Otherwise: records in it."""
     payload: bytes
 
     def pack(self) -> bytes:
@@ -52,9 +57,33 @@ class Buffer(NamedTuple):
         return Buffer._make((*_HEADER.unpack_from(data), data[_HEADER.size :]))
 
 
-IDLE = b"\x01"
-ACTIVE = b"\x00"
-"""Payloads of an END buffer: the producer's watermark status."""
+_IDLE = 0x01
+
+
+def end_of(
+    target: int, edge: int, channel: int, attempt: int, watermark: int, idle: bool,
+    sent: Sequence[int],
+) -> Buffer:
+    """The END buffer of a producer for one task.
+
+    ``sent`` tells how many buffers came before it for each of the task's subtasks; ``idle`` is the
+    producer's watermark status.
+    """
+    payload = bytes([_IDLE if idle else 0]) + array("I", sent).tobytes()
+    return Buffer(
+        target, edge, channel, attempt, END_SEQUENCE, BufferKind.END, watermark, len(sent), payload
+    )
+
+
+def ends_idle(end: Buffer) -> bool:
+    """Whether the producer of an END buffer is idle."""
+    return end.payload[0] == _IDLE
+
+
+def sent_before(end: Buffer, position: int) -> int:
+    """How many buffers came before an END buffer for the task's subtask number ``position``."""
+    count: int = _COUNT.unpack_from(end.payload, 1 + position * _COUNT.size)[0]
+    return count
 
 
 def in_order(buffer: Buffer) -> tuple[int, int, int]:

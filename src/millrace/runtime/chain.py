@@ -129,6 +129,7 @@ class OperatorChain:
             program.buffer_records,
             program.max_parallelism,
         )
+        exchange.tasks = program.max_width
         self.exchanges[edge_id] = exchange
         return exchange
 

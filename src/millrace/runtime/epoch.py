@@ -164,8 +164,8 @@ class Ack:
     """Per sink uid: the files that its writer's state refers to, if they are not what they were."""
     results: dict[str, bytes] = field(default_factory=dict)
     """Per collecting sink's uid: the encoded list of values for the client."""
-    consumed: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Per (edge, channel): the producer attempt whose buffers were used."""
+    consumed: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Per edge: for each of its producers the attempt whose buffers were used."""
     next_wakeup: int | None = None
     ended: bool = False
     """The maximum watermark has been processed: nothing can follow."""

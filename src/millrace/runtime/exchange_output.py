@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
-from millrace.runtime.buffer import ACTIVE, IDLE, MIN_WATERMARK, Buffer, BufferKind
+from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, end_of
 from millrace.runtime.program import Edge
 from millrace.state.serialization.payload import encode_records
 
@@ -32,6 +32,8 @@ class ExchangeOutput:
         self._edge = edge.id
         self._channel = channel
         self._targets = targets
+        self.tasks = targets
+        """As how many tasks the targets run: target n is part of task n modulo this."""
         self._limit = buffer_records
         self._attempt = 0
         self._timed = False
@@ -91,13 +93,16 @@ class ExchangeOutput:
         self.watermark = timestamp
 
     def end_epoch(self, idle: bool) -> None:
-        """Send what waits, and to every target the END buffer."""
+        """Send what waits, and to every task the END buffer."""
         if self._columns:
             self._flush_columns()
-        for target in range(self._targets):
-            self._flush(target)
-            payload = IDLE if idle else ACTIVE
-            self._append(target, BufferKind.END, self._sent[target], payload)
+        self._flush_rows()
+        for task in range(min(self.tasks, self._targets)):
+            sent = self._sent[task :: self.tasks]
+            end = end_of(
+                task, self._edge, self._channel, self._attempt, self.watermark, idle, sent
+            )
+            self.full.append(end)
 
     # -- rows --------------------------------------------------------------------------------
 

@@ -11,22 +11,22 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain as chain_of
-from itertools import groupby
 
 from millrace.common.errors import CheckpointError
 from millrace.common.functions.accumulators import Accumulators, merge_all
-from millrace.runtime.buffer import ACTIVE, IDLE, Buffer, BufferKind, in_order
+from millrace.runtime.buffer import Buffer, BufferKind, ends_idle
 from millrace.runtime.chain import OperatorChain
 from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
 from millrace.runtime.failure import describe_failure
-from millrace.runtime.operator import Operator
+from millrace.runtime.gathered_rows import GatheredRows
 from millrace.runtime.operators.iteration import IterationHeadOperator
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.runtime.state_owners import owners_of
+from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput
 from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve
 from millrace.state.backend.state_backend import SubtaskPlace
 from millrace.state.division import Division
@@ -44,11 +44,6 @@ uses."""
 
 Clock = Callable[[], int]
 """Tells the time, ms since the epoch."""
-
-
-class IncompleteInputError(Exception):
-    """Buffers of an epoch are missing or mixed from several attempts: a producer failed, or Spark
-    ran it twice. The epoch must run again."""
 
 
 class Subtask:
@@ -257,45 +252,34 @@ class Subtask:
     def _take_input(
         self, chain: OperatorChain, buffers: Iterable[Buffer], ack: Ack
     ) -> Iterator[Buffer]:
-        head, valve = chain.head, self._valve
-        inputs = chain.inputs()
-        complete = 0
-        ordered = sorted(buffers, key=in_order)
-        self._activate(ordered)
-        for channel, arrived in groupby(ordered, key=_channel):
-            ended_channel = False
+        head, valve, inputs = chain.head, self._valve, chain.inputs()
+        position = self.index // self.program.max_width
+        taken = SubtaskInput.sorted_out(buffers, self._channels(), position)
+        ack.consumed = taken.attempts
+        # A channel that is active at the end of this epoch counts from its beginning, so that its
+        # records are not late only because other channels are taken before it.
+        for channel, end in taken.ends:
+            if not ends_idle(end):
+                valve.set_idle(channel, False)
+        gathered = GatheredRows(self.program.buffer_records)
+        for channel, end in taken.ends:
             reader = ChannelReader()
-            for expected, buffer in enumerate(arrived):
-                if buffer.sequence != expected or ended_channel:
-                    raise IncompleteInputError(f"buffer {expected} of channel {channel}")
-                if ack.consumed.setdefault(channel, buffer.attempt) != buffer.attempt:
-                    raise IncompleteInputError(f"channel {channel} mixes attempts")
-                if buffer.kind != BufferKind.END:
-                    batch = reader.read(buffer)
-                    ack.records_in += len(batch)
-                    inputs[buffer.edge].emit(batch)
-                else:
-                    ended_channel = True
-                    self._set_idle(head, channel, buffer.payload == IDLE)
+            for buffer in taken.records.get(channel, ()):
+                batch = reader.read(buffer)
+                ack.records_in += len(batch)
+                gathered.add(inputs[buffer.edge], batch)
                 if valve.advance(channel, buffer.watermark):
+                    gathered.hand_on()
                     head.process_watermark(valve.watermark)
                 yield from self._drain(chain)
-            complete += ended_channel
-        if complete != len(self._channels()):
-            raise IncompleteInputError(f"{complete} of {len(self._channels())} channels ended")
+            if valve.end(channel, end.watermark, ends_idle(end)):
+                gathered.hand_on()
+                head.process_watermark(valve.watermark)
+                yield from self._drain(chain)
+        gathered.hand_on()
+        yield from self._drain(chain)
         self._ended = valve.ended
         ack.watermark = valve.watermark
-
-    def _activate(self, buffers: list[Buffer]) -> None:
-        """A channel that is active at the end of this epoch counts from its beginning, so that
-        its records are not late only because other channels are taken before it."""
-        for buffer in buffers:
-            if buffer.kind == BufferKind.END and buffer.payload == ACTIVE:
-                self._valve.set_idle(_channel(buffer), False)
-
-    def _set_idle(self, head: Operator, channel: Channel, idle: bool) -> None:
-        if self._valve.set_idle(channel, idle):
-            head.process_watermark(self._valve.watermark)
 
     def _drain(self, chain: OperatorChain) -> Iterator[Buffer]:
         for exchange in chain.exchanges.values():
@@ -411,7 +395,3 @@ def _add_up(totals: Accumulators, added: Accumulators) -> None:
     merge_all(totals, added)
     for accumulator in added.values():
         accumulator.reset_local()
-
-
-def _channel(buffer: Buffer) -> Channel:
-    return buffer.edge, buffer.channel

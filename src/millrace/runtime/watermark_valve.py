@@ -33,25 +33,38 @@ class WatermarkValve:
     def __init__(self, channels: list[Channel]) -> None:
         self._watermarks = dict.fromkeys(channels, MIN_WATERMARK)
         self._idle: set[Channel] = set()
+        self._behind: int | None = None
+        """How many active channels are not beyond the subtask's watermark; None: to be counted."""
         self.watermark = MIN_WATERMARK
         """What has been let through so far; never goes back."""
 
     def advance(self, channel: Channel, watermark: int) -> bool:
         """A channel's watermark has come; True when the subtask's own advances with it."""
-        if watermark <= self._watermarks[channel]:
+        before = self._watermarks[channel]
+        if watermark <= before:
             return False
         self._watermarks[channel] = watermark
-        return self._let_through()
+        if channel in self._idle or self._behind is None:
+            return self._let_through()
+        if before <= self.watermark < watermark:
+            self._behind -= 1
+        return self._behind <= 0 and self._let_through()
 
     def set_idle(self, channel: Channel, idle: bool) -> bool:
         """A channel became idle or active; True when the subtask's watermark advances."""
         if idle == (channel in self._idle):
             return False
+        self._behind = None
         if not idle:
             self._idle.discard(channel)
             return False
         self._idle.add(channel)
         return self._let_through()
+
+    def end(self, channel: Channel, watermark: int, idle: bool) -> bool:
+        """The last that a channel tells in an epoch; True when the subtask's watermark advances."""
+        changed = self.set_idle(channel, idle)
+        return self.advance(channel, watermark) or changed
 
     @property
     def idle(self) -> bool:
@@ -67,10 +80,12 @@ class WatermarkValve:
         idle = self._idle
         active = [mark for channel, mark in self._watermarks.items() if channel not in idle]
         lowest = min(active) if active else self._highest()
-        if lowest <= self.watermark or (lowest == MAX_WATERMARK and not self.ended):
-            return False
-        self.watermark = lowest
-        return True
+        let_through = lowest > self.watermark and (lowest < MAX_WATERMARK or self.ended)
+        if let_through:
+            self.watermark = lowest
+        reached = self.watermark
+        self._behind = sum(mark <= reached for mark in active)
+        return let_through
 
     def _highest(self) -> int:
         """With all channels idle there is nobody to wait for: the furthest of them counts."""
@@ -85,6 +100,7 @@ class WatermarkValve:
     def restore(self, snapshot: ValveSnapshot) -> None:
         """Take over what `snapshot` gave; of the channels only if they are as many as then."""
         rows, self.watermark = snapshot
+        self._behind = None
         if len(rows) != len(self._watermarks):
             return
         for channel, (mark, idle) in zip(list(self._watermarks), rows, strict=True):

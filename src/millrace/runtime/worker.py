@@ -56,16 +56,19 @@ class Worker:
         ]
         self._rearrange(program, task)
         inbox: dict[tuple[int, int], list[Buffer]] = {(s.id, index): [] for s, index in carried}
+        ends: dict[int, list[Buffer]] = {stage.id: [] for stage, _ in carried}
         for element in elements:
             buffer = Buffer.unpack(element)
             wanted = router.stage_of(buffer)
             if wanted is None or wanted.level > level:
                 yield router.next_task(buffer), element
+            elif buffer.kind == BufferKind.END:
+                ends[wanted.id].append(buffer)
             else:
                 inbox[wanted.id, buffer.target].append(buffer)
         for stage, index in carried:
             subtask = self._subtask(program, stage, index)
-            buffers = inbox.pop((stage.id, index))
+            buffers = inbox.pop((stage.id, index)) + ends[stage.id]
             for made in subtask.run(plan, attempt, buffers, load, write_segment):
                 yield router.next_task(made), made.pack()
         self._evict(program)

@@ -53,6 +53,8 @@ class Anchors:
         if self.pinned:
             anchor = anchor.cache()
         anchor.count()
+        if self.pinned:
+            anchor.count()  # Spark looks up where blocks are when a job begins
         return anchor
 
     def pin(self, values: JavaObject) -> JavaObject:
@@ -61,14 +63,13 @@ class Anchors:
         return values.union(self.of(values.getNumPartitions())) if self.pinned else values
 
     def executors(self, width: int) -> list[str | None]:
-        """The executor that each of so many tasks belongs to; None: its block is lost for now."""
+        """The executor that each of so many tasks belonged to when the last job began; None: its
+        block was lost."""
         if not self.pinned:
             return [None] * width
-        anchor = self.of(width).id()
-        blocks = self._jvm.org.apache.spark.SparkEnv.get().blockManager().master()
-        block_id = self._jvm.org.apache.spark.storage.RDDBlockId
-        found = [blocks.getLocations(block_id(anchor, task)) for task in range(width)]
-        return [str(at.head().executorId()) if at.nonEmpty() else None for at in found]
+        anchor, context = self.of(width).rdd(), self._context._jsc.sc()
+        found = [context.getPreferredLocs(anchor, task) for task in range(width)]
+        return [str(places.head().toString()) if places.nonEmpty() else None for places in found]
 
     def close(self) -> None:
         """Give the cached blocks back."""

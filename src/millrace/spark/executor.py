@@ -26,7 +26,7 @@ from millrace.spark.anchors import Anchors
 from millrace.spark.cluster_cores import ClusterCores
 from millrace.spark.shuffle_cleaner import ShuffleCleaner
 from millrace.spark.slots import JavaObject, SlottedStage, assign_slots, members
-from millrace.spark.task import PLAN_PROPERTY, LevelTask, WarmUp, encode_plan
+from millrace.spark.task import PLAN_PROPERTY, LevelTask, WarmUp, encode_plan, unframed
 from millrace.state.serialization.payload import decode, dump_code
 
 log = logging.getLogger(__name__)
@@ -56,6 +56,8 @@ class SparkExecutor:
         self._broadcast: Any = None
         self._workers: dict[tuple[int, int], str] = {}
         """Per subtask, the worker process of its last answer."""
+        self._unsettled = 0
+        """Epochs after which slots are to be compared with where tasks are."""
         self._cleaner = ShuffleCleaner(context)
         self._group = ""
         self._digest = ""
@@ -176,8 +178,10 @@ class SparkExecutor:
         """See to it that no two tasks of one executor share a slot after tasks have moved."""
         workers = {(ack.stage, ack.subtask): ack.worker for ack in acks}
         known, self._workers = self._workers, workers
-        moved = any(known.get(subtask, worker) != worker for subtask, worker in workers.items())
-        if moved and self._anchors.pinned:
+        if any(known.get(subtask, worker) != worker for subtask, worker in workers.items()):
+            self._unsettled = 2  # where a task has moved to is known once the next epoch has begun
+        if self._unsettled and self._anchors.pinned:
+            self._unsettled -= 1
             slots = self._assigned(len(self._slots))
             if slots != self._slots:
                 self._build(slots)
@@ -197,7 +201,7 @@ class SparkExecutor:
     def _collect(self, output: JavaObject) -> list[bytes]:
         served = self._jvm.PythonRDD.collectAndServe(output.rdd())
         with _load_from_socket(served, NoOpSerializer()) as elements:
-            collected = [bytes(element) for element in elements]
+            collected = list(unframed(elements))
         self._cleaner.clean()
         return collected
 

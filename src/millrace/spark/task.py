@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gc
+import marshal
 import pickle
 import struct
 import uuid
@@ -34,6 +35,7 @@ ANCHOR = b"\x00anchor"
 """The one element of each partition of an anchor; no buffer."""
 
 _TARGET = struct.Struct(">q")
+_FRAME = 256 * 1024
 _INLINE_PLAN = 256 * 1024
 
 _programs: dict[str, Program] = {}
@@ -71,14 +73,14 @@ class LevelTask:
             self._tasks[split],
             plan,
             context.taskAttemptId(),
-            (bytes(element) for element in elements if element != ANCHOR),
+            unframed(elements),
             _loader(plan),
             _segment_writer(plan),
         )
-        for target, element in made:
+        for target, frame in framed(made):
             if not self._last:
                 yield _TARGET.pack(target)
-            yield element
+            yield frame
         crash_point("task-end")
         _tidy()
 
@@ -92,6 +94,27 @@ class LevelTask:
                     worker().forget(other.run_id)
                     del _programs[digest]
         return program
+
+
+def framed(elements: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """What goes to one task in as few pieces as may be: each costs Spark and its consumer."""
+    waiting: dict[int, list[bytes]] = {}
+    sizes: dict[int, int] = {}
+    for target, element in elements:
+        waiting.setdefault(target, []).append(element)
+        sizes[target] = sizes.get(target, 0) + len(element)
+        if sizes[target] > _FRAME:
+            yield target, marshal.dumps(waiting.pop(target))
+            sizes[target] = 0
+    for target, left in waiting.items():
+        yield target, marshal.dumps(left)
+
+
+def unframed(frames: Iterable[Any]) -> Iterator[bytes]:
+    """The elements that `framed` took."""
+    for frame in frames:
+        if frame != ANCHOR:
+            yield from marshal.loads(frame)
 
 
 class WarmUp:

@@ -1,0 +1,45 @@
+"""Gathered rows: small row batches for one input that become a larger one before it is processed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.types.batch import Batch, RowBatch
+from millrace.runtime.output import Output
+
+
+class GatheredRows:
+    """Row batches for the same input, as long as no watermark comes between them.
+
+    With many producers each sends a few records only, and a batch costs about as much as ten
+    records in it.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._input: Output | None = None
+        self._values: list[Any] = []
+        self._timestamps: list[int] | None = None
+
+    def add(self, to: Output, batch: Batch) -> None:
+        """Add a freshly decoded batch for an input; columns go through at once."""
+        if not isinstance(batch, RowBatch):
+            self.hand_on()
+            to.emit(batch)
+            return
+        timed = batch.timestamps is not None
+        if to is not self._input or timed is not (self._timestamps is not None):
+            self.hand_on()
+            self._input, self._values, self._timestamps = to, batch.values, batch.timestamps
+        else:
+            self._values += batch.values
+            if self._timestamps is not None and batch.timestamps is not None:
+                self._timestamps += batch.timestamps
+        if len(self._values) >= self._limit:
+            self.hand_on()
+
+    def hand_on(self) -> None:
+        """Let the input have what has been gathered."""
+        to, self._input = self._input, None
+        if to is not None:
+            to.emit(RowBatch(self._values, self._timestamps))
