@@ -23,6 +23,7 @@ import epoch_overhead
 import latency
 import loop_pattern
 import memory
+import parallelism
 import queryable_state
 import rescale
 import restore_2gb
@@ -45,6 +46,7 @@ BARS: dict[str, Bar] = {
         module.__name__: cast(Bar, module)
         for module in (
             epoch_overhead,
+            parallelism,
             latency,
             startup,
             memory,

@@ -1,7 +1,7 @@
 """A keyed job with the same number of records in every epoch; tells how each epoch went.
 
     python steady.py --checkpoint-dir DIR --epochs N [--records R] [--keys K] [--load]
-                     [--master URL] [--memory-every M]
+                     [--master URL] [--memory-every M] [--parallelism P] [--cores C]
 
 Each record appends to a list and replaces a tuple in its key's state. With ``--load`` the state of
 all keys is made first. Checkpoints every epoch, durably. Prints one JSON line; of every epoch
@@ -30,7 +30,6 @@ from millrace.datastream import (
 from millrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from millrace.engine.job_details import JobDetails
 
-PARALLELISM = 2
 PRIME = 2_654_435_761
 LIST_LIMIT = 4
 
@@ -80,34 +79,38 @@ class Epochs:
         self._last = time.perf_counter()
 
 
-def environment(checkpoint_dir: str, master: str | None) -> StreamExecutionEnvironment:
+def environment(args: argparse.Namespace) -> StreamExecutionEnvironment:
     config = Configuration()
-    config.set_string("execution.checkpointing.dir", checkpoint_dir)
+    config.set_string("execution.checkpointing.dir", args.checkpoint_dir)
     config.set_string("execution.checkpointing.interval", "0 ms")
-    if master is not None:
-        config.set_string("spark.master", master)
-        config.set_string("spark.cores.max", str(2 * PARALLELISM))
+    if args.master is not None:
+        config.set_string("spark.master", args.master)
+        config.set_string("spark.cores.max", str(args.cores))
     env = StreamExecutionEnvironment.get_execution_environment(config)
-    return env.set_parallelism(PARALLELISM)
+    return env.set_parallelism(args.parallelism)
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkpoint-dir", required=True)
     parser.add_argument("--epochs", type=int, required=True)
-    parser.add_argument("--records", type=int, default=PARALLELISM)
+    parser.add_argument("--parallelism", type=int, default=2)
+    parser.add_argument("--cores", type=int, default=4, help="of a cluster, to be used")
+    parser.add_argument("--records", type=int, help="per epoch; default: one per subtask")
     parser.add_argument("--keys", type=int, default=1000)
     parser.add_argument("--load", action="store_true")
     parser.add_argument("--master")
     parser.add_argument("--memory-every", type=int, default=0)
-    return parser.parse_args()
+    args = parser.parse_args()
+    args.records = args.records or args.parallelism
+    return args
 
 
 def main() -> None:
     args = arguments()
     keys, load = args.keys, args.keys if args.load else 0
-    env = environment(args.checkpoint_dir, args.master)
-    source = PerEpochSource(load, args.records, args.epochs, PARALLELISM)
+    env = environment(args)
+    source = PerEpochSource(load, args.records, args.epochs, args.parallelism)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     keyed = numbers.key_by(lambda i: i * PRIME % keys)
     keyed.process(Remember()).sink_to(DiscardingSink())
