@@ -1,4 +1,4 @@
-"""Gathered rows: small row batches for one input that become a larger one before it is processed."""
+"""Gathered rows: small row batches for one input that become one before it is processed."""
 
 from __future__ import annotations
 

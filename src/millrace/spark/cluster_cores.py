@@ -8,7 +8,7 @@ from pyspark import SparkContext
 
 PATIENCE = 15.0
 """Seconds to wait for the first executors."""
-SETTLED = 1.0
+SETTLED = 2.0
 """Seconds without another executor after which those that are there count as all."""
 GROWN_AFTER = 5
 """Epochs in a row that have to see more cores before a job spreads over them: whatever moves
@@ -30,6 +30,7 @@ class ClusterCores:
         self.count = self._now()
         """Cores to plan with."""
         self._seen_more = 0
+        self._promised = _promised(context)
 
     def _now(self) -> int:
         return max(1, self._context.defaultParallelism)
@@ -42,6 +43,8 @@ class ClusterCores:
             executors = self._executors()
             if executors != before:
                 before, since = executors, time.monotonic()
+            if self._now() >= self._promised:
+                break
             if executors and time.monotonic() - since > SETTLED:
                 break
             time.sleep(0.05)
@@ -61,3 +64,12 @@ class ClusterCores:
             return False
         self.count, self._seen_more = now, 0
         return True
+
+
+def _promised(context: SparkContext) -> float:
+    """The cores that the application has asked for; infinite if it takes what there is."""
+    conf = context.getConf()
+    instances = conf.get("spark.executor.instances")
+    per_executor = int(conf.get("spark.executor.cores") or 1)
+    asked = conf.get("spark.cores.max") or (instances and int(instances) * per_executor)
+    return float(asked or "inf")

@@ -23,7 +23,7 @@ def tell(progress: JobDetails, finished: bool = False) -> None:
     line = {
         "epochs": progress.epochs,
         "records": progress.records,
-        "cached": progress.cached,
+        "cached": dict(progress.cached),
         "refused": progress.refused,
         "epoch_ms": round(progress.epoch_ms),
         "finished": finished,
