@@ -1,10 +1,10 @@
-"""Which subtask of a job gets what of a snapshot's state.
+"""Assigns the state of a snapshot to the subtasks of a job that goes on from it.
 
 State is matched by the uids of operators, as in Flink (Flink docs, "Savepoints", allowing
 non-restored state): an operator that is new starts empty, one that has disappeared is refused
-unless that is allowed. A stage that is what it was goes on with its own layers; any other, and all
-of a job that does not own the snapshot, gets the state handles of the subtasks that had its
-operators.
+unless that is allowed. The subtasks of a stage that has not changed restore their own layers; those
+of any other stage, and all of a job that does not own the snapshot, get a restore assignment: the
+state handles of the subtasks that had their operators.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ Parts = Mapping[SubtaskKey, tuple[Layer, ...]]
 class StateAssignment:
     """What every subtask of a job starts from."""
 
-    own: dict[SubtaskId, tuple[str, list[Layer]]] = field(default_factory=dict)
-    """Subtasks that go on where they were: version and layers."""
+    unchanged: dict[SubtaskId, tuple[str, list[Layer]]] = field(default_factory=dict)
+    """Subtasks of stages that have not changed: the version and layers of their own."""
     redistributed: dict[SubtaskId, tuple[str, RestoreAssignment]] = field(default_factory=dict)
-    """Subtasks whose state comes from others: what that version is called, and where it is."""
+    """All others: the name of the version that they restore, and from which handles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A snapshot as the job sees it that goes on from it."""
+    """The checkpoint or savepoint that a job restores."""
 
     manifest: Manifest
     layers: LayersOf
     directory: Path | None = None
     """Where its files are, if that is not the job's own directory."""
     forked: bool = False
-    """Whether it stays somebody else's."""
+    """Whether it stays the other job's (claim mode ``NO_CLAIM``)."""
     allow_non_restored: bool = False
     """Whether state of operators that the job does not have is left behind."""
     committed: bool = False
     """Whether nothing of it is left for the sinks to commit."""
     parts: Parts = field(default_factory=dict)
-    """What subtasks have divided themselves."""
+    """The state of those subtasks that have divided it themselves (see `state.division`)."""
 
     @property
     def name(self) -> str:
@@ -83,12 +83,12 @@ def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
     inputs = inputs_of(graph)
     for stage in graph.program.stages:
         distinct = _same_channels(origin.manifest, stage, graph)
-        if distinct and _goes_on(origin, stage, inputs[stage.uid]):
+        if distinct and _is_unchanged(origin, stage, inputs[stage.uid]):
             for index in range(stage.parallelism):
                 version = origin.manifest.versions.get((stage.uid, index))
                 if version is not None:
                     layers = list(origin.layers_of(stage.uid, index))
-                    assignment.own[stage.id, index] = (version, layers)
+                    assignment.unchanged[stage.id, index] = (version, layers)
         else:
             _redistribute(assignment, origin, stage, inputs[stage.uid], distinct)
     return assignment
@@ -121,8 +121,8 @@ def _same_channels(manifest: Manifest, stage: Stage, graph: JobGraph) -> bool:
     return old == new or sum(old) != sum(new)
 
 
-def _goes_on(origin: Origin, stage: Stage, inputs: tuple[str, ...]) -> bool:
-    """Whether a stage is what it was, or has nothing to begin with."""
+def _is_unchanged(origin: Origin, stage: Stage, inputs: tuple[str, ...]) -> bool:
+    """Whether a stage has its former operators, inputs and parallelism, or no state yet."""
     manifest = origin.manifest
     own = {node.uid for node in stage.nodes}
     before = [uid for uid, chain in manifest.chains.items() if own & set(chain)]

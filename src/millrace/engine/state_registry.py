@@ -38,13 +38,13 @@ class StateRegistry:
 
     def restore(self, assignment: StateAssignment) -> set[SubtaskId]:
         """Note what subtasks start from; returns which these are."""
-        for subtask, (version, layers) in assignment.own.items():
+        for subtask, (version, layers) in assignment.unchanged.items():
             self._versions[subtask] = version
             self._layers[subtask] = {layer.version: layer for layer in live(layers)}
         for subtask, (version, handles) in assignment.redistributed.items():
             self._versions[subtask] = version
             self._redistributed[subtask] = handles
-        return {*assignment.own, *assignment.redistributed}
+        return {*assignment.unchanged, *assignment.redistributed}
 
     @property
     def restoring(self) -> bool:
