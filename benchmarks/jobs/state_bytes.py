@@ -23,6 +23,7 @@ from typing import Any
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import Layer
 from millrace.state.serialization.payload import encode
@@ -82,16 +83,18 @@ class Job:
                 self._versions[index] = layer.version
                 self._recent[index] = [layer]
         self.storage.publish(
-            job_name="bytes",
-            epoch=epoch,
-            timestamp=epoch,
-            max_parallelism=128,
-            stages={"stage": SUBTASKS},
-            operators={"operator": "operator"},
-            versions={("stage", index): version for index, version in self._versions.items()},
-            sources={},
-            pending={},
-            new_layers=layers,
+            Manifest(
+                job_name="bytes",
+                epoch=epoch,
+                timestamp=epoch,
+                max_parallelism=128,
+                stages={"stage": SUBTASKS},
+                operators={"operator": "operator"},
+                versions={("stage", index): version for index, version in self._versions.items()},
+                sources={},
+                pending={},
+            ),
+            layers,
         )
 
     def _placed(self, layer: Layer, index: int) -> Layer:

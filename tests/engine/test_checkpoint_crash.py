@@ -25,6 +25,7 @@ from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint import packing
 from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
@@ -46,11 +47,11 @@ while epoch <= last:
     for key in range(epoch * 10, epoch * 10 + 10):
         counts.put(key, epoch)
     layer = state.snapshot(epoch, version)
-    storage.publish(
+    content = Manifest(
         job_name="count", epoch=epoch, timestamp=0, max_parallelism=8, stages={"s": 1},
         operators={"s": "count"}, versions={("s", 0): version}, sources={}, pending={},
-        new_layers=[("s", 0, layer)],
     )
+    storage.publish(content, [("s", 0, layer)])
     assert state.align(version, [layer], LayerLoader(job_dir))
     print(epoch, flush=True)
     epoch += 1

@@ -60,7 +60,7 @@ class Job:
             "sources": {"src": b"position"},
             "pending": {"sink": [b"part"]},
         }
-        return self.storage.publish(**{**parts, **changes}, new_layers=layers)
+        return self.storage.publish(Manifest(**{**parts, **changes}), layers)
 
     def state(self, manifest: Manifest) -> dict[tuple[str, int], list[bytes]]:
         load = LayerLoader(self.job_dir)

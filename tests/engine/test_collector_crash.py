@@ -19,7 +19,7 @@ from millrace.state.checkpoint.crash_points import VARIABLE
 from millrace.state.checkpoint.directory import complete_checkpoints
 from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
 from millrace.state.checkpoint.layer_set import check_segments, read_layer_set
-from millrace.state.checkpoint.manifest import read_manifest
+from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import Layer
 
@@ -79,16 +79,18 @@ def publish(
         kept = write_segment(job_dir, version, data, durable=False) if subtask == 2 else data
         layers.append(("s", subtask, Layer(epoch, version, floor(epoch), kept)))
     storage.publish(
-        job_name="count",
-        epoch=epoch,
-        timestamp=0,
-        max_parallelism=8,
-        stages={"s": 3},
-        operators={"s": "count"},
-        versions=dict(versions),
-        sources={},
-        pending={},
-        new_layers=layers,
+        Manifest(
+            job_name="count",
+            epoch=epoch,
+            timestamp=0,
+            max_parallelism=8,
+            stages={"s": 3},
+            operators={"s": "count"},
+            versions=dict(versions),
+            sources={},
+            pending={},
+        ),
+        layers,
     )
     storage._packer.wait()
 
@@ -147,16 +149,18 @@ def settle(job_dir: Path, run_id: str) -> None:
     assert manifest is not None
     for _ in range(5):
         storage.publish(
-            job_name="count",
-            epoch=manifest.epoch,
-            timestamp=0,
-            max_parallelism=8,
-            stages=manifest.stages,
-            operators=manifest.operators,
-            versions=manifest.versions,
-            sources={},
-            pending={},
-            new_layers=[],
+            Manifest(
+                job_name="count",
+                epoch=manifest.epoch,
+                timestamp=0,
+                max_parallelism=8,
+                stages=manifest.stages,
+                operators=manifest.operators,
+                versions=manifest.versions,
+                sources={},
+                pending={},
+            ),
+            [],
         )
         storage._packer.wait()
     storage.close()

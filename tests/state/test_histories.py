@@ -22,6 +22,7 @@ from millrace.engine.lease import Lease
 from millrace.state import nested_table, rolling_pass
 from millrace.state.checkpoint import packing
 from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer, live
@@ -226,16 +227,18 @@ class History:
 
     def checkpoint(self) -> None:
         _, moved = self.storage.publish(
-            job_name="job",
-            epoch=self.epoch,
-            timestamp=0,
-            max_parallelism=MAX_PARALLELISM,
-            stages={STAGE: 1},
-            operators={},
-            versions={(STAGE, 0): self.version} if self.version else {},
-            sources={},
-            pending={},
-            new_layers=[(STAGE, 0, layer) for layer in self.unsaved],
+            Manifest(
+                job_name="job",
+                epoch=self.epoch,
+                timestamp=0,
+                max_parallelism=MAX_PARALLELISM,
+                stages={STAGE: 1},
+                operators={},
+                versions={(STAGE, 0): self.version} if self.version else {},
+                sources={},
+                pending={},
+            ),
+            [(STAGE, 0, layer) for layer in self.unsaved],
         )
         places = {layer.version: layer for _, _, layer in moved}
         self.layers = [places.get(layer.version, layer) for layer in self.layers]

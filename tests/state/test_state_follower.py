@@ -102,10 +102,19 @@ class Job:
 
     def checkpoint(self) -> Manifest:
         manifest, _ = self.storage.publish(
-            job_name="job", epoch=self.epoch, timestamp=0, max_parallelism=GROUPS,
-            stages={"stage": len(self.subtasks)}, operators={"op": "op", "other": "other"},
-            versions=dict(self.versions), sources={}, pending={}, new_layers=self.unsaved,
-        )  # fmt: skip
+            Manifest(
+                job_name="job",
+                epoch=self.epoch,
+                timestamp=0,
+                max_parallelism=GROUPS,
+                stages={"stage": len(self.subtasks)},
+                operators={"op": "op", "other": "other"},
+                versions=dict(self.versions),
+                sources={},
+                pending={},
+            ),
+            self.unsaved,
+        )
         self.unsaved = []
         return manifest
 

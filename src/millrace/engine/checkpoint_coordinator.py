@@ -201,7 +201,7 @@ class CheckpointCoordinator:
         program = self._graph.program
         uid_of = {stage.id: stage.uid for stage in program.stages}
         self._last = now
-        manifest, saved = self._storage.publish(
+        content = Manifest(
             job_id=self.job_id,
             job_name=self._job_name,
             epoch=epoch,
@@ -218,8 +218,9 @@ class CheckpointCoordinator:
             chains=chains_of(self._graph),
             inputs=inputs_of(self._graph),
             stateful=tuple(sorted(states.stateful)),
-            new_layers=[(uid_of[s], i, layer) for (s, i), layer in states.unsaved()],
         )
+        new_layers = [(uid_of[s], i, layer) for (s, i), layer in states.unsaved()]
+        manifest, saved = self._storage.publish(content, new_layers)
         self.manifest = manifest
         stage_of = {uid: stage for stage, uid in uid_of.items()}
         # packed files may hold layers of stages that another graph had

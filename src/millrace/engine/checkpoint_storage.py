@@ -6,7 +6,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
@@ -94,11 +94,12 @@ class CheckpointStorage:
         >>> job_dir = tempfile.mkdtemp() + "/count"
         >>> lease = Lease.acquire(job_dir, "run-1")
         >>> storage = CheckpointStorage(job_dir, "run-1", lease)
-        >>> manifest, saved = storage.publish(
+        >>> content = Manifest(
         ...     job_name="count", epoch=1, timestamp=0, max_parallelism=128, stages={"s": 1},
         ...     operators={"s": "count"}, versions={("s", 0): "run-1-1"}, sources={}, pending={},
-        ...     new_layers=[("s", 0, Layer(1, "run-1-1", 1, b"state"))],
         ... )
+        >>> layer = Layer(1, "run-1-1", 1, b"state")
+        >>> manifest, saved = storage.publish(content, [("s", 0, layer)])
         >>> storage.load_latest() == manifest
         True
         >>> storage.close(); lease.release()
@@ -137,29 +138,13 @@ class CheckpointStorage:
         return max(checkpoint_numbers(self._job_dir), default=0) + 1
 
     def publish(
-        self,
-        *,
-        job_name: str,
-        epoch: int,
-        timestamp: int,
-        max_parallelism: int,
-        stages: dict[str, int],
-        operators: dict[str, str],
-        versions: dict[SubtaskKey, str],
-        sources: dict[str, bytes],
-        pending: dict[str, list[bytes]],
-        new_layers: Iterable[LayerEntry],
-        job_id: str | None = None,
-        finished: bool = False,
-        feedback: bytes = b"",
-        ancestor: str = "",
-        chains: dict[str, tuple[str, ...]] | None = None,
-        inputs: dict[str, tuple[str, ...]] | None = None,
-        stateful: tuple[str, ...] = (),
+        self, content: Manifest, new_layers: Iterable[LayerEntry]
     ) -> tuple[Manifest, list[LayerEntry]]:
         """Write a checkpoint on top of the one before; it counts once this returns.
 
         Args:
+            content: what the checkpoint says of the job. Which checkpoint it is, of which run, and
+                where its layers are, is filled in here.
             new_layers: the layers that have come since the checkpoint before.
 
         Returns:
@@ -174,29 +159,15 @@ class CheckpointStorage:
         number = self.next_number()
         new = self._new_file(number)
         try:
-            draft = self._write_layers(new, stages, list(new_layers))
-            manifest = Manifest(
-                job_id=job_id or self._job_id,
-                job_name=job_name,
+            draft = self._write_layers(new, content.stages, list(new_layers))
+            manifest = replace(
+                content,
+                job_id=content.job_id or self._job_id,
                 run_id=self._run_id,
                 checkpoint=number,
-                epoch=epoch,
-                timestamp=timestamp,
                 parent=self._base.checkpoint if self._base else None,
-                max_parallelism=max_parallelism,
-                stages=stages,
-                operators=operators,
-                versions=versions,
                 layer_files=tuple(file.ref for file in draft.layers.files.values()),
-                sources=sources,
-                pending=pending,
-                finished=finished,
-                feedback=feedback,
                 snapshot_id=f"{self._run_id}-{number}",
-                ancestor=ancestor,
-                chains=chains or {},
-                inputs=inputs or {},
-                stateful=stateful,
             )
             self._complete(manifest, draft)
         except BaseException as error:

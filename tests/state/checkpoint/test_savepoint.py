@@ -12,6 +12,7 @@ from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint import savepoint
 from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.savepoint import write_savepoint
 from millrace.state.checkpoint.segment import write_segment
@@ -29,10 +30,19 @@ def job(tmp_path: Path) -> tuple[Path, Pin]:
     storage = CheckpointStorage(directory, "r", lease)
     data = [*PAYLOADS[:2], write_segment(directory, "seg", PAYLOADS[2])]
     storage.publish(
-        job_name="job", epoch=3, timestamp=0, max_parallelism=8, stages={"s": 1},
-        operators={"s": "op"}, versions={("s", 0): "v2"}, sources={}, pending={"s": [b"part"]},
-        new_layers=[("s", 0, Layer(e, f"v{e}", 0, d)) for e, d in enumerate(data)],
-    )  # fmt: skip
+        Manifest(
+            job_name="job",
+            epoch=3,
+            timestamp=0,
+            max_parallelism=8,
+            stages={"s": 1},
+            operators={"s": "op"},
+            versions={("s", 0): "v2"},
+            sources={},
+            pending={"s": [b"part"]},
+        ),
+        [("s", 0, Layer(e, f"v{e}", 0, d)) for e, d in enumerate(data)],
+    )
     pin = storage.pin()
     storage.close()
     lease.release()

@@ -11,6 +11,7 @@ from millrace.common.errors import CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint.layer_file import LayerFileRef
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.savepoints import (
     DamagedSavepoint,
     dispose_savepoint,
@@ -31,10 +32,19 @@ def job_dir(tmp_path: Path) -> Path:
     storage = CheckpointStorage(directory, "r", lease)
     segment = write_segment(directory, "big", b"x" * 100)
     storage.publish(
-        job_name="count", epoch=1, timestamp=0, max_parallelism=8, stages={"s": 2},
-        operators={"s": "count"}, versions={("s", 0): "v1", ("s", 1): "v1"}, sources={}, pending={},
-        new_layers=[("s", 0, Layer(1, "v1", 1, b"state")), ("s", 1, Layer(1, "v1", 1, segment))],
-    )  # fmt: skip
+        Manifest(
+            job_name="count",
+            epoch=1,
+            timestamp=0,
+            max_parallelism=8,
+            stages={"s": 2},
+            operators={"s": "count"},
+            versions={("s", 0): "v1", ("s", 1): "v1"},
+            sources={},
+            pending={},
+        ),
+        [("s", 0, Layer(1, "v1", 1, b"state")), ("s", 1, Layer(1, "v1", 1, segment))],
+    )
     storage.close()
     lease.release()
     return directory

@@ -12,6 +12,7 @@ from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint.directory import metadata_path
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot, read_snapshot_manifest
 from millrace.state.layer import Layer
 
@@ -24,10 +25,19 @@ def job_dir(tmp_path: Path) -> Path:
     storage = CheckpointStorage(directory, "r", lease)
     for epoch in (1, 2):
         storage.publish(
-            job_name="count", epoch=epoch, timestamp=0, max_parallelism=8, stages={"s": 1},
-            operators={"s": "count"}, versions={("s", 0): f"v{epoch}"}, sources={}, pending={},
-            new_layers=[("s", 0, Layer(epoch, f"v{epoch}", 1, b"state"))],
-        )  # fmt: skip
+            Manifest(
+                job_name="count",
+                epoch=epoch,
+                timestamp=0,
+                max_parallelism=8,
+                stages={"s": 1},
+                operators={"s": "count"},
+                versions={("s", 0): f"v{epoch}"},
+                sources={},
+                pending={},
+            ),
+            [("s", 0, Layer(epoch, f"v{epoch}", 1, b"state"))],
+        )
     storage.close()
     lease.release()
     return directory

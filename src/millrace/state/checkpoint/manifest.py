@@ -42,16 +42,16 @@ class Manifest:
     """
 
     format_version: int = FORMAT_VERSION
-    job_id: str
+    job_id: str = ""
     job_name: str
-    run_id: str
+    run_id: str = ""
     """The run that wrote it."""
-    checkpoint: int
+    checkpoint: int = 0
     """Its number; later ones of a job are greater."""
     epoch: int
     timestamp: int
     """When it was made, in milliseconds since the epoch of Unix."""
-    parent: int | None
+    parent: int | None = None
     """The checkpoint before it in its history; None: it is the first."""
     max_parallelism: int
     stages: dict[str, int]
@@ -60,7 +60,7 @@ class Manifest:
     """Operator uid -> name."""
     versions: dict[SubtaskKey, str]
     """The state version of every subtask that has state."""
-    layer_files: tuple[LayerFileRef, ...]
+    layer_files: tuple[LayerFileRef, ...] = ()
     sources: dict[str, bytes]
     """Source uid -> what its enumerator and its splits are at; opaque here."""
     pending: dict[str, list[bytes]]
