@@ -65,7 +65,7 @@ def test_saved_layers_are_known_by_their_place() -> None:
 def test_restored_layers_count_like_accepted_ones() -> None:
     registry = StateRegistry()
     layers = [layer(5), layer(6, floor=6), layer(7, floor=6)]
-    assert registry.restore(StateAssignment(own={A: ("v7", layers)})) == {A}
+    assert registry.restore(StateAssignment(unchanged={A: ("v7", layers)})) == {A}
     assert registry.version(A) == "v7"
     assert [made.epoch for made in registry.all_layers(A)] == [6, 7]
     assert registry.unsaved() == []
