@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.datastream import KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.testing import OperatorHarness, StreamRecord
@@ -106,3 +107,21 @@ def test_it_is_a_context_manager() -> None:
     with OperatorHarness(Closing(), key_by=lambda value: value):
         pass
     assert closed == [True]
+
+
+def test_operator_state_is_redistributed_as_in_a_job() -> None:
+    """Not only what has keys: of two subtasks' watermarks the lesser one counts."""
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    strategy = strategy.with_timestamp_assigner(lambda value, _: value)
+    snapshots = []
+    for index, time in enumerate((20, 10)):
+        harness = OperatorHarness(
+            lambda stream: stream.assign_timestamps_and_watermarks(strategy),
+            subtask_index=index,
+            parallelism=2,
+        )
+        harness.process_element(time)
+        snapshots.append(harness.snapshot())
+    assert harness.restored(*snapshots).operator.watermark == 9
+    alone = harness.restored(snapshots[0], parallelism=1)
+    assert alone.operator.watermark == -(2**63), "what one never said cannot be said for all"

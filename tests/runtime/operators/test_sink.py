@@ -4,13 +4,17 @@ from typing import Any
 
 import pytest
 
+from millrace.common.errors import StateError
 from millrace.common.sink import Sink, SinkWriter, WriterContext
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, RestoreAssignment, StateHandle
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.output import Discard
+from millrace.runtime.redistribution import Redistribution, RestoringSubtask
+from millrace.state.layer import Layer
 from millrace.state.serialization.payload import decode
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 
 class Recording(Sink[Any]):
@@ -51,15 +55,16 @@ class RecordingWriter(SinkWriter[Any]):
 
 
 class Rig:
-    def __init__(self, sink: Recording) -> None:
+    def __init__(self, sink: Recording, index: int = 1, parallelism: int = 2) -> None:
         self.state = SubtaskState()
         self.sink = sink
+        self.place = (index, parallelism, 128)
         self.epoch = 0
         self.open()
 
     def open(self) -> None:
         self.operator = SinkOperator(self.sink)
-        context = OperatorContext("sink", "Sink", 1, 2, 128, self.state, lambda: 0)
+        context = OperatorContext("sink", "Sink", *self.place, self.state, lambda: 0)
         self.operator.setup(context, Discard(), {})
         self.operator.open()
         self.operator.restore()
@@ -131,3 +136,54 @@ def test_a_writer_is_closed_when_the_epoch_fails() -> None:
         rig.run("bad")
     rig.operator.close()
     assert rig.sink.events[-1] == "close"
+
+
+class Merging(Recording):
+    def merge_writer_states(self, states: Any) -> Any:
+        return [value for state in states for value in state]
+
+
+def rescaled(sink: Recording, states: list[list[str]], index: int, **options: bool) -> Rig:
+    """One of two subtasks that go on from as many writers as there are ``states``."""
+    handles = []
+    for former, values in enumerate(states):
+        rig = Rig(sink, former, len(states))
+        rig.run(*values)
+        layer = rig.state.snapshot(1, "v")
+        assert layer is not None
+        handles.append(StateHandle(former, len(states), (layer,), True))
+    rig = Rig(sink, index)
+    (declared,) = rig.operator.operator_states
+    subtask = RestoringSubtask(
+        index, 2, 128, {"sink": "Sink"}, {TableId("sink", declared.name): declared}
+    )
+    assignment = RestoreAssignment(tuple(handles), **options)
+    Redistribution(rig.state, subtask, inline).restore(assignment, "w")
+    rig.open()
+    return rig
+
+
+def inline(layer: Layer) -> bytes:
+    assert isinstance(layer.data, bytes)
+    return layer.data
+
+
+def test_what_writers_keep_is_split_among_the_new_ones() -> None:
+    """Each writer's state goes on in one of them; several become one."""
+    states = [["a"], ["b"], ["c", "d"]]
+    first, second = (rescaled(Merging(batch=9), states, index) for index in range(2))
+    assert first.run(ended=True) == [["a", "c", "d"]]
+    assert second.run(ended=True) == [["b"]]
+    assert first.run(ended=True) == []
+
+
+def test_a_fork_leaves_to_its_parent_what_writers_keep() -> None:
+    for states in ([["a"], ["b"]], [["a"], ["b"], ["c"]]):
+        assert rescaled(Merging(batch=9), states, 0, forked=True).run(ended=True) == []
+        assert rescaled(Merging(batch=9), states, 0, forked=False).run(ended=True) != []
+
+
+def test_states_that_a_sink_cannot_merge() -> None:
+    rig = rescaled(Recording(batch=9), [["a"], ["b"], ["c"]], 0)
+    with pytest.raises(StateError, match="Recording .*does not define merge_writer_states"):
+        rig.run(ended=True)
