@@ -32,6 +32,9 @@ from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from millrace.engine.job_identity import job_id_of
 from millrace.state.checkpoint.directory import complete_checkpoints, remove_checkpoint
+from millrace.state.kinds.table_kind import TableKind
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import EVENT_TIMER_QUEUE
 from millrace.testing import CollectingSink, MiniJob, run_local
 from millrace.testing.faults import Faults
 
@@ -331,14 +334,14 @@ def test_state_that_belongs_to_no_key_is_refused(followed) -> None:
     following = source.create_reader(None, None, None)
     following._table = "x"
     with pytest.raises(JobExecutionError, match="only keyed state can be followed"):
-        following._kind(_Kind("timers"))
+        following._kind(_Kind(EVENT_TIMER_QUEUE))
 
 
 class _Kind:
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: TableKind) -> None:
         self._kind = kind
 
-    def kind(self, table: str) -> str:
+    def kind(self, table: TableId) -> TableKind:
         return self._kind
 
 

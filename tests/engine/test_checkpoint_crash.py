@@ -28,13 +28,14 @@ from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT
 
 job_dir, run_id, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
 packing.FILES_PER_TIER = 2
 lease = Lease.acquire(job_dir, run_id)
 storage = CheckpointStorage(job_dir, run_id, lease)
 manifest, state = storage.load_latest(), SubtaskState()
-state.table(TableId("op", "count"), "flat")
+state.table(TableId("op", "count"), FLAT)
 epoch = 1
 if manifest is not None:
     version = manifest.versions["s", 0]

@@ -14,6 +14,7 @@ from millrace.state.frozen import MISSING
 from millrace.state.layer import Layer
 from millrace.state.state_follower import StateFollower
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, TTL_FLAT, TTL_LIST, TTL_MAP
 from millrace.testing import ManualClock
 
 COUNT = QueryableState(TableId("op", "count"), "counts", "value")
@@ -38,7 +39,7 @@ def view(monkeypatch):
     monkeypatch.setattr(StateFollower, "advance", advance)
     monkeypatch.setattr(StateFollower, "load", load)
     monkeypatch.setattr(StateFollower, "entries", entries)
-    monkeypatch.setattr(StateFollower, "kind", lambda self, table: "flat")
+    monkeypatch.setattr(StateFollower, "kind", lambda self, table: FLAT)
     view = QueryableView(ManualClock(1_000))
     view.started("unused")
     yield view
@@ -126,12 +127,12 @@ def test_examples_are_kept_of_every_shape_of_keys(view) -> None:
 @pytest.mark.parametrize(
     ("kind", "raw", "seen"),
     [
-        ("ttl-flat", ("v", 901), "v"),
-        ("ttl-flat", ("v", 900), MISSING),
-        ("ttl-list", [("v", 900), ("w", 950)], ["w"]),
-        ("ttl-list", [("v", 900)], MISSING),
-        ("ttl-map", {"k": ("v", 900), "l": ("w", 950)}, {"l": "w"}),
-        ("ttl-map", {"k": ("v", 1)}, MISSING),
+        (TTL_FLAT, ("v", 901), "v"),
+        (TTL_FLAT, ("v", 900), MISSING),
+        (TTL_LIST, [("v", 900), ("w", 950)], ["w"]),
+        (TTL_LIST, [("v", 900)], MISSING),
+        (TTL_MAP, {"k": ("v", 900), "l": ("w", 950)}, {"l": "w"}),
+        (TTL_MAP, {"k": ("v", 1)}, MISSING),
     ],
 )
 def test_what_has_expired_is_not_there(view, monkeypatch, kind, raw, seen) -> None:

@@ -21,6 +21,7 @@ from millrace.state.layer import Layer
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import VALVE, TableId
+from millrace.state.table_kinds import FLAT, SPLIT_LIST
 
 MAX_PARALLELISM = 16
 ELEMENTS = OperatorStateDeclaration("elements", RedistributionMode.SPLIT)
@@ -85,7 +86,7 @@ def written(content: dict[str, Any], index: int, parallelism: int, epochs: int) 
                 DeclaredValue(owner, declared).remove()
             else:
                 DeclaredValue(owner, declared).put(value)
-        keyed = state.table(TableId("op", "keyed"), "flat")
+        keyed = state.table(TableId("op", "keyed"), FLAT)
         for key, value in content["keyed"].items():
             keyed.put(key, value)
         state.operator_table().put(VALVE, (([(index, False)], 100 + index), False))
@@ -112,7 +113,7 @@ def found(state: SubtaskState, index: int, parallelism: int) -> dict[str, Any]:
         **values,
         "rules": declared_table(owner, RULES).data,
         "positions": {key[2]: value for key, value in kept if key[:2] == ("op", "positions")},
-        "keyed": state.table(TableId("op", "keyed"), "flat").data,
+        "keyed": state.table(TableId("op", "keyed"), FLAT).data,
         "valve": state.operator_table().data.get(VALVE),
     }
 
@@ -243,7 +244,7 @@ def test_other_operators_state_is_not_looked_at() -> None:
     """It is restored by the subtasks that have them."""
     state = SubtaskState()
     state.operator_table().put(("other", "strange"), 1)
-    state.table(TableId("other", "list"), "split-list").put((0, 0), 1)
+    state.table(TableId("other", "list"), SPLIT_LIST).put((0, 0), 1)
     layer = state.snapshot(0, "0")
     assert layer is not None
     taken = restored([StateHandle(0, 1, (layer,), True)], 0, 3, set())

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from millrace.runtime.timers import TimerQueue
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import EVENT_TIMER_QUEUE
 
 KEYS = st.sampled_from("abc")
 TIMES = st.integers(0, 20)
@@ -49,7 +50,7 @@ def commit(state: SubtaskState, epoch: int) -> None:
 def test_against_a_naive_model(actions) -> None:
     """Registering, deleting, firing, setting timers while firing, commits and aborts."""
     state, model = SubtaskState(), Model()
-    queue = TimerQueue(state, TableId("op", "timers"))
+    queue = TimerQueue(state, TableId("op", "timers"), EVENT_TIMER_QUEUE)
     queue.refresh()
     then: tuple[int, str] | None = None
     for epoch, (action, *details) in enumerate(actions):
@@ -89,7 +90,7 @@ def test_against_a_naive_model(actions) -> None:
 
 
 def test_namespaces_are_apart() -> None:
-    queue = TimerQueue(SubtaskState(), TableId("op", "timers"))
+    queue = TimerQueue(SubtaskState(), TableId("op", "timers"), EVENT_TIMER_QUEUE)
     queue.register(1, "a", "x")
     queue.register(1, "a", "y")
     queue.delete(1, "a", "x")

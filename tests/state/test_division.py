@@ -8,11 +8,12 @@ import pytest
 
 from millrace.state.division import Division
 from millrace.state.key_groups import key_group_of, key_group_range
+from millrace.state.kinds.layout import Layout
 from millrace.state.layer import Layer
 from millrace.state.layer_payload import split
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import OPERATOR_TABLE, TableId
-from millrace.state.table_kinds import TABLE_KINDS, Layout
+from millrace.state.table_kinds import MAP, PANES, SPLIT_LIST, TABLE_KINDS, UNION_LIST
 
 MAXIMUM = 16
 
@@ -20,18 +21,18 @@ MAXIMUM = 16
 def filled() -> SubtaskState:
     """A table of every kind, with a hundred keys where it has keys."""
     state = SubtaskState()
-    for kind, of in TABLE_KINDS.items():
-        table = state.table(TableId("op", kind), kind)
+    for kind in TABLE_KINDS.values():
+        table = state.table(TableId("op", kind.name), kind)
         for key in range(100):
-            place: Any = ((0, 9), key) if kind.startswith("window-") else key
-            place = (0, key) if kind in ("split-list", "union-list") else place
-            if of.layout is Layout.NESTED and kind == "panes":
+            place: Any = ((0, 9), key) if kind.windowed else key
+            place = (0, key) if kind in (SPLIT_LIST, UNION_LIST) else place
+            if kind is PANES:
                 table.put((0, 9), key, "value")
-            elif kind == "timers":
+            elif kind.key is not None and kind.key.inner:
                 table.put(17, (key, None), True)
-            elif of.layout is Layout.NESTED:
+            elif kind.layout is Layout.NESTED:
                 table.put(place, "inner", "value")
-            elif of.layout is Layout.LIST:
+            elif kind.layout is Layout.LIST:
                 table.append(place, "value")
             else:
                 table.put(place, "value")
@@ -74,7 +75,7 @@ def test_what_is_taken_need_not_be_all() -> None:
     assert len(list(split(load(layer)))) >= 1
     state = SubtaskState()
     state.operator_table()
-    values = state.take([layer], load, lambda name, kind: kind == "map", lambda key: key < 10)
+    values = state.take([layer], load, lambda name, kind: kind is MAP, lambda key: key < 10)
     assert values == {}
     assert set(state.tables) == {OPERATOR_TABLE, TableId("op", "map")}
     assert sorted(state.tables[TableId("op", "map")].data) == list(range(10))

@@ -28,14 +28,15 @@ from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer, live
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, LIST, MAP, PANES
 
 Content = dict[str, dict[Any, Any]]
 
 KINDS = {
-    TableId("op", "value"): "flat",
-    TableId("op", "list"): "list",
-    TableId("op", "map"): "map",
-    TableId("op", "panes"): "panes",
+    TableId("op", "value"): FLAT,
+    TableId("op", "list"): LIST,
+    TableId("op", "map"): MAP,
+    TableId("op", "panes"): PANES,
 }
 STAGE = "stage"
 MAX_PARALLELISM = 16
@@ -53,10 +54,10 @@ class Put:
 
     def do(self, state: SubtaskState, model: Content) -> None:
         table, plain = state.table(self.table, KINDS[self.table]), model[self.table]
-        if KINDS[self.table] == "flat":
+        if KINDS[self.table] is FLAT:
             table.put(self.key, copy.deepcopy(self.value))
             plain[self.key] = copy.deepcopy(self.value)
-        elif KINDS[self.table] == "list":
+        elif KINDS[self.table] is LIST:
             table.append(self.key, copy.deepcopy(self.value))
             plain.setdefault(self.key, []).append(copy.deepcopy(self.value))
         else:
@@ -72,7 +73,7 @@ class Remove:
 
     def do(self, state: SubtaskState, model: Content) -> None:
         table, plain = state.table(self.table, KINDS[self.table]), model[self.table]
-        if KINDS[self.table] in ("flat", "list"):
+        if KINDS[self.table] in (FLAT, LIST):
             table.remove(self.key)
             plain.pop(self.key, None)
             return
@@ -87,7 +88,7 @@ class Drop:
     key: int
 
     def do(self, state: SubtaskState, model: Content) -> None:
-        state.table(TableId("op", "panes"), "panes").drop(self.key)
+        state.table(TableId("op", "panes"), PANES).drop(self.key)
         model[TableId("op", "panes")].pop(self.key, None)
 
 
@@ -98,7 +99,7 @@ class Change:
     key: int
 
     def do(self, state: SubtaskState, model: Content) -> None:
-        state.table(TableId("op", "value"), "flat")
+        state.table(TableId("op", "value"), FLAT)
         for value in (
             state.tables[TableId("op", "value")].get(self.key),
             model[TableId("op", "value")].get(self.key),
@@ -293,7 +294,7 @@ def test_any_history_gives_the_state_of_a_plain_dict(first: list[Any], then: lis
 
 def owner(name: str, outer: int, inner: int) -> int:
     """The key that an entry belongs to."""
-    return inner if KINDS[name] == "panes" else outer
+    return inner if KINDS[name] is PANES else outer
 
 
 def keep_of(model: Content, groups: range) -> Content:
@@ -301,7 +302,7 @@ def keep_of(model: Content, groups: range) -> Content:
     found = empty()
     for name, table in model.items():
         for outer, value in table.items():
-            if KINDS[name] in ("flat", "list"):
+            if KINDS[name] in (FLAT, LIST):
                 if key_group_of(outer, MAX_PARALLELISM) in groups:
                     found[name][outer] = value
                 continue

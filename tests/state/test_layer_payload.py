@@ -14,6 +14,7 @@ from millrace.state.layer import FileRef, Layer
 from millrace.state.layer_payload import contents, split, tables_in
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, LIST, PANES
 
 ENTRIES = 60_000
 
@@ -25,8 +26,8 @@ def inline(layer: Layer) -> bytes:
 
 def filled() -> SubtaskState:
     state = SubtaskState()
-    values, lists = state.table(TableId("op", "v"), "flat"), state.table(TableId("op", "l"), "list")
-    panes = state.table(TableId("op", "p"), "panes")
+    values, lists = state.table(TableId("op", "v"), FLAT), state.table(TableId("op", "l"), LIST)
+    panes = state.table(TableId("op", "p"), PANES)
     for i in range(ENTRIES):
         values.put(i, f"{i:0200}")
         lists.append(i % 5000, i)
@@ -107,7 +108,7 @@ def test_damage_is_found(tmp_path: Path, position: int) -> None:
 def test_a_truncated_payload_in_memory() -> None:
     """Is refused, wherever it ends."""
     state = SubtaskState()
-    state.table(TableId("op", "v"), "flat").put(1, 1)
+    state.table(TableId("op", "v"), FLAT).put(1, 1)
     payload = inline(state.snapshot(1, "v1"))
     for end in range(1, len(payload)):
         with pytest.raises(SerializationError):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, MAP, PANES
 
 
 def load(layer: Layer) -> bytes:
@@ -23,7 +25,7 @@ def copies(layer: Layer) -> bool:
 class History:
     """One store that touches a few of many entries per epoch, every epoch accepted."""
 
-    def __init__(self, kind: str, outers: int, inners: int) -> None:
+    def __init__(self, kind: TableKind, outers: int, inners: int) -> None:
         self.state = SubtaskState()
         self.table = self.state.table(TableId("op", "x"), kind)
         self.layers: list[Layer] = []
@@ -57,9 +59,9 @@ class History:
 
 @pytest.mark.parametrize(
     ("kind", "outers", "inners"),
-    [("flat", 2000, 1), ("map", 2000, 1), ("map", 12_000, 1), ("map", 700, 3), ("timers", 1, 2000)],
+    [(FLAT, 2000, 1), (MAP, 2000, 1), (MAP, 12_000, 1), (MAP, 700, 3), (PANES, 1, 2000)],
 )
-def test_live_layers_are_bounded(kind: str, outers: int, inners: int) -> None:
+def test_live_layers_are_bounded(kind: TableKind, outers: int, inners: int) -> None:
     """At about two passes, each as many epochs as it takes to change as much as there is."""
     per_epoch = 100
     history = History(kind, outers, inners)
@@ -73,7 +75,7 @@ def test_live_layers_are_bounded(kind: str, outers: int, inners: int) -> None:
 
 def test_no_epoch_writes_very_much() -> None:
     """An epoch copies about as much as it changed."""
-    history = History("flat", 5000, 1)
+    history = History(FLAT, 5000, 1)
     history.run(200, 50)
     sizes = sorted(size for size in history.sizes if size)
     assert sizes[-1] < 3 * sizes[len(sizes) // 2]
@@ -82,7 +84,7 @@ def test_no_epoch_writes_very_much() -> None:
 @pytest.mark.parametrize("abort_every", [2, 3])
 def test_an_aborted_epoch_takes_its_copies_back(abort_every: int) -> None:
     """What it copied is copied again: when the pass is complete nothing may be missing."""
-    history = History("flat", 1000, 1)
+    history = History(FLAT, 1000, 1)
     accepted = history.layers[-1]
     epoch, attempts = 2, 0
     while epoch < 40:

@@ -24,9 +24,9 @@ from millrace.datastream.state import (
 from millrace.datastream.window import CountTrigger, TumblingEventTimeWindows
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.key_groups import key_group_of, subtask_of
+from millrace.state.kinds.state_shape import StateShape
 from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_diff import Sample, StateDiff, diff_snapshots
-from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.table_id import TableId
 from millrace.testing import MiniJob

@@ -35,8 +35,8 @@ from millrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.serialization.stand_ins import SHOWING
-from millrace.state.snapshot_entries import Entry, StateShape
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.testing import MiniJob
 

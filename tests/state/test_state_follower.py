@@ -17,16 +17,17 @@ from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.layer import Layer
-from millrace.state.state_follower import StateFollower, without_stamps
+from millrace.state.state_follower import StateFollower
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, LIST, MAP, TTL_FLAT, TTL_LIST, TTL_MAP
 
 GROUPS = 16
 KINDS = {
-    TableId("op", "value"): "flat",
-    TableId("op", "list"): "list",
-    TableId("op", "map"): "map",
-    TableId("other", "secret"): "flat",
+    TableId("op", "value"): FLAT,
+    TableId("op", "list"): LIST,
+    TableId("op", "map"): MAP,
+    TableId("other", "secret"): FLAT,
 }
 FOLLOWED = (TableId("op", "value"), TableId("op", "list"), TableId("op", "map"))
 
@@ -58,7 +59,7 @@ class Job:
         """Do something to the states of a key; zero clears them."""
         state = self._owner(key)
         value, items, entries = (state.table(name, KINDS[name]) for name in FOLLOWED)
-        state.table(TableId("other", "secret"), "flat").put(key, number)
+        state.table(TableId("other", "secret"), FLAT).put(key, number)
         if number == 0:
             value.remove(key)
             items.remove(key)
@@ -159,7 +160,7 @@ def test_the_first_look_gives_everything(directory) -> None:
     }
     assert follower.checkpoint == 1
     assert [follower.kind(name) for name in (*FOLLOWED, TableId("other", "secret"))] == [
-        "flat", "list", "map", None,
+        FLAT, LIST, MAP, None,
     ]  # fmt: skip
 
 
@@ -269,8 +270,8 @@ def test_changes_are_the_difference_of_any_two_checkpoints(steps) -> None:
 
 
 def test_stamps_are_taken_off() -> None:
-    assert without_stamps("ttl-flat", ("a", 5)) == "a"
-    assert without_stamps("ttl-list", [("a", 5), ("b", 6)]) == ["a", "b"]
-    assert without_stamps("ttl-map", {"k": ("a", 5)}) == {"k": "a"}
-    assert without_stamps("flat", ("a", 5)) == ("a", 5)
-    assert without_stamps("ttl-flat", MISSING) is MISSING
+    assert TTL_FLAT.shown(("a", 5)) == "a"
+    assert TTL_LIST.shown([("a", 5), ("b", 6)]) == ["a", "b"]
+    assert TTL_MAP.shown({"k": ("a", 5)}) == {"k": "a"}
+    assert FLAT.shown(("a", 5)) == ("a", 5)
+    assert TTL_FLAT.shown(MISSING) is MISSING

@@ -10,6 +10,7 @@ from millrace.common.errors import StateError
 from millrace.state.layer import Layer
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, LIST
 
 
 def load(layer: Layer) -> bytes:
@@ -19,7 +20,7 @@ def load(layer: Layer) -> bytes:
 
 def epoch(state: SubtaskState, number: int, version: str = "") -> Layer:
     """Run an epoch that counts, and hand over its layer."""
-    counts = state.table(TableId("op", "count"), "flat")
+    counts = state.table(TableId("op", "count"), FLAT)
     counts.put("n", (counts.get("n") or 0) + 1)
     counts.put(number, number)
     layer = state.snapshot(number, version or f"v{number}")
@@ -28,7 +29,7 @@ def epoch(state: SubtaskState, number: int, version: str = "") -> Layer:
 
 
 def counted(state: SubtaskState) -> int:
-    value = state.table(TableId("op", "count"), "flat").data.get("n", 0)
+    value = state.table(TableId("op", "count"), FLAT).data.get("n", 0)
     assert isinstance(value, int)
     return value
 
@@ -106,10 +107,10 @@ def test_an_epoch_without_changes_keeps_the_version() -> None:
 def test_operators_may_hold_on_to_their_tables() -> None:
     """A restore fills the same objects."""
     state = SubtaskState()
-    held = state.table(TableId("op", "count"), "flat")
+    held = state.table(TableId("op", "count"), FLAT)
     layer = epoch(SubtaskState(), 1)
     state.restore("v1", [layer], load)
-    assert held is state.table(TableId("op", "count"), "flat")
+    assert held is state.table(TableId("op", "count"), FLAT)
     assert held.data == {"n": 1, 1: 1}
     state.reset()
     assert held.data == {}
@@ -129,16 +130,16 @@ def test_what_was_taken_is_written_at_once() -> None:
     assert layer.floor == 7
     replica = SubtaskState()
     replica.restore("merged", [layer], load)
-    assert replica.table(TableId("op", "count"), "flat").data == {1: 1, 2: 2}
+    assert replica.table(TableId("op", "count"), FLAT).data == {1: 1, 2: 2}
     assert replica.operator_table().data == {}
 
 
 def test_a_name_used_for_two_kinds_of_state() -> None:
     """Says which name and what to do."""
     state = SubtaskState()
-    state.table(TableId("op", "seen"), "flat")
+    state.table(TableId("op", "seen"), FLAT)
     with pytest.raises(StateError, match="'seen' is used as flat and as list"):
-        state.table(TableId("op", "seen"), "list")
+        state.table(TableId("op", "seen"), LIST)
 
 
 class OnlyCounts:
@@ -157,7 +158,7 @@ class OnlyCounts:
 def test_a_watched_copy_holds_only_the_wanted_tables() -> None:
     """And tells of every delta before it is applied."""
     state, watcher = SubtaskState(), OnlyCounts()
-    state.table(TableId("op", "other"), "flat").put("x", 1)
+    state.table(TableId("op", "other"), FLAT).put("x", 1)
     layer = epoch(state, 1)
     copy = SubtaskState(watcher)
     copy.restore("v1", [layer], load)

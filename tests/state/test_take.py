@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
-from millrace.state.table_kinds import TABLE_KINDS
+from millrace.state.table_kinds import (
+    BROADCAST,
+    EVENT_TIMER_QUEUE,
+    FLAT,
+    PANE_ELEMENTS,
+    PANES,
+    TABLE_KINDS,
+    UNION_LIST,
+)
 
-PENDING = {"panes": (5, "a"), "timers": (5, ("a", None))}
+PENDING = {PANES: (5, "a"), EVENT_TIMER_QUEUE: (5, ("a", None)), PANE_ELEMENTS: (5, ("a", 1))}
 
 
 def inline(layer: Layer) -> bytes:
@@ -21,16 +30,16 @@ def opened() -> SubtaskState:
     """With so much in it that an epoch's layer holds its changes only."""
     state = SubtaskState()
     for number in range(100):
-        state.table(TableId("op", "much"), "broadcast").put(number, number)
+        state.table(TableId("op", "much"), BROADCAST).put(number, number)
     return state
 
 
-def everything(name: str, kind: str) -> bool:
+def everything(name: TableId, kind: TableKind) -> bool:
     return True
 
 
 @pytest.mark.parametrize("kind", PENDING)
-def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: str) -> None:
+def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: TableKind) -> None:
     """Stays with those who are not."""
     outer, inner = PENDING[kind]
     one, other, taker = opened(), opened(), SubtaskState()
@@ -41,7 +50,7 @@ def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: str) -> Non
     second = [other.snapshot(1, "b1")]
     other.align("b1", second, inline)
     other.table(TableId("op", "x"), kind).drop(outer)
-    other.table(TableId("op", "y"), "flat").put(1, 1)
+    other.table(TableId("op", "y"), FLAT).put(1, 1)
     second.append(other.snapshot(2, "b2"))
     for layers in (first, second):
         taker.take(layers, inline, everything, None)
@@ -54,7 +63,7 @@ def test_a_union_list_whose_former_parts_were_replaced() -> None:
     one, other, taker = opened(), opened(), SubtaskState()
     layers: list[list[Layer]] = []
     for number, state in enumerate((one, other)):
-        table = state.table(TableId("op", "x"), "union-list")
+        table = state.table(TableId("op", "x"), UNION_LIST)
         for place in ((0, 0), (1, 0)):
             table.put(place, "old")
         history = [state.snapshot(1, f"{number}-1")]
@@ -73,7 +82,7 @@ def test_a_union_list_of_which_one_subtask_has_replaced_its_part() -> None:
     taker = SubtaskState()
     for number, element in enumerate(("old", "new")):
         state = opened()
-        state.table(TableId("op", "x"), "union-list").put((1, 0), element)
+        state.table(TableId("op", "x"), UNION_LIST).put((1, 0), element)
         layer = state.snapshot(1, "1")
         taker.take([layer], inline, everything, None, number)
     assert taker.tables[TableId("op", "x")].data == {(0, 0): "old", (1, 0): "new"}
@@ -84,8 +93,12 @@ def test_which_kinds_are_disjoint() -> None:
     disjoint = {kind for kind, found in TABLE_KINDS.items() if found.disjoint}
     assert disjoint == TABLE_KINDS.keys() - {
         "panes",
-        "timers",
+        "pane-elements",
+        "slice-elements",
+        "event-timers",
+        "processing-timers",
         "broadcast",
         "split-list",
         "union-list",
+        "operator-values",
     }

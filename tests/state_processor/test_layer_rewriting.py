@@ -8,6 +8,7 @@ from millrace.common import Types
 from millrace.state.layer import Layer
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
+from millrace.state.table_kinds import EVENT_TIMER_QUEUE, FLAT, LIST
 from millrace.state_processor.layer_rewriting import rewritten
 
 
@@ -24,12 +25,12 @@ def test_uids_are_changed_and_dropped() -> None:
     """In tables and in operators' own values, over several layers; a uid that begins like another
     is its own."""
     state = SubtaskState()
-    state.table(TableId("a", "count"), "flat", Types.LONG()).put("k", 1)
+    state.table(TableId("a", "count"), FLAT, Types.LONG()).put("k", 1)
     for number in range(20):
-        state.table(TableId("a", "many"), "flat").put(number, number)
-    state.table(TableId("a/b", "list"), "list").append("k", 2)
-    state.table(TableId("c", "@event-timers"), "timers").put(5, ("k", None), True)
-    state.table(TableId("gone", "count"), "flat").put("k", 3)
+        state.table(TableId("a", "many"), FLAT).put(number, number)
+    state.table(TableId("a/b", "list"), LIST).append("k", 2)
+    state.table(TableId("c", "@event-timers"), EVENT_TIMER_QUEUE).put(5, ("k", None), True)
+    state.table(TableId("gone", "count"), FLAT).put("k", 3)
     own = state.operator_table()
     own.put(VALVE, "valve")
     own.put(("a", "@watermark"), 7)
@@ -37,8 +38,8 @@ def test_uids_are_changed_and_dropped() -> None:
     first = state.snapshot(1, "v1")
     assert first is not None
     state.align("v1", [first], load)
-    state.table(TableId("a", "count"), "flat").put("k", 9)
-    state.table(TableId("gone", "count"), "flat").put("l", 3)
+    state.table(TableId("a", "count"), FLAT).put("k", 9)
+    state.table(TableId("gone", "count"), FLAT).put("l", 3)
     own.remove(("gone", "@watermark"))
     own.remove(("a", "@watermark"))
     second = state.snapshot(2, "v2")

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from millrace.state.snapshot_entries import StateShape, shape_of
+from millrace.state.kinds.state_shape import StateShape
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import (
+    EVENT_TIMER_QUEUE,
+    FLAT,
+    MAP,
+    OPERATOR_VALUES,
+    PANES,
+    PROCESSING_TIMER_QUEUE,
+    TTL_FLAT,
+    WINDOW_FLAT,
+)
 from millrace.state_processor.state_views import mentioned, state_views
 
 
-def info(uid: str, name: str, kind: str = "flat", operator: str = "Operator") -> StateInfo:
+def info(uid: str, name: str, kind: TableKind = FLAT, operator: str = "Operator") -> StateInfo:
     return StateInfo(
-        TableId(uid, name), operator, kind, shape_of(TableId(uid, name), kind), uid, 1, (0,)
+        TableId(uid, name), operator, kind, uid, 1, (0,)
     )  # fmt: skip
 
 
 STATES = [
     info("accounts", "balance"),
-    info("accounts", "Last Seen", "ttl-flat"),
-    info("accounts", "@event-timers", "timers"),
-    info("accounts", "@processing-timers", "timers"),
+    info("accounts", "Last Seen", TTL_FLAT),
+    info("accounts", "@event-timers", EVENT_TIMER_QUEUE),
+    info("accounts", "@processing-timers", PROCESSING_TIMER_QUEUE),
     info("0123456789abcdef", "count", operator="Count Words"),
-    info("windows", "@panes", "panes"),
-    info("windows", "@merging", "map"),
-    info("windows", "@trigger/count", "window-flat"),
-    info("", "@operator"),
+    info("windows", "@panes", PANES),
+    info("windows", "@merging", MAP),
+    info("windows", "@trigger/count", WINDOW_FLAT),
+    info("", "@operator", OPERATOR_VALUES),
 ]
 
 

@@ -12,6 +12,7 @@ from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
 from millrace.state.backend.spilling_backend import NewStores, SpillingKeyedStateBackend
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 from millrace.state.flat_table import FlatTable
+from millrace.state.table_kinds import FLAT
 from millrace.testing.sorted_store import SortedStore
 from millrace.testing.state_backend_conformance import StateBackendConformance
 
@@ -61,7 +62,7 @@ class _Forgetful(FlatTable):
 
 class _Broken(HeapKeyedStateBackend):
     def create_table(self, name, kind):
-        return _Forgetful() if kind == "flat" else super().create_table(name, kind)
+        return _Forgetful() if kind is FLAT else super().create_table(name, kind)
 
 
 class Broken(StateBackend):

@@ -38,17 +38,16 @@ from millrace.state.checkpoint.files import StrPath
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.frozen import MISSING
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.snapshot_reader import SnapshotReader
-from millrace.state.state_follower import StateFollower, TableChanges, without_stamps
+from millrace.state.state_follower import StateFollower, TableChanges
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT
 
 __all__ = ["CopyComplete", "StateChangesSource", "StatePosition", "StateUpdate"]
 
 log = logging.getLogger(__name__)
-
-KINDS = frozenset({"flat", "list", "map", "ttl-flat", "ttl-list", "ttl-map"})
-"""Tables of keyed state; state of windows has other keys."""
 
 
 class StateUpdate(NamedTuple):
@@ -291,7 +290,7 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
         metadata = metadata_path(self._source.directory, manifest.checkpoint)
         states = SnapshotReader(open_snapshot(metadata)).states()
         uid = self._table.uid
-        own = [i.name for i in states if i.uid == uid and i.kind in KINDS and not i.internal]
+        own = [i.name for i in states if i.uid == uid and i.kind.is_per_key and not i.internal]
         if own and self._source.state_name not in own:
             raise JobExecutionError(
                 f"operator '{self._source.uid}' has no keyed state '{self._source.state_name}' in "
@@ -299,9 +298,9 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
                 f"{', '.join(own)})"
             )
 
-    def _kind(self, follower: StateFollower) -> str:
-        kind = follower.kind(self._table) or "flat"
-        if kind not in KINDS:
+    def _kind(self, follower: StateFollower) -> TableKind:
+        kind = follower.kind(self._table) or FLAT
+        if not kind.is_per_key:
             raise JobExecutionError(
                 f"state '{self._source.state_name}' of operator '{self._source.uid}' belongs to "
                 "windows or to the operator; only keyed state can be followed"
@@ -310,16 +309,16 @@ class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
 
 
 def _updates(
-    changes: TableChanges, kind: str, manifest: Manifest
+    changes: TableChanges, kind: TableKind, manifest: Manifest
 ) -> list[StateUpdate | CopyComplete]:
     """The updates that make ``changes``; a new stamp alone is none."""
     place = manifest.checkpoint, manifest.snapshot_id
     found: list[StateUpdate | CopyComplete] = []
     for key, (old, new) in changes.items():
-        value = without_stamps(kind, new)
+        value = kind.shown(new)
         if value is MISSING:
             found.append(StateUpdate(key, None, True, *place))
-        elif not alike(without_stamps(kind, old), value):
+        elif not alike(kind.shown(old), value):
             found.append(StateUpdate(key, value, False, *place))
     return found
 

@@ -18,9 +18,11 @@ from millrace.engine.job_observer import JobObserver
 from millrace.runtime.epoch import Ack, QueryableState
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
-from millrace.state.state_follower import Changes, StateFollower, TableChanges, without_stamps
+from millrace.state.state_follower import Changes, StateFollower, TableChanges
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT
 
 __all__ = ["NotLoadedError", "QueryableView", "Reading"]
 
@@ -52,14 +54,14 @@ class Reading:
 @dataclass
 class _Table:
     text: KeyText
-    kind: str = ""
+    kind: TableKind = FLAT
     data: dict[Any, Any] = field(default_factory=dict)
     examples: dict[Any, Any] = field(default_factory=dict)
     """By shape: a key of that shape."""
     written: dict[str, list[Any]] = field(default_factory=dict)
     """By its text: a key; more where they look alike. Without plain numbers and strings."""
 
-    def change(self, kind: str | None, changes: TableChanges) -> None:
+    def change(self, kind: TableKind | None, changes: TableChanges) -> None:
         self.kind = kind or self.kind
         for key, (_, value) in changes.items():
             if value is MISSING:
@@ -71,8 +73,8 @@ class _Table:
                 self._remember(key)
             self.data[key] = value
 
-    def fill(self, kind: str | None, entries: dict[Any, Any]) -> None:
-        self.kind, self.data = kind or "", entries
+    def fill(self, kind: TableKind | None, entries: dict[Any, Any]) -> None:
+        self.kind, self.data = kind or FLAT, entries
         for key in entries:
             self._remember(key)
 
@@ -318,19 +320,9 @@ def _first(data: dict[Any, Any], keys: Iterable[Any]) -> tuple[Any, Any]:
     return MISSING, MISSING
 
 
-def _visible(kind: str, value: Any, ttl: int | None, now: int) -> Any:
+def _visible(kind: TableKind, value: Any, ttl: int | None, now: int) -> Any:
     """What users see of a value as it is in a table; what has expired is not there."""
-    if value is MISSING or ttl is None or not kind.startswith("ttl-"):
-        return without_stamps(kind, value)
-
-    def lives(stamp: int) -> bool:
-        return stamp + ttl > now
-
-    if kind == "ttl-list":
-        return [item for item, stamp in value if lives(stamp)] or MISSING
-    if kind == "ttl-map":
-        return {key: item for key, (item, stamp) in value.items() if lives(stamp)} or MISSING
-    return value[0] if lives(value[1]) else MISSING
+    return kind.shown(value) if ttl is None else kind.alive(value, now - ttl)
 
 
 def _shape(key: Any) -> Any:

@@ -35,13 +35,22 @@ from millrace.runtime.ttl_state import (
 )
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
 from millrace.state.table import Table
-
-EXPIRING = "ttl-"
-"""What the kinds of tables begin with that hold state with a time to live."""
+from millrace.state.table_kinds import (
+    FLAT,
+    LIST,
+    MAP,
+    TTL_FLAT,
+    TTL_LIST,
+    TTL_MAP,
+    WINDOW_FLAT,
+    WINDOW_LIST,
+    WINDOW_MAP,
+)
 
 Expiring = TypeVar(
     "Expiring",
@@ -286,9 +295,9 @@ class KeyedStates(KeyedStateStore):
     def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> ValueState[Any]:
         lifetime = self._lifetime(state_descriptor)
         if lifetime is not None:
-            table = self._table(state_descriptor, "ttl-flat")
+            table = self._table(state_descriptor, TTL_FLAT)
             return self._expiring(TtlValueState(table, self._current, lifetime), state_descriptor)
-        table = self._table(state_descriptor, "flat")
+        table = self._table(state_descriptor, FLAT)
         info = state_descriptor.type_info
         immutable = info is not None and info.is_immutable
         return (_ImmutableValueState if immutable else _ValueState)(table, self._current)
@@ -296,36 +305,36 @@ class KeyedStates(KeyedStateStore):
     def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
         lifetime = self._lifetime(state_descriptor)
         if lifetime is not None:
-            table = self._table(state_descriptor, "ttl-list")
+            table = self._table(state_descriptor, TTL_LIST)
             return self._expiring(TtlListState(table, self._current, lifetime), state_descriptor)
-        return _ListState(self._table(state_descriptor, "list"), self._current)
+        return _ListState(self._table(state_descriptor, LIST), self._current)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> MapState[Any, Any]:
         lifetime = self._lifetime(state_descriptor)
         if lifetime is not None:
-            table = self._table(state_descriptor, "ttl-map")
+            table = self._table(state_descriptor, TTL_MAP)
             return self._expiring(TtlMapState(table, self._current, lifetime), state_descriptor)
-        return _MapState(self._table(state_descriptor, "map"), self._current)
+        return _MapState(self._table(state_descriptor, MAP), self._current)
 
     def get_reducing_state(
         self, state_descriptor: ReducingStateDescriptor[Any]
     ) -> ReducingState[Any]:
         lifetime, reduce = self._lifetime(state_descriptor), state_descriptor.reducer
         if lifetime is not None:
-            table = self._table(state_descriptor, "ttl-flat")
+            table = self._table(state_descriptor, TTL_FLAT)
             state = TtlReducingState(table, self._current, lifetime, reduce)
             return self._expiring(state, state_descriptor)
-        return _ReducingState(self._table(state_descriptor, "flat"), self._current, reduce)
+        return _ReducingState(self._table(state_descriptor, FLAT), self._current, reduce)
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor[Any, Any, Any]
     ) -> AggregatingState[Any, Any]:
         lifetime, aggregate = self._lifetime(state_descriptor), state_descriptor.get_agg_function()
         if lifetime is not None:
-            table = self._table(state_descriptor, "ttl-flat")
+            table = self._table(state_descriptor, TTL_FLAT)
             state = TtlAggregatingState(table, self._current, lifetime, aggregate)
             return self._expiring(state, state_descriptor)
-        return _AggregatingState(self._table(state_descriptor, "flat"), self._current, aggregate)
+        return _AggregatingState(self._table(state_descriptor, FLAT), self._current, aggregate)
 
     def newly_queryable(self) -> list[QueryableState]:
         """The queryable states that have come since this was last asked."""
@@ -371,8 +380,9 @@ class KeyedStates(KeyedStateStore):
         cleanup = self._cleanups[descriptor.name] = state.cleanup
         if not cleanup.lifetime.copies_all:
             name = self._scope.table(self._uid, descriptor.name)
-            left_out = without_expired(self._state.kind(name), cleanup.lifetime)
-            self._state.leave_out(name, left_out)
+            stamps = self._state.kind(name).stamps
+            assert stamps is not None
+            self._state.leave_out(name, without_expired(stamps, cleanup.lifetime))
         return state
 
     def end_epoch(self) -> None:
@@ -405,7 +415,7 @@ class KeyedStates(KeyedStateStore):
         table: Any = self._state.tables[self._scope.table(self._uid, descriptor.name)]
         return list(table.data)
 
-    def _table(self, descriptor: StateDescriptor, kind: str) -> Any:
+    def _table(self, descriptor: StateDescriptor, kind: TableKind) -> Any:
         name = descriptor.name
         known = self._known.get(name)
         if known is None:
@@ -423,7 +433,7 @@ class KeyedStates(KeyedStateStore):
             )
         table_name = self._scope.table(self._uid, name)
         if self._scope.windowed:
-            kind = f"window-{kind}"
+            kind = _PER_WINDOW[kind]
         if table_name in self._state.tables:
             _check_expires_alike(name, self._state.kind(table_name), kind)
         table = self._state.table(table_name, kind, descriptor.type_info)
@@ -437,14 +447,19 @@ class KeyedStates(KeyedStateStore):
             table.prefetch(keys)
 
 
-def _check_expires_alike(name: str, written: str, declared: str) -> None:
+_PER_WINDOW = {FLAT: WINDOW_FLAT, LIST: WINDOW_LIST, MAP: WINDOW_MAP}
+
+
+def _check_expires_alike(name: str, written: TableKind, declared: TableKind) -> None:
     """Raises StateMigrationError when only one of two kinds of tables is of state that expires."""
-    if written == f"{EXPIRING}{declared}":
+    if written.layout is not declared.layout or written.windowed or declared.windowed:
+        return
+    if written.expires and not declared.expires:
         raise StateMigrationError(
             f"state '{name}' was written with a time to live, and its descriptor has none; call "
             "enable_time_to_live() again, or give the state another name and start it empty"
         )
-    if declared == f"{EXPIRING}{written}":
+    if declared.expires and not written.expires:
         raise StateMigrationError(
             f"state '{name}' was written without a time to live, and its descriptor has one; "
             "leave out enable_time_to_live(), or give the state another name and start it empty"

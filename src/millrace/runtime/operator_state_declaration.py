@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.redistribution_mode import RedistributionMode
-from millrace.state.table_kinds import TABLE_KINDS
+from millrace.state.table_kinds import BROADCAST, SPLIT_LIST, UNION_LIST
 
 __all__ = ["OperatorStateDeclaration", "check_declarations", "kind_of"]
 
@@ -20,9 +21,7 @@ _VALUES = frozenset(
         RedistributionMode.MERGE,
     }
 )
-_TABLES = {
-    TABLE_KINDS[kind].redistribution: kind for kind in ("split-list", "union-list", "broadcast")
-}
+_TABLES = {kind.redistribution: kind for kind in (SPLIT_LIST, UNION_LIST, BROADCAST)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +57,12 @@ class OperatorStateDeclaration:
         return self.mode in _VALUES
 
     @property
-    def table_kind(self) -> str:
+    def table_kind(self) -> TableKind:
         """The kind of its table, if it is a list or a map."""
         return kind_of(self.mode)
 
 
-def kind_of(mode: RedistributionMode) -> str:
+def kind_of(mode: RedistributionMode) -> TableKind:
     """The kind of the table of a list or map with that mode."""
     return _TABLES[mode]
 

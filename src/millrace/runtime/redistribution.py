@@ -16,11 +16,11 @@ from millrace.common.errors import CheckpointError
 from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.key_groups import KeyMemo, key_group_range
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer_payload import Loader
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
-from millrace.state.table_kinds import TABLE_KINDS
 
 Key = tuple[str, ...]
 """The key of a declared value: uid of the operator, name of the state, and the split's id if there
@@ -98,10 +98,10 @@ class Redistribution:
             theirs.start < self._own.stop and self._own.start < theirs.stop
         )
 
-        def wants(name: TableId, kind: str) -> bool:
+        def wants(name: TableId, kind: TableKind) -> bool:
             if name.uid not in self._subtask.operators or self._stays_behind(name, assignment):
                 return False
-            mode = TABLE_KINDS[kind].redistribution
+            mode = kind.redistribution
             if mode is RedistributionMode.KEY_GROUP:
                 return overlaps
             if mode is RedistributionMode.SPLIT and not self._same_parallelism(handle):

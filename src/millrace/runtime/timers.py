@@ -10,6 +10,7 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
@@ -21,8 +22,8 @@ OnTimer = Callable[[int, Any, Any], None]
 class TimerQueue:
     """The timers of one operator in one time domain."""
 
-    def __init__(self, state: SubtaskState, name: TableId) -> None:
-        self._table: NestedTable = state.table(name, "timers")
+    def __init__(self, state: SubtaskState, name: TableId, kind: TableKind) -> None:
+        self._table: NestedTable = state.table(name, kind)
         self._heap: list[int] = []
 
     def register(self, timestamp: int, key: Any, namespace: Any = None) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.state.state_ttl import StateTtlConfig, StateVisibility, UpdateType
+from millrace.state.kinds.time_stamps import Stamps
 from millrace.state.rolling_pass import MINIMUM_ENTRIES
 from millrace.state.table import Delta, Table
 
@@ -122,35 +123,11 @@ def _oldest(value: Any) -> int:
     return min((stamp for _, stamp in stamped), default=0)
 
 
-def without_expired(kind: str, lifetime: Lifetime) -> Callable[[Delta], Delta]:
-    """Leaves out of a copy of a table (``ttl-flat``, ``ttl-list`` or ``ttl-map``) what has
-    expired."""
-    alive = _ALIVE[kind]
+def without_expired(stamps: Stamps, lifetime: Lifetime) -> Callable[[Delta], Delta]:
+    """Leaves out of a copy of a table what has expired."""
+    alive = stamps.alive
 
     def leave_out(delta: Delta) -> Delta:
         return {**delta, "put": alive(delta["put"], lifetime.deadline())}
 
     return leave_out
-
-
-def _alive_values(put: dict[Any, Stamped], deadline: int) -> dict[Any, Stamped]:
-    return {key: stamped for key, stamped in put.items() if stamped[1] > deadline}
-
-
-def _alive_elements(put: dict[Any, list[Stamped]], deadline: int) -> dict[Any, list[Stamped]]:
-    alive = {key: [e for e in found if e[1] > deadline] for key, found in put.items()}
-    return {key: found for key, found in alive.items() if found}
-
-
-def _alive_entries(
-    put: dict[Any, dict[Any, Stamped]], deadline: int
-) -> dict[Any, dict[Any, Stamped]]:
-    alive = {key: _alive_values(found, deadline) for key, found in put.items()}
-    return {key: found for key, found in alive.items() if found}
-
-
-_ALIVE: dict[str, Callable[[dict[Any, Any], int], dict[Any, Any]]] = {
-    "ttl-flat": _alive_values,
-    "ttl-list": _alive_elements,
-    "ttl-map": _alive_entries,
-}

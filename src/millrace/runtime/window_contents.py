@@ -17,6 +17,7 @@ from millrace.state.frozen import MISSING, freeze
 from millrace.state.list_table import ListTable
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import WINDOW_ACCUMULATORS, WINDOW_ELEMENTS
 
 
 class AccumulatorContents:
@@ -26,7 +27,7 @@ class AccumulatorContents:
 
     def __init__(self, state: SubtaskState, uid: str, logic: WindowLogic) -> None:
         record = state.record_type(uid) if logic.aggregate is None else None
-        self._table: FlatTable = state.table(TableId(uid, self.name), "window-flat", record)
+        self._table: FlatTable = state.table(TableId(uid, self.name), WINDOW_ACCUMULATORS, record)
         self._add, self._create = logic.accumulation()
         self._merge = logic.merging()
         self._result = logic.result()
@@ -80,7 +81,7 @@ class ElementContents:
     def __init__(self, state: SubtaskState, uid: str) -> None:
         record = state.record_type(uid)
         element = None if record is None else Types.LIST(self._element_type(record))
-        self._table: ListTable = state.table(TableId(uid, self.name), "window-list", element)
+        self._table: ListTable = state.table(TableId(uid, self.name), WINDOW_ELEMENTS, element)
 
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
         """Add a record to a window."""

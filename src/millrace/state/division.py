@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace.state.key_groups import owners_of_keys
+from millrace.state.kinds.layout import Layout
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.table import Delta
-from millrace.state.table_id import OPERATOR_TABLE, TableId
-from millrace.state.table_kinds import TABLE_KINDS, Layout
 
 MOST_BYTES = 256 << 20
 """Of bigger state than this the parts would not fit into memory beside it."""
@@ -22,14 +22,13 @@ class Division:
         self.parallelism = parallelism
         self._max_parallelism = max_parallelism
 
-    def divide(self, name: TableId, kind: str, delta: Delta) -> list[Delta]:
-        """The part of each subtask; ``delta`` is of a table of that name and kind and removes
+    def divide(self, kind: TableKind, delta: Delta) -> list[Delta]:
+        """The part of each subtask; ``delta`` is of a table of that kind and removes
         nothing."""
-        layout = TABLE_KINDS[kind].layout
-        if name == OPERATOR_TABLE or layout is Layout.OPERATOR:
+        if not kind.is_keyed:
             return [delta] * self.parallelism
-        divide = self._nested if layout is Layout.NESTED else self._flat
-        return [{**delta, "put": put} for put in divide(TABLE_KINDS[kind].key_of, delta["put"])]
+        divide = self._nested if kind.layout is Layout.NESTED else self._flat
+        return [{**delta, "put": put} for put in divide(kind.key_of, delta["put"])]
 
     def _owners(self, keys: list[Any]) -> Iterator[int]:
         return iter(owners_of_keys(keys, self.parallelism, self._max_parallelism))

@@ -25,12 +25,13 @@ from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, SerializationError
 from millrace.state.budget import PIECE_BYTES, Budget
 from millrace.state.checkpoint.files import StrPath, opened
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import FileRef, Layer
 from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableSchema
 from millrace.state.table import Delta
 from millrace.state.table_id import TableId
-from millrace.state.table_kinds import TABLE_KINDS
+from millrace.state.table_kinds import TABLE_KINDS, kind_named
 
 PARTS = "all", "delta", "pass"
 Content = dict[str, dict[tuple[str, str], tuple[str, TableSchema, bytes]]]
@@ -47,7 +48,7 @@ class TableDelta(NamedTuple):
 
     part: str
     table: TableId
-    kind: str
+    kind: TableKind
     schema: TableSchema
     delta: Delta
     size: int
@@ -89,7 +90,7 @@ def pieces_of(
             yield framed(codec.encode(content))
             content, size = {}, 0
             tables = content.setdefault(part, {})
-        tables[place] = (kind, schema, encoded)
+        tables[place] = (kind.name, schema, encoded)
         size, empty = size + len(encoded), False
     if content or empty:
         yield framed(codec.encode(content))
@@ -197,17 +198,17 @@ def _is_entry(item: tuple[Any, Any]) -> bool:
     )
 
 
-def entries_in(content: Content) -> Iterator[tuple[TableId, str, TableSchema, bytes]]:
+def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSchema, bytes]]:
     """Table, kind, schema and encoded delta in the order in which they are to be applied."""
     for part in PARTS:
         for table, (kind, schema, encoded) in content.get(part, {}).items():
-            yield TableId(*table), kind, schema, encoded
+            yield TableId(*table), kind_named(kind), schema, encoded
 
 
-def tables_in(payload: bytes) -> dict[TableId, tuple[str, TableSchema]]:
+def tables_in(payload: bytes) -> dict[TableId, tuple[TableKind, TableSchema]]:
     """The tables that a layer has something of, with kind and schema; nothing in them is
     decoded, and no code of whoever wrote it is run."""
-    found: dict[TableId, tuple[str, TableSchema]] = {}
+    found: dict[TableId, tuple[TableKind, TableSchema]] = {}
     for piece in split(payload):
         content: Content = SAFE.decode(piece)
         found.update((table, (kind, schema)) for table, kind, schema, _ in entries_in(content))

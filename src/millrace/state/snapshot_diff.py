@@ -16,7 +16,7 @@ from millrace.common.errors import SerializationError
 from millrace.state.alike import alike, encoded
 from millrace.state.internal_tables import MERGING
 from millrace.state.key_groups import key_group_of, key_group_range
-from millrace.state.snapshot_entries import Entry, StateShape
+from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId

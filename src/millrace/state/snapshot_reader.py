@@ -13,10 +13,12 @@ from millrace.common.errors import StateError
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.snapshot import Snapshot
 from millrace.state.internal_tables import MERGING, PASSED
+from millrace.state.kinds.state_shape import Entry, StateShape
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents, entries_in
 from millrace.state.serialization.snapshot_codec import SAFE, SnapshotCodec
-from millrace.state.snapshot_entries import Entry, StateShape, entries_of, shape_of
+from millrace.state.snapshot_entries import entries_of
 from millrace.state.store import SubtaskState
 from millrace.state.table import Delta, Table
 from millrace.state.table_id import TableId
@@ -32,9 +34,7 @@ class StateInfo:
     """Where it is: the operator's uid and the state's name."""
     operator: str
     """The operator's name; empty if the snapshot does not know it."""
-    kind: str
-    """How its table is kept."""
-    shape: StateShape
+    kind: TableKind
     stage: str
     """Uid of the stage that the operator is in."""
     parallelism: int
@@ -55,6 +55,11 @@ class StateInfo:
         return self.table.name
 
     @property
+    def shape(self) -> StateShape:
+        """What its entries are."""
+        return self.kind.shape
+
+    @property
     def internal(self) -> bool:
         """Whether an operator keeps it for itself."""
         return self.table.internal
@@ -62,7 +67,7 @@ class StateInfo:
     @property
     def has_ttl(self) -> bool:
         """Whether its values expire."""
-        return self.kind.startswith("ttl-")
+        return self.kind.expires
 
 
 class SnapshotReader:
@@ -160,9 +165,9 @@ class SnapshotReader:
         return parts
 
     def _listed(self) -> list[StateInfo]:
-        found: dict[tuple[str, TableId], tuple[str, object, list[int]]] = {}
+        found: dict[tuple[str, TableId], tuple[TableKind, object, list[int]]] = {}
         for stage, subtask in self.subtasks():
-            tables: dict[TableId, tuple[str, object]] = {}
+            tables: dict[TableId, tuple[TableKind, object]] = {}
             for layer in self.layers(stage, subtask):
                 for content in contents(layer, self._load, SAFE):
                     tables.update((name, (k, s)) for name, k, s, _ in entries_in(content))
@@ -175,14 +180,13 @@ class SnapshotReader:
         return sorted(infos, key=lambda info: (info.uid, info.name, info.stage))
 
     def _info(
-        self, stage: str, table: TableId, kind: str, schema: object, subtasks: list[int]
+        self, stage: str, table: TableId, kind: TableKind, schema: object, subtasks: list[int]
     ) -> StateInfo:
         manifest = self.snapshot.manifest
         return StateInfo(
             table=table,
             operator=manifest.operators.get(table.uid, ""),
             kind=kind,
-            shape=shape_of(table, kind),
             stage=stage,
             parallelism=manifest.stages[stage],
             subtasks=tuple(subtasks),

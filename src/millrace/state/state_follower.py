@@ -19,13 +19,14 @@ from millrace.state.checkpoint.layer_file import LayerLoader, SubtaskKey
 from millrace.state.checkpoint.layer_set import LayerSet, read_layers_of
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.store import AT_ONCE, EMPTY, SubtaskState
 from millrace.state.table import Delta, Table
 from millrace.state.table_id import TableId
 
-__all__ = ["Changes", "StateFollower", "TableChanges", "without_stamps"]
+__all__ = ["Changes", "StateFollower", "TableChanges"]
 
 TableChanges = dict[Any, tuple[Any, Any]]
 """Per key: what the table held and what it holds now, `MISSING` for nothing."""
@@ -42,7 +43,7 @@ class StateFollower:
         codec: how layers are read.
 
     Keys and values are as the job's tables hold them: those of states that expire with stamps
-    (see `without_stamps`). Lists and dicts are copies.
+    (see `TableKind.shown`). Lists and dicts are copies.
     """
 
     def __init__(
@@ -96,8 +97,8 @@ class StateFollower:
         for key in [key for key, copy in self._copies.items() if copy.state.version == EMPTY]:
             del self._copies[key]
 
-    def kind(self, table: TableId) -> str | None:
-        """How a table is kept (see `TABLE_KINDS`); None: there is nothing of it yet."""
+    def kind(self, table: TableId) -> TableKind | None:
+        """What kind a table is of; None: there is nothing of it yet."""
         for copy in self._copies.values():
             if table in copy.state.tables:
                 return copy.state.kind(table)
@@ -222,15 +223,3 @@ def copied(value: Any) -> Any:
     if type(value) is list:
         return value.copy()
     return dict(value) if type(value) is dict else value
-
-
-def without_stamps(kind: str, found: Any) -> Any:
-    """What users see of a value in a table of that kind: states with a time to live keep the time
-    of its last use with each value, list element and map entry."""
-    if found is MISSING or not kind.startswith("ttl-"):
-        return found
-    if kind == "ttl-list":
-        return [value for value, _ in found]
-    if kind == "ttl-map":
-        return {key: value for key, (value, _) in found.items()}
-    return found[0]

@@ -18,6 +18,7 @@ from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, Ke
 from millrace.state.budget import Budget
 from millrace.state.division import MOST_BYTES, Division
 from millrace.state.flat_table import FlatTable
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import (
     Content,
@@ -38,7 +39,7 @@ from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.serialization.table_form import TableForm, TableSchema
 from millrace.state.table import Delta, KeyFilter, Scan, Table
 from millrace.state.table_id import OPERATOR_TABLE, TableId
-from millrace.state.table_kinds import TABLE_KINDS
+from millrace.state.table_kinds import MAP, OPERATOR_VALUES
 
 EMPTY = ""
 """The version of a store without any state."""
@@ -92,7 +93,7 @@ class SubtaskState:
         self.tables: dict[TableId, Table] = {}
         self.version = EMPTY
         self.replays = 0
-        self._kinds: dict[TableId, str] = {}
+        self._kinds: dict[TableId, TableKind] = {}
         self._left_out: dict[TableId, Callable[[Delta], Delta]] = {}
         self._pending: str | None = None
         self._pass = RollingPass(self.tables)
@@ -103,7 +104,9 @@ class SubtaskState:
         self.generation = 0
         """Grows whenever the tables changed other than by the epochs run here."""
 
-    def table(self, name: TableId, kind: str, type_info: TypeInformation[Any] | None = None) -> Any:
+    def table(
+        self, name: TableId, kind: TableKind, type_info: TypeInformation[Any] | None = None
+    ) -> Any:
         """The table called ``name``, made if missing; refuses another kind than before.
 
         ``type_info`` declares the type of all that one key has; what was restored is made values
@@ -117,9 +120,9 @@ class SubtaskState:
             self.tables[name] = self._backend.create_table(name, kind)
             self._kinds[name] = kind
             self._forms[name] = TableForm(name, kind, self.owners.get(name.uid), self._as_written)
-        elif known != kind:
+        elif known is not kind:
             raise StateError(
-                f"state '{name.name}' is used as {known} and as {kind}; "
+                f"state '{name.name}' is used as {known.name} and as {kind.name}; "
                 "give each state descriptor of an operator its own name"
             )
         if type_info is not None:
@@ -137,10 +140,10 @@ class SubtaskState:
         """A table of the records that an operator keeps of one input, by key and place."""
         record = self.record_type(uid, number)
         declared = None if record is None else Types.MAP(Types.PICKLED_BYTE_ARRAY(), record)
-        return self.table(TableId(uid, name), "map", declared)
+        return self.table(TableId(uid, name), MAP, declared)
 
-    def kind(self, name: TableId) -> str:
-        """Which of the `TABLE_KINDS` the table called ``name`` is of."""
+    def kind(self, name: TableId) -> TableKind:
+        """What kind the table called ``name`` is of."""
         return self._kinds[name]
 
     def schema(self, name: TableId) -> TableSchema:
@@ -157,7 +160,7 @@ class SubtaskState:
 
     def operator_table(self) -> FlatTable:
         """Values that belong to operators rather than keys."""
-        table = self.table(OPERATOR_TABLE, "flat")
+        table = self.table(OPERATOR_TABLE, OPERATOR_VALUES)
         assert isinstance(table, FlatTable)
         return table
 
@@ -312,7 +315,7 @@ class SubtaskState:
         for name, table in self.tables.items():
             kind = self._forms[name].kind
             for step in table.everything(budget):
-                deltas = division.divide(name, kind, step.delta)
+                deltas = division.divide(kind, step.delta)
                 share = step.size // len(deltas)
                 for part, delta in zip(parts, deltas, strict=True):
                     entry = self._entry("pass", name, delta, share)
@@ -327,7 +330,7 @@ class SubtaskState:
         self,
         layers: Sequence[Layer],
         load: Loader,
-        wants: Callable[[TableId, str], bool],
+        wants: Callable[[TableId, TableKind], bool],
         keep: KeyFilter | None,
         subtask: int = 0,
     ) -> dict[Any, Any]:
@@ -353,13 +356,13 @@ class SubtaskState:
                         values.apply(self.codec.decode(encoded))
                     elif wants(name, kind):
                         table = self.table(name, kind)
-                        if not TABLE_KINDS[kind].disjoint:
+                        if not kind.disjoint:
                             # what that subtask removed, another one may have
-                            table = staged.setdefault(name, TABLE_KINDS[kind].in_memory())
+                            table = staged.setdefault(name, kind.in_memory())
                         written = self.codec.decode(encoded)
                         table.apply(self._forms[name].incoming(written, schema), keep)
         for name, table in staged.items():
-            if TABLE_KINDS[self._kinds[name]].redistribution is RedistributionMode.UNION:
+            if self._kinds[name].redistribution is RedistributionMode.UNION:
                 assert isinstance(table, OperatorTable)
                 table.renumber(subtask)  # it may hold former elements of ours
             for step in table.everything(self._budget):
@@ -425,7 +428,9 @@ class SubtaskState:
             table.clear()
             self._forms[name].forget()
 
-    def _apply_to(self, name: TableId, kind: str, schema: TableSchema, written: Delta) -> None:
+    def _apply_to(
+        self, name: TableId, kind: TableKind, schema: TableSchema, written: Delta
+    ) -> None:
         table = self.table(name, kind)
         delta = self._forms[name].incoming(written, schema)
         if self._watcher is not None:

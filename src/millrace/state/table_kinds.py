@@ -1,83 +1,133 @@
-"""The kinds of tables: how their entries are laid out, and which key an entry belongs to."""
+"""The kinds of state there are, each defined once.
+
+A new kind is a definition here: everything else (backends, deltas, types, snapshots, followers,
+redistribution, what is shown) asks the `TableKind`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from dataclasses import replace
 
-from millrace.state.flat_table import FlatTable
-from millrace.state.list_table import ListTable
-from millrace.state.nested_table import NestedTable
-from millrace.state.operator_table import OperatorTable
+from millrace.common.errors import CheckpointError
+from millrace.state.kinds import shown_entries
+from millrace.state.kinds.layout import Layout
+from millrace.state.kinds.state_shape import StateShape
+from millrace.state.kinds.table_kind import EntriesOf, KeyPlace, TableKind, expiring, per_window
 from millrace.state.redistribution_mode import RedistributionMode
-from millrace.state.table import MemoryTable
+
+__all__ = [
+    "BROADCAST",
+    "EVENT_TIMER_QUEUE",
+    "FLAT",
+    "LIST",
+    "MAP",
+    "OPERATOR_VALUES",
+    "PANES",
+    "PANE_ELEMENTS",
+    "PROCESSING_TIMER_QUEUE",
+    "SESSIONS",
+    "SLICE_ELEMENTS",
+    "SPLIT_LIST",
+    "TABLE_KINDS",
+    "TTL_FLAT",
+    "TTL_LIST",
+    "TTL_MAP",
+    "UNION_LIST",
+    "WINDOW_ACCUMULATORS",
+    "WINDOW_ELEMENTS",
+    "WINDOW_FLAT",
+    "WINDOW_LIST",
+    "WINDOW_MAP",
+    "kind_named",
+]
+
+# state of keyed functions
+FLAT = TableKind("flat", Layout.FLAT, StateShape.VALUE, shown_entries.plain)
+LIST = TableKind("list", Layout.LIST, StateShape.LIST, shown_entries.plain)
+MAP = TableKind("map", Layout.NESTED, StateShape.MAP, shown_entries.plain)
+TTL_FLAT, TTL_LIST, TTL_MAP = map(expiring, (FLAT, LIST, MAP))
+
+# state of windows, of their functions and of their triggers
+WINDOW_FLAT, WINDOW_LIST, WINDOW_MAP = map(per_window, (FLAT, LIST, MAP))
+WINDOW_ACCUMULATORS = replace(WINDOW_FLAT, name="window-accumulators", merges=True)
+WINDOW_ELEMENTS = replace(WINDOW_LIST, name="window-elements", merges=True)
+SESSIONS = TableKind("sessions", Layout.FLAT, StateShape.WINDOW_VALUE, shown_entries.sessions)
+PANES = TableKind(
+    "panes", Layout.NESTED, StateShape.WINDOW_VALUE, shown_entries.panes, KeyPlace(inner=True)
+)
 
 
-class Layout(Enum):
-    """How the entries of a table are laid out."""
-
-    FLAT = "flat"
-    """One value per key."""
-    LIST = "list"
-    """A list per key."""
-    NESTED = "nested"
-    """A dict per outer key."""
-    OPERATOR = "operator"
-    """One value per key, which is no key of the stream."""
+def _pane_elements(name: str, entries: EntriesOf) -> TableKind:
+    """Per pane, below (key, epoch)."""
+    key = KeyPlace(inner=True, index=0)
+    return TableKind(name, Layout.NESTED, StateShape.WINDOW_LIST, entries, key)
 
 
-@dataclass(frozen=True, slots=True)
-class TableKind:
-    """A kind of table."""
-
-    layout: Layout
-    key_of: Callable[..., Any] = lambda key: key
-    """The key of the stream that an entry belongs to, given its key (nested: outer and inner)."""
-
-    redistribution: RedistributionMode = RedistributionMode.KEY_GROUP
-    """How it is redistributed when the parallelism changes."""
-    disjoint: bool = True
-    """Whether no key of the table is in two subtasks (nested: no outer key)."""
-
-    def in_memory(self) -> MemoryTable:
-        """An empty table of this kind."""
-        if self.layout is Layout.FLAT:
-            return FlatTable(self.key_of)
-        if self.layout is Layout.LIST:
-            return ListTable(self.key_of)
-        if self.layout is Layout.NESTED:
-            return NestedTable(self.key_of)
-        return OperatorTable()
+PANE_ELEMENTS = _pane_elements("pane-elements", shown_entries.pane_elements)
+SLICE_ELEMENTS = _pane_elements("slice-elements", shown_entries.numbered_elements)
 
 
-def _last(key: Any) -> Any:
-    """The key of an entry of per-window state, whose own key is (window, key)."""
-    return key[-1]
+def _timers(shape: StateShape) -> TableKind:
+    """Per time, below (key, namespace)."""
+    return TableKind(
+        shape.value,
+        Layout.NESTED,
+        shape,
+        shown_entries.timers,
+        KeyPlace(inner=True, index=0),
+        stays_in_memory=True,
+    )
 
 
-def _outer(outer: Any, inner: Any) -> Any:
-    return outer
+EVENT_TIMER_QUEUE = _timers(StateShape.EVENT_TIMERS)
+PROCESSING_TIMER_QUEUE = _timers(StateShape.PROCESSING_TIMERS)
 
 
-def _operator(redistribution: RedistributionMode) -> TableKind:
-    return TableKind(Layout.OPERATOR, redistribution=redistribution, disjoint=False)
+def _of_operator(
+    name: str,
+    shape: StateShape,
+    redistribution: RedistributionMode,
+    entries: EntriesOf = shown_entries.plain,
+) -> TableKind:
+    """State of an operator rather than of keys."""
+    return TableKind(
+        name,
+        Layout.FLAT,
+        shape,
+        entries,
+        key=None,
+        redistribution=redistribution,
+        stays_in_memory=True,
+    )
 
+
+BROADCAST = _of_operator("broadcast", StateShape.BROADCAST, RedistributionMode.BROADCAST)
+SPLIT_LIST = _of_operator("split-list", StateShape.OPERATOR_LIST, RedistributionMode.SPLIT)
+UNION_LIST = _of_operator("union-list", StateShape.UNION_LIST, RedistributionMode.UNION)
+OPERATOR_VALUES = _of_operator(
+    "operator-values", StateShape.OPERATOR, RedistributionMode.MERGE, shown_entries.own_values
+)
 
 TABLE_KINDS: dict[str, TableKind] = {
-    "flat": TableKind(Layout.FLAT),
-    "list": TableKind(Layout.LIST),
-    "map": TableKind(Layout.NESTED, _outer),
-    "panes": TableKind(Layout.NESTED, lambda outer, inner: inner, disjoint=False),
-    "timers": TableKind(Layout.NESTED, lambda outer, inner: inner[0], disjoint=False),
-    "ttl-flat": TableKind(Layout.FLAT),
-    "ttl-list": TableKind(Layout.LIST),
-    "ttl-map": TableKind(Layout.NESTED, _outer),
-    "broadcast": _operator(RedistributionMode.BROADCAST),
-    "split-list": _operator(RedistributionMode.SPLIT),
-    "union-list": _operator(RedistributionMode.UNION),
-    "window-flat": TableKind(Layout.FLAT, _last),
-    "window-list": TableKind(Layout.LIST, _last),
-    "window-map": TableKind(Layout.NESTED, lambda outer, inner: outer[-1]),
-}
+    kind.name: kind
+    for kind in (
+        FLAT, LIST, MAP, TTL_FLAT, TTL_LIST, TTL_MAP,
+        WINDOW_FLAT, WINDOW_LIST, WINDOW_MAP, WINDOW_ACCUMULATORS, WINDOW_ELEMENTS,
+        SESSIONS, PANES, PANE_ELEMENTS, SLICE_ELEMENTS,
+        EVENT_TIMER_QUEUE, PROCESSING_TIMER_QUEUE,
+        BROADCAST, SPLIT_LIST, UNION_LIST, OPERATOR_VALUES,
+    )
+}  # fmt: skip
+"""By the names that files have."""
+
+
+def kind_named(name: str) -> TableKind:
+    """The kind that files call ``name``.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    kind = TABLE_KINDS.get(name)
+    if kind is None:
+        raise CheckpointError(f"the checkpoint has state of an unknown kind '{name}'")
+    return kind

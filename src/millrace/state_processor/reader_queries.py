@@ -136,7 +136,7 @@ def _keys(state: SubtaskState, uid: str, asked: set[TableId]) -> list[Any]:
     wanted = [table for table in own if table in asked] or own
     keys: dict[Any, None] = {}
     for table in wanted:
-        if not state.kind(table).startswith(("flat", "list", "map", "ttl-")):
+        if not state.kind(table).is_per_key:
             continue
         keys.update(dict.fromkeys(entry.key for entry in entries_of(state, table)))
     return list(keys)

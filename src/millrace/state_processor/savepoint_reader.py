@@ -10,8 +10,8 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.common.window import WindowAssigner
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.kinds.state_shape import StateShape
 from millrace.state.serialization.stand_ins import showing_codec
-from millrace.state.snapshot_entries import StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.column_type import ColumnType, declared
 from millrace.state_processor.functions import KeyedStateReaderFunction

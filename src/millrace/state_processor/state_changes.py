@@ -11,7 +11,8 @@ from millrace.common.types.row import RowKind
 from millrace.state.alike import alike
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range
-from millrace.state.snapshot_entries import StateShape, entries_of
+from millrace.state.kinds.state_shape import StateShape
+from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.column_type import BIGINT, STRING, ColumnType
 from millrace.state_processor.state_source import StateSource

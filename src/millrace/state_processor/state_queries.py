@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.state.snapshot_entries import StateShape, entries_of
+from millrace.state.kinds.state_shape import StateShape
+from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.state_rows import rows_of
 from millrace.state_processor.state_source import StateSource

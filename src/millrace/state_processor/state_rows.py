@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from millrace.common.window.time_window import TimeWindow
+from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.serialization.schema import type_of_schema
-from millrace.state.snapshot_entries import Entry, StateShape
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state_processor.column_type import BIGINT, STRING, TEXT, ColumnType, declared
 

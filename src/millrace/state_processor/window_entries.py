@@ -20,7 +20,8 @@ from millrace.runtime.window_state import (
     TIMED_ELEMENTS,
 )
 from millrace.state.internal_tables import PASSED
-from millrace.state.snapshot_entries import Entry, entries_of
+from millrace.state.kinds.state_shape import Entry
+from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId

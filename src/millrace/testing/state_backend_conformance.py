@@ -20,6 +20,7 @@ from typing import Any
 
 from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
 from millrace.state.key_groups import KeyMemo, key_group_range
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import FileRef, Layer, live
 from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import TableId
@@ -28,7 +29,7 @@ from millrace.testing.table_program import KINDS, Content, TableProgram
 __all__ = ["StateBackendConformance"]
 
 MAX_PARALLELISM = 16
-TABLES = {TableId("op", kind): kind for kind in KINDS}
+TABLES = {TableId("op", kind.name): kind for kind in KINDS}
 
 
 class StateBackendConformance:
@@ -202,7 +203,7 @@ class _History:
         assert found == self._model, "rescaled"
 
 
-def _every_table(name: TableId, kind: str) -> bool:
+def _every_table(name: TableId, kind: TableKind) -> bool:
     return True
 
 

@@ -9,9 +9,11 @@ from millrace.common.errors import StateError
 from millrace.common.window import Window
 from millrace.runtime.state_scope import FUNCTION, TRIGGER, WINDOW
 from millrace.runtime.window_logic import namespace_of, window_of
+from millrace.state.frozen import MISSING
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import BROADCAST
 
 
 class Timer(NamedTuple):
@@ -37,13 +39,12 @@ class StateView:
         table = self._table(name, window)
         data: dict[Any, Any] = self._state.tables[table].data  # type: ignore[attr-defined]
         kind = self._state.kind(table)
-        if kind == "broadcast":
-            found: Any = data
-        elif kind in ("split-list", "union-list"):
-            found = [data[place] for place in sorted(data)]
-        else:
-            found = data.get(key if window is None else (namespace_of(window), key))
-        return deepcopy(_without_stamps(kind, found))
+        if kind is BROADCAST:
+            return deepcopy(data)
+        if not kind.is_keyed:
+            return deepcopy([data[place] for place in sorted(data)])
+        found = data.get(key if window is None else (namespace_of(window), key), MISSING)
+        return None if found is MISSING else deepcopy(kind.shown(found))
 
     def keys(self, name: str) -> list[Any]:
         """The keys that have something in a state."""
@@ -71,14 +72,3 @@ class StateView:
             f"operator '{self._name}' has no state '{name}'"
             f"{'' if window is None else ' of windows'} (it has: {', '.join(own) or 'none'})"
         )
-
-
-def _without_stamps(kind: str, found: Any) -> Any:
-    """State with a time to live is kept with the times of its last use."""
-    if found is None or "ttl" not in kind:
-        return found
-    if kind.endswith("list"):
-        return [value for value, _ in found]
-    if kind.endswith("map"):
-        return {key: value for key, (value, _) in found.items()}
-    return found[0]

@@ -7,9 +7,20 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Content", "KINDS", "TableProgram"]
+from millrace.state.table_kinds import (
+    FLAT,
+    LIST,
+    MAP,
+    PANE_ELEMENTS,
+    PANES,
+    TTL_FLAT,
+    TTL_LIST,
+    TTL_MAP,
+)
 
-KINDS = ("flat", "list", "map", "ttl-flat", "ttl-list", "ttl-map", "panes", "timers")
+__all__ = ["KINDS", "Content", "TableProgram"]
+
+KINDS = (FLAT, LIST, MAP, TTL_FLAT, TTL_LIST, TTL_MAP, PANES, PANE_ELEMENTS)
 """Kinds of tables that hold keyed state."""
 
 Content = dict[Any, Any]

@@ -57,6 +57,7 @@ from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, LIST, MAP
 from millrace.testing import run_local
 
 CASE_SECONDS = 20
@@ -107,9 +108,9 @@ class Everything(KeyedProcessFunction):
 
 
 TYPES = {
-    TableId("all", "value"): ("flat", ACCOUNT),
-    TableId("all", "list"): ("list", Types.LIST(ACCOUNT)),
-    TableId("all", "map"): ("map", Types.MAP(Types.of(uuid.UUID), Types.of(dict[str, Decimal]))),
+    TableId("all", "value"): (FLAT, ACCOUNT),
+    TableId("all", "list"): (LIST, Types.LIST(ACCOUNT)),
+    TableId("all", "map"): (MAP, Types.MAP(Types.of(uuid.UUID), Types.of(dict[str, Decimal]))),
 }
 KEYS = Types.of(uuid.UUID)
 

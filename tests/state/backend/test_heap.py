@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend
+from millrace.state.kinds.layout import Layout
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.table_id import TableId
-from millrace.state.table_kinds import TABLE_KINDS, Layout
+from millrace.state.table_kinds import TABLE_KINDS
 
 
-@pytest.mark.parametrize("kind", TABLE_KINDS)
-def test_every_kind_of_table(kind: str) -> None:
+@pytest.mark.parametrize("kind", TABLE_KINDS.values(), ids=str)
+def test_every_kind_of_table(kind: TableKind) -> None:
     """Is made, and empty; nothing is found on the host."""
     backend = HeapKeyedStateBackend()
     table = backend.create_table(TableId("op", "x"), kind)
-    if TABLE_KINDS[kind].layout is Layout.NESTED:
+    if kind.layout is Layout.NESTED:
         table.put("a", ("b", "c"), 1)
     else:
         table.put(("w", "a"), [1])

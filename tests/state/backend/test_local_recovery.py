@@ -28,14 +28,15 @@ from millrace.state.layer import live as live_layers
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import EVENT_TIMER_QUEUE, FLAT, LIST, MAP
 
 pytest.importorskip("rocksdict")
 
 KINDS = {
-    TableId("op", "v"): "flat",
-    TableId("op", "l"): "list",
-    TableId("op", "m"): "map",
-    TableId("op", "@event-timers"): "timers",
+    TableId("op", "v"): FLAT,
+    TableId("op", "l"): LIST,
+    TableId("op", "m"): MAP,
+    TableId("op", "@event-timers"): EVENT_TIMER_QUEUE,
 }
 
 LIVE = """
@@ -76,7 +77,7 @@ def opened(local: str, job: str = "job", subtask: int = 0, **settings: str) -> S
 def epoch(state: SubtaskState, number: int, layers: list[Layer]) -> None:
     """Change something in every table; the epoch counts."""
     tables = {name: state.table(name, kind) for name, kind in KINDS.items()}
-    state.table(TableId("op", "v"), "flat", Types.STRING())
+    state.table(TableId("op", "v"), FLAT, Types.STRING())
     for i in range(600):
         key = (number * 211 + i) % 2500
         tables[TableId("op", "v")].put(key, f"{number}-{key}" * 8)
@@ -287,5 +288,5 @@ def test_a_type_that_cannot_be_had_any_more(tmp_path: Path) -> None:
     state = opened(str(tmp_path))
     restored(state, layers)
     with pytest.raises(StateMigrationError, match="state 'v'"):
-        state.table(TableId("op", "v"), "flat", Types.LONG())
+        state.table(TableId("op", "v"), FLAT, Types.LONG())
     state.close()

@@ -15,10 +15,12 @@ from millrace.state.backend.key_value_store import KeyValueStore, Row
 from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer
 from millrace.state.serialization.payload import encode
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, LIST, MAP
 from millrace.testing.sorted_store import SortedStore
 
 
@@ -57,7 +59,7 @@ def test_a_state_that_fits_is_never_written() -> None:
     """Nor looked for on the disk."""
     stores = Kept()
     state = opened(stores, cache=1 << 20)
-    table = state.table(TableId("op", "v"), "flat")
+    table = state.table(TableId("op", "v"), FLAT)
     for number in range(1, 5):
         for key in range(100):
             table.put(key, (table.get(key) or 0) + 1)
@@ -70,7 +72,7 @@ def test_one_read_for_the_keys_of_a_batch() -> None:
     """Those that are not there are not asked for again, either."""
     stores = Kept()
     state = opened(stores)
-    table = state.table(TableId("op", "v"), "flat")
+    table = state.table(TableId("op", "v"), FLAT)
     for key in range(100):
         table.put(key, key)
     accept(state, 1)
@@ -88,7 +90,7 @@ def test_one_entry_of_a_large_map() -> None:
     """Costs a look at the key and one at the entry, however many there are."""
     stores = Kept()
     state = opened(stores)
-    table = state.table(TableId("op", "m"), "map")
+    table = state.table(TableId("op", "m"), MAP)
     for field in range(1000):
         table.put("hot", field, field)
     accept(state, 1)
@@ -101,7 +103,7 @@ def test_an_open_epoch_writes_nothing() -> None:
     """However much it changes; taking it back needs nothing of the disk."""
     stores = Kept()
     state = opened(stores)
-    table = state.table(TableId("op", "v"), "flat")
+    table = state.table(TableId("op", "v"), FLAT)
     table.put(1, "old")
     accept(state, 1)
     written = dict(stores.store.rows)
@@ -118,7 +120,7 @@ def test_the_marker_tells_the_version() -> None:
     """It is there with the changes that make it true, and goes before anything else is written."""
     stores = Kept()
     state = opened(stores, cache=1 << 20, recoverable=True)
-    table = state.table(TableId("op", "v"), "flat")
+    table = state.table(TableId("op", "v"), FLAT)
     layers = []
     for number in range(1, SEALS + 1):
         table.put(number, number)
@@ -128,7 +130,7 @@ def test_the_marker_tells_the_version() -> None:
     assert marker.version == f"v{SEALS}"
     other = SubtaskState()
     other.restore(f"v{SEALS}", layers, inline)
-    other.table(TableId("op", "v"), "flat").put(0, "replayed")
+    other.table(TableId("op", "v"), FLAT).put(0, "replayed")
     layers.append(accept(other, SEALS + 1))
     state.align(layers[-1].version, layers[-2:], inline)
     marker = SavedMarker.read(stores.store)
@@ -136,7 +138,7 @@ def test_the_marker_tells_the_version() -> None:
     assert marker.version == f"v{SEALS + 1}"
     heir = opened(Kept(stores.store), recoverable=True)
     heir.restore(layers[-1].version, layers, inline)
-    assert heir.table(TableId("op", "v"), "flat").get(0) == "replayed"
+    assert heir.table(TableId("op", "v"), FLAT).get(0) == "replayed"
 
 
 CONTENT = ("v1", {("op", "v"): ("flat", (1, 2), 1)}, {}, {("op", "v"): None})
@@ -159,7 +161,7 @@ def test_a_marker_of_another_program(row: bytes, used: bool) -> None:
     """Or a damaged one: the store is as good as none."""
     stores = Kept()
     state = opened(stores, recoverable=True)
-    state.table(TableId("op", "v"), "flat").put(1, 1)
+    state.table(TableId("op", "v"), FLAT).put(1, 1)
     layers = [accept(state, 1)]
     stores.store.rows[MARKER] = row
     heir = opened(Kept(stores.store), recoverable=True)
@@ -170,7 +172,7 @@ def test_a_marker_of_another_program(row: bytes, used: bool) -> None:
         return inline(layer)
 
     heir.restore("v1", layers, load)
-    assert heir.table(TableId("op", "v"), "flat").get(1) == 1
+    assert heir.table(TableId("op", "v"), FLAT).get(1) == 1
     assert bool(read) != used
 
 
@@ -178,7 +180,7 @@ def test_after_a_direct_write_there_is_no_marker() -> None:
     """Until all that belongs to the version is there."""
     stores = Kept()
     state = opened(stores, recoverable=True)
-    state.table(TableId("op", "v"), "flat").put(1, 1)
+    state.table(TableId("op", "v"), FLAT).put(1, 1)
     accept(state, 1)
     assert MARKER in stores.store.rows
     state.tables[TableId("op", "v")].apply({"put": {2: 2}, "del": []})
@@ -189,7 +191,7 @@ def test_a_key_without_an_encoding() -> None:
     """Is refused where it is written, with a hint at the other backend: it never gets into a
     checkpoint."""
     state = opened(Kept())
-    table = state.table(TableId("op", "m"), "map")
+    table = state.table(TableId("op", "m"), MAP)
     for key in (object(), IPv4Address("127.0.0.1"), nan, (1, nan)):
         with pytest.raises(KeyTypeError, match="'hashmap' does not"):
             table.put("k", key, 1)
@@ -199,7 +201,7 @@ def test_a_key_without_an_encoding() -> None:
 def test_a_checkpoint_with_a_key_without_an_encoding() -> None:
     """Written by the other backend: the reason is told, and is not damage."""
     state = SubtaskState()
-    state.table(TableId("op", "m"), "map").put("k", IPv4Address("127.0.0.1"), 1)
+    state.table(TableId("op", "m"), MAP).put("k", IPv4Address("127.0.0.1"), 1)
     layer = accept(state, 1)
     with pytest.raises(KeyTypeError, match="'hashmap' does not"):
         opened(Kept()).restore("v1", [layer], inline)
@@ -209,7 +211,7 @@ def test_rows_of_every_type_of_key() -> None:
     """Come back as they were, whatever shares an encoding."""
     keys = [1, -5, "x", b"y", 2.5, (1, "a"), None, 10**30, "\ud800", 3.0, ("t", (True,))]
     state = opened(Kept())
-    flat, nested = state.table(TableId("op", "v"), "flat"), state.table(TableId("op", "m"), "map")
+    flat, nested = state.table(TableId("op", "v"), FLAT), state.table(TableId("op", "m"), MAP)
     for key in keys:
         flat.put(key, [key])
         nested.put(key, key, {key})
@@ -238,7 +240,7 @@ def test_removing_a_map_entry_by_entry(step: int) -> None:
     stores = Kept()
     store = stores.store = Counting()
     state = opened(stores)
-    table = state.table(TableId("op", "m"), "map")
+    table = state.table(TableId("op", "m"), MAP)
     for field in range(200):
         table.put("hot", field, field)
     accept(state, 1)
@@ -261,7 +263,7 @@ def test_removing_a_map_entry_by_entry(step: int) -> None:
 def test_a_pane_that_was_only_opened() -> None:
     """Leaves nothing to be written."""
     state = opened(Kept(), cache=1 << 20)
-    table = state.table(TableId("op", "m"), "map")
+    table = state.table(TableId("op", "m"), MAP)
     table.put("other", 1, 1)
     table.pane("opened")
     accept(state, 1)
@@ -272,9 +274,9 @@ def test_a_pane_that_was_only_opened() -> None:
 BIG = 20_000
 
 
-def filled(state: SubtaskState, kind: str) -> Any:
+def filled(state: SubtaskState, kind: TableKind) -> Any:
     """A table of 400 big values, written a few at a time."""
-    table = state.table(TableId("op", kind), kind)
+    table = state.table(TableId("op", kind.name), kind)
     for number in range(40):
         for key in range(number * 10, number * 10 + 10):
             put(table, kind, key, str(key % 10) * BIG)
@@ -282,10 +284,10 @@ def filled(state: SubtaskState, kind: str) -> Any:
     return table
 
 
-def put(table: Any, kind: str, key: int, value: str) -> None:
-    if kind == "map":
+def put(table: Any, kind: TableKind, key: int, value: str) -> None:
+    if kind is MAP:
         table.put(key % 7, key, value)
-    elif kind == "list":
+    elif kind is LIST:
         table.put(key, [value])
     else:
         table.put(key, value)
@@ -299,15 +301,15 @@ def held(table: Any) -> int:
     return sum(sum(map(len, v)) if isinstance(v, list) else len(v) for v in values)
 
 
-@pytest.mark.parametrize("kind", ["flat", "list", "map"])
-def test_big_values_are_given_up_in_time(kind: str) -> None:
+@pytest.mark.parametrize("kind", [FLAT, LIST, MAP])
+def test_big_values_are_given_up_in_time(kind: TableKind) -> None:
     """Whether they were written or only read."""
     state = opened(Kept(), cache=50 * BIG)
     table = filled(state, kind)
     assert 0 < held(table) <= 50 * BIG
     for start in range(0, 400, 10):
         keys = range(start, start + 10)
-        if kind == "map":
+        if kind is MAP:
             assert all(len(table.data[key % 7][key]) == BIG for key in keys)
         else:
             table.prefetch(keys)
@@ -318,7 +320,7 @@ def test_big_values_are_given_up_in_time(kind: str) -> None:
 def test_lists_that_grow_are_measured_again() -> None:
     """Though their number does not change."""
     state = opened(Kept(), cache=2_000_000)
-    table = state.table(TableId("op", "l"), "list")
+    table = state.table(TableId("op", "l"), LIST)
     for number in range(100):
         for key in range(10):
             table.append(key, f"{number}-{key}-" * 500)
@@ -330,7 +332,7 @@ def test_idle_epochs_do_not_write_the_marker_again() -> None:
     """But the first of them may, if it is due."""
     stores = Kept()
     state = opened(stores, cache=1 << 20, recoverable=True)
-    state.table(TableId("op", "v"), "flat").put(1, 1)
+    state.table(TableId("op", "v"), FLAT).put(1, 1)
     accept(state, 1)
     for _ in range(SEALS):
         state.align("v1", [], inline)
@@ -346,7 +348,7 @@ def test_idle_epochs_do_not_write_the_marker_again() -> None:
 def test_keys_known_to_be_absent_take_memory() -> None:
     """Also after other keys have been given up."""
     state = opened(Kept())
-    table = state.table(TableId("op", "m"), "map")
+    table = state.table(TableId("op", "m"), MAP)
     for outer in ("cold", "hot"):
         table.put(outer, 1, 1)
     accept(state, 1)

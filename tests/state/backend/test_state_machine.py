@@ -33,6 +33,7 @@ from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.layer import Layer, live
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import EVENT_TIMER_QUEUE, PANES
 
 MAX_PARALLELISM = 8
 TTL_MS = 10
@@ -90,8 +91,8 @@ class Instance:
         self.mean = states.get_aggregating_state(AggregatingStateDescriptor("mean", Add()))
         self.ttl_value = states.get_state(expiring)
         self.ttl_map = states.get_map_state(expiring_map)
-        self.panes = self.state.table(TableId("op", "@panes"), "panes")
-        self.timers = TimerQueue(self.state, TableId("op", "@event-timers"))
+        self.panes = self.state.table(TableId("op", "@panes"), PANES)
+        self.timers = TimerQueue(self.state, TableId("op", "@event-timers"), EVENT_TIMER_QUEUE)
         operator = OperatorStates(self.state, "op", self.subtask)
         self.broadcast = operator.get_broadcast_state(MapStateDescriptor("rules"))
         self.offsets = operator.get_list_state(ListStateDescriptor("offsets"))

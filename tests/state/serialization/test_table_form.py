@@ -14,6 +14,7 @@ from type_samples import Account, Color, Money, Point, exactly
 from millrace.common.errors import SerializationError, StateMigrationError
 from millrace.common.types import Row
 from millrace.common.types.typeinfo import TypeInformation, Types
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer
 from millrace.state.layer_payload import contents, entries_in, tables_in
 from millrace.state.serialization.entry_types import StateOwner
@@ -21,6 +22,21 @@ from millrace.state.serialization.payload import decode
 from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import (
+    BROADCAST,
+    EVENT_TIMER_QUEUE,
+    FLAT,
+    LIST,
+    MAP,
+    PANES,
+    SPLIT_LIST,
+    TTL_FLAT,
+    TTL_LIST,
+    TTL_MAP,
+    WINDOW_FLAT,
+    WINDOW_LIST,
+    WINDOW_MAP,
+)
 
 MONEY = Money(Decimal("9.99"))
 
@@ -41,39 +57,39 @@ class After:
 BEFORE, AFTER = Types.of(Before), Types.of(After)
 
 SHAPES: dict[str, tuple[Any, Any, Any]] = {
-    "flat": (lambda t: t, lambda table, value: table.put("k", value), lambda v: {"k": v}),
-    "ttl-flat": (
+    FLAT: (lambda t: t, lambda table, value: table.put("k", value), lambda v: {"k": v}),
+    TTL_FLAT: (
         lambda t: t,
         lambda table, value: table.put("k", (value, 5)),
         lambda v: {"k": (v, 5)},
     ),
-    "window-flat": (
+    WINDOW_FLAT: (
         lambda t: t,
         lambda table, value: table.put(((0, 9), "k"), value),
         lambda v: {((0, 9), "k"): v},
     ),
-    "list": (Types.LIST, lambda table, value: table.append("k", value), lambda v: {"k": [v]}),
-    "ttl-list": (
+    LIST: (Types.LIST, lambda table, value: table.append("k", value), lambda v: {"k": [v]}),
+    TTL_LIST: (
         Types.LIST,
         lambda table, value: table.append("k", (value, 5)),
         lambda v: {"k": [(v, 5)]},
     ),
-    "map": (
+    MAP: (
         lambda t: Types.MAP(Types.STRING(), t),
         lambda table, value: table.put("k", "m", value),
         lambda v: {"k": {"m": v}},
     ),
-    "ttl-map": (
+    TTL_MAP: (
         lambda t: Types.MAP(Types.STRING(), t),
         lambda table, value: table.put("k", "m", (value, 5)),
         lambda v: {"k": {"m": (v, 5)}},
     ),
-    "broadcast": (
+    BROADCAST: (
         lambda t: Types.MAP(Types.STRING(), t),
         lambda table, value: table.put("m", value),
         lambda v: {"m": v},
     ),
-    "split-list": (
+    SPLIT_LIST: (
         Types.LIST,
         lambda table, value: table.put((0, 0), value),
         lambda v: {(0, 0): v},
@@ -113,15 +129,15 @@ def written(layer: Layer) -> Iterator[tuple[str, Any, Any]]:
             yield table, schema, decode(data)["put"]
 
 
-def before(kind: str, value: Any, type_info: TypeInformation[Any] | None = BEFORE) -> Layer:
+def before(kind: TableKind, value: Any, type_info: TypeInformation[Any] | None = BEFORE) -> Layer:
     state = SubtaskState()
     wrap, put, _ = SHAPES[kind]
     put(state.table(TableId("op", "s"), kind, type_info and wrap(type_info)), value)
     return layer_of(state)
 
 
-@pytest.mark.parametrize("kind", SHAPES)
-def test_state_evolves_when_it_is_declared(kind: str) -> None:
+@pytest.mark.parametrize("kind", SHAPES, ids=str)
+def test_state_evolves_when_it_is_declared(kind: TableKind) -> None:
     """Tables are filled before the program says what is in them."""
     wrap, _, content = SHAPES[kind]
     state = restored(before(kind, Before("a", 3)))
@@ -130,8 +146,8 @@ def test_state_evolves_when_it_is_declared(kind: str) -> None:
     assert exactly(table.data, content(After("a", 3.0)))
 
 
-@pytest.mark.parametrize("kind", SHAPES)
-def test_layers_are_converted_on_the_way_into_a_declared_table(kind: str) -> None:
+@pytest.mark.parametrize("kind", SHAPES, ids=str)
+def test_layers_are_converted_on_the_way_into_a_declared_table(kind: TableKind) -> None:
     """As when a store is restored a second time."""
     wrap, _, content = SHAPES[kind]
     state = SubtaskState()
@@ -140,8 +156,8 @@ def test_layers_are_converted_on_the_way_into_a_declared_table(kind: str) -> Non
     assert exactly(table.data, content(After("a", 3.0)))
 
 
-@pytest.mark.parametrize("kind", SHAPES)
-def test_layers_hold_plain_data(kind: str) -> None:
+@pytest.mark.parametrize("kind", SHAPES, ids=str)
+def test_layers_hold_plain_data(kind: TableKind) -> None:
     """No class of the program is named in what would be unpickled."""
     layer = before(kind, Before("a", 3))
     ((table, schema, put),) = written(layer)
@@ -152,8 +168,8 @@ def test_layers_hold_plain_data(kind: str) -> None:
 
 def test_all_is_written_anew_when_the_type_changed() -> None:
     """No chain of layers mixes two types, even if the epoch changed nothing."""
-    state = restored(before("flat", Before("a", 3)))
-    state.table(TableId("op", "s"), "flat", AFTER)
+    state = restored(before(FLAT, Before("a", 3)))
+    state.table(TableId("op", "s"), FLAT, AFTER)
     layer = layer_of(state, 2)
     assert layer.floor == 2
     assert list(written(layer)) == [
@@ -164,8 +180,8 @@ def test_all_is_written_anew_when_the_type_changed() -> None:
 
 def test_an_aborted_epoch_does_not_forget_that() -> None:
     """The next one writes everything."""
-    state = restored(before("flat", Before("a", 3)))
-    state.table(TableId("op", "s"), "flat", AFTER)
+    state = restored(before(FLAT, Before("a", 3)))
+    state.table(TableId("op", "s"), FLAT, AFTER)
     assert state.snapshot(2, "aborted") is not None
     state.align("restored", [], inline)
     assert layer_of(state, 2).floor == 2
@@ -174,11 +190,11 @@ def test_an_aborted_epoch_does_not_forget_that() -> None:
 def test_the_same_type_goes_on_with_deltas() -> None:
     """Only what changed is written."""
     state = SubtaskState()
-    table = state.table(TableId("op", "s"), "flat", BEFORE)
+    table = state.table(TableId("op", "s"), FLAT, BEFORE)
     for number in range(100):
         table.put(number, Before("a", number))
     later = restored(layer_of(state))
-    table = later.table(TableId("op", "s"), "flat", BEFORE)
+    table = later.table(TableId("op", "s"), FLAT, BEFORE)
     table.put(5, Before("b", 5))
     changes = next(contents(layer_of(later, 2), inline))
     assert decode(changes["delta"][TableId("op", "s")][2])["put"] == {5: ("b", 5)}
@@ -186,23 +202,23 @@ def test_the_same_type_goes_on_with_deltas() -> None:
 
 def test_a_state_that_is_not_declared_is_written_as_it_was() -> None:
     """With its schema, by a program that knows nothing of it."""
-    layer = before("flat", Before("a", 3))
+    layer = before(FLAT, Before("a", 3))
     state = restored(layer)
-    state.table(TableId("op", "other"), "flat", Types.LONG()).put("k", 1)
+    state.table(TableId("op", "other"), FLAT, Types.LONG()).put("k", 1)
     again = {name: rest for name, *rest in written(layer_of(state, 2))}
     assert again[TableId("op", "s")] == [(1, "ANY", "ANY", BEFORE.schema()), {"k": ("a", 3)}]
 
 
 def test_a_replay_into_another_worker_reads_both() -> None:
     """A worker with the old type in its layers and the new one in its program."""
-    first = before("flat", Before("a", 3))
+    first = before(FLAT, Before("a", 3))
     mover = restored(first)
     mover.version = "v1"
-    mover.table(TableId("op", "s"), "flat", AFTER).put("new", After("b", 1.0))
+    mover.table(TableId("op", "s"), FLAT, AFTER).put("new", After("b", 1.0))
     second = layer_of(mover, 2)
     follower = restored(first)
     follower.version = "v1"
-    table = follower.table(TableId("op", "s"), "flat", AFTER)
+    table = follower.table(TableId("op", "s"), FLAT, AFTER)
     assert follower.align("v2", [first, second], inline) is False
     assert exactly(table.data, {"k": After("a", 3.0), "new": After("b", 1.0)})
 
@@ -215,9 +231,9 @@ def test_an_impossible_change_names_operator_state_and_field() -> None:
         name: int
         count: int
 
-    state = restored(before("flat", Before("a", 3)), owners={"op": StateOwner("Count")})
+    state = restored(before(FLAT, Before("a", 3)), owners={"op": StateOwner("Count")})
     with pytest.raises(StateMigrationError) as caught:
-        state.table(TableId("op", "s"), "flat", Types.of(Wrong))
+        state.table(TableId("op", "s"), FLAT, Types.of(Wrong))
     assert str(caught.value) == (
         "state 's' of operator 'Count' cannot be restored: field 'name' was STRING and is LONG now"
     )
@@ -226,7 +242,7 @@ def test_an_impossible_change_names_operator_state_and_field() -> None:
 def test_damaged_content_is_a_migration_error_too() -> None:
     """Not whatever Python says."""
     state = SubtaskState()
-    state.table(TableId("op", "s"), "flat").put("k", ("too", "many", "values"))
+    state.table(TableId("op", "s"), FLAT).put("k", ("too", "many", "values"))
     layer = layer_of(state)
     (content,) = contents(layer, inline)
     kind, _, data = content["all" if TableId("op", "s") in content["all"] else "pass"][
@@ -235,33 +251,33 @@ def test_damaged_content_is_a_migration_error_too() -> None:
     other = SubtaskState()
     other._apply({"all": {TableId("op", "s"): (kind, (1, "ANY", "ANY", BEFORE.schema()), data)}})
     with pytest.raises(StateMigrationError, match="content does not fit its type"):
-        other.table(TableId("op", "s"), "flat", BEFORE)
+        other.table(TableId("op", "s"), FLAT, BEFORE)
 
 
 def test_undeclared_state_gets_a_type_and_loses_it() -> None:
     """As long as its values allow it."""
-    typed = restored(before("flat", Before("a", 3), None)).table(TableId("op", "s"), "flat", BEFORE)
+    typed = restored(before(FLAT, Before("a", 3), None)).table(TableId("op", "s"), FLAT, BEFORE)
     assert typed.data == {"k": Before("a", 3)}
-    untyped = restored(before("flat", Decimal(1), Types.BIG_DEC()))
-    assert untyped.table(TableId("op", "s"), "flat", Types.PICKLED_BYTE_ARRAY()).data == {
+    untyped = restored(before(FLAT, Decimal(1), Types.BIG_DEC()))
+    assert untyped.table(TableId("op", "s"), FLAT, Types.PICKLED_BYTE_ARRAY()).data == {
         "k": Decimal(1)
     }
     with pytest.raises(StateMigrationError, match="declare it again"):
-        restored(before("flat", Before("a", 3))).table(
-            TableId("op", "s"), "flat", Types.PICKLED_BYTE_ARRAY()
+        restored(before(FLAT, Before("a", 3))).table(
+            TableId("op", "s"), FLAT, Types.PICKLED_BYTE_ARRAY()
         )
 
 
 def test_plain_types_add_next_to_nothing() -> None:
     """A schema of a few bytes per table and piece."""
-    typed, untyped = before("flat", 5, Types.LONG()), before("flat", 5, None)
+    typed, untyped = before(FLAT, 5, Types.LONG()), before(FLAT, 5, None)
     assert typed.size() - untyped.size() < 30
 
 
 def test_a_value_that_cannot_be_written_names_its_state() -> None:
     """And its operator."""
     state = SubtaskState()
-    state.table(TableId("op", "s"), "flat", BEFORE).put("k", object.__new__(Before))
+    state.table(TableId("op", "s"), FLAT, BEFORE).put("k", object.__new__(Before))
     with pytest.raises(SerializationError, match="state 's' of operator 'op' holds a value"):
         state.snapshot(1, "v1")
 
@@ -275,17 +291,17 @@ KEYED = {"op": StateOwner("Count", Types.of(UUID))}
 @pytest.mark.parametrize(
     ("kind", "fill", "place"),
     [
-        ("flat", lambda t: t.put(KEY, 1), KEY),
-        ("list", lambda t: t.append(KEY, 1), KEY),
-        ("map", lambda t: t.put(KEY, "m", 1), KEY),
-        ("panes", lambda t: t.put((0, 9), KEY, 1), (0, 9)),
-        ("timers", lambda t: t.put(5, (KEY, None), True), 5),
-        ("window-flat", lambda t: t.put(((0, 9), KEY), 1), ((0, 9), KEY)),
-        ("window-map", lambda t: t.put(((0, 9), KEY), "m", 1), ((0, 9), KEY)),
+        (FLAT, lambda t: t.put(KEY, 1), KEY),
+        (LIST, lambda t: t.append(KEY, 1), KEY),
+        (MAP, lambda t: t.put(KEY, "m", 1), KEY),
+        (PANES, lambda t: t.put((0, 9), KEY, 1), (0, 9)),
+        (EVENT_TIMER_QUEUE, lambda t: t.put(5, (KEY, None), True), 5),
+        (WINDOW_FLAT, lambda t: t.put(((0, 9), KEY), 1), ((0, 9), KEY)),
+        (WINDOW_MAP, lambda t: t.put(((0, 9), KEY), "m", 1), ((0, 9), KEY)),
     ],
 )
 def test_typed_keys_are_real_in_memory_and_plain_in_layers(
-    kind: str, fill: Any, place: Any
+    kind: TableKind, fill: Any, place: Any
 ) -> None:
     """Their key group is taken before the program declares anything."""
     state = SubtaskState(owners=KEYED)
@@ -307,7 +323,7 @@ def test_typed_keys_are_real_in_memory_and_plain_in_layers(
 def test_keys_of_operators_that_are_not_known_are_written_as_they_were() -> None:
     """Whoever moves state need not have the program."""
     state = SubtaskState(owners=KEYED)
-    state.table(TableId("op", "s"), "flat", BEFORE).put(KEY, Before("a", 3))
+    state.table(TableId("op", "s"), FLAT, BEFORE).put(KEY, Before("a", 3))
     moved = SubtaskState()
     take(moved, layer_of(state))
     moved.adopt("moved")
@@ -319,7 +335,7 @@ def test_keys_of_operators_that_are_not_known_are_written_as_they_were() -> None
 def test_keys_may_not_change_their_type() -> None:
     """They would belong elsewhere."""
     state = SubtaskState(owners=KEYED)
-    state.table(TableId("op", "s"), "flat").put(KEY, 1)
+    state.table(TableId("op", "s"), FLAT).put(KEY, 1)
     layer = layer_of(state)
     with pytest.raises(StateMigrationError, match="its key was UUID and is LONG now"):
         restored(layer, owners={"op": StateOwner("Count", Types.LONG())})
@@ -328,7 +344,7 @@ def test_keys_may_not_change_their_type() -> None:
 def test_keys_may_get_a_type() -> None:
     """Everything is written anew then."""
     state = SubtaskState()
-    state.table(TableId("op", "s"), "flat").put(KEY, 1)
+    state.table(TableId("op", "s"), FLAT).put(KEY, 1)
     later = restored(layer_of(state), owners=KEYED)
     layer = layer_of(later, 2)
     assert [put for _, _, put in written(layer)] == [{KEY.bytes: 1}]
@@ -340,7 +356,7 @@ def test_keys_may_get_a_type() -> None:
 def test_states_can_be_read_without_their_classes() -> None:
     """Records are rows, enums are strings, other values are what they were."""
     account = Account("Ann", MONEY, history=[Point(1, 2.0)], color=Color.GREEN)
-    state = restored(before("flat", account, Types.of(Account)), as_written=True)
+    state = restored(before(FLAT, account, Types.of(Account)), as_written=True)
     (row,) = state.tables[TableId("op", "s")].data.values()  # type: ignore[attr-defined]
     assert isinstance(row, Row)
     assert row.balance == Row(amount=Decimal("9.99"), currency="EUR")
@@ -349,17 +365,17 @@ def test_states_can_be_read_without_their_classes() -> None:
 
 def test_the_tables_of_a_layer_with_their_schemas() -> None:
     """Nothing of the entries is decoded for that."""
-    layer = before("flat", Before("a", 3))
+    layer = before(FLAT, Before("a", 3))
     assert tables_in(inline(layer)) == {
-        TableId("op", "s"): ("flat", (1, "ANY", "ANY", BEFORE.schema()))
+        TableId("op", "s"): (FLAT, (1, "ANY", "ANY", BEFORE.schema()))
     }
 
 
 def test_states_of_two_subtasks_come_together() -> None:
     """One of them had its state declared with the new type already, the other never."""
-    old, new = before("flat", Before("a", 3)), before("flat", After("b", 1.0), AFTER)
+    old, new = before(FLAT, Before("a", 3)), before(FLAT, After("b", 1.0), AFTER)
     state = SubtaskState()
-    table = state.table(TableId("op", "s"), "flat", AFTER)
+    table = state.table(TableId("op", "s"), FLAT, AFTER)
     state.reset()
     for layer in (old, new):
         take(state, layer)
@@ -373,9 +389,9 @@ def test_states_of_two_subtasks_come_together() -> None:
 def test_without_leave_to_pickle_state_needs_a_type() -> None:
     """The message says how to get one."""
     state = SubtaskState(codec=SAFE)
-    state.table(TableId("op", "s"), "flat", BEFORE).put("k", Before("a", 3))
+    state.table(TableId("op", "s"), FLAT, BEFORE).put("k", Before("a", 3))
     layer_of(state)
-    state.table(TableId("op", "untyped"), "flat").put("k", Before("a", 3))
+    state.table(TableId("op", "untyped"), FLAT).put("k", Before("a", 3))
     with pytest.raises(SerializationError, match="state 'untyped' cannot be written: .*Types.of"):
         state.snapshot(2, "v2")
 
@@ -383,6 +399,6 @@ def test_without_leave_to_pickle_state_needs_a_type() -> None:
 def test_what_operators_keep_needs_types_of_records() -> None:
     """Nobody can declare the state of a window."""
     state = SubtaskState(codec=SAFE)
-    state.table(TableId("op", "@elements"), "window-list").append(((0, 9), "k"), Before("a", 3))
+    state.table(TableId("op", "@elements"), WINDOW_LIST).append(((0, 9), "k"), Before("a", 3))
     with pytest.raises(SerializationError, match="declare the type of the records"):
         state.snapshot(1, "v1")

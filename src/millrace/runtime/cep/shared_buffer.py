@@ -38,6 +38,7 @@ from millrace.state.nested_table import NestedTable
 from millrace.state.serialization.payload import MARSHAL_VERSION
 from millrace.state.serialization.plain_reader import read_plain
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import MAP
 
 __all__ = ["SharedBuffer"]
 
@@ -73,7 +74,7 @@ class SharedBuffer:
         state, uid = context.state, context.uid
         self._name = context.name
         self._loads = marshal.loads if state.codec.pickle_allowed else read_plain
-        self._matches: NestedTable = state.table(TableId(uid, PARTIAL_MATCHES), "map")
+        self._matches: NestedTable = state.table(TableId(uid, PARTIAL_MATCHES), MAP)
         self._events: NestedTable = state.records_table(uid, MATCHED_EVENTS)
         self._automaton_of = automaton_of
         self._version_of = version_of

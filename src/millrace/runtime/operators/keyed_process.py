@@ -16,6 +16,7 @@ from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.timers import TimerQueue
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import EVENT_TIMER_QUEUE, PROCESSING_TIMER_QUEUE
 
 
 class _Timers(TimerService):
@@ -74,8 +75,10 @@ class KeyedProcessOperator(FunctionOperator):
     def open(self) -> None:
         state, uid = self.context.state, self.context.uid
         self.current = CurrentKey()
-        self.event_timers = TimerQueue(state, TableId(uid, EVENT_TIMERS))
-        self.processing_timers = TimerQueue(state, TableId(uid, PROCESSING_TIMERS))
+        self.event_timers = TimerQueue(state, TableId(uid, EVENT_TIMERS), EVENT_TIMER_QUEUE)
+        self.processing_timers = TimerQueue(
+            state, TableId(uid, PROCESSING_TIMERS), PROCESSING_TIMER_QUEUE
+        )
         self.keyed_context = _KeyedContext(_Timers(self), self.current)
         self.states = KeyedStates(state, uid, self.current, clock=self.context.clock)
         self.open_function(self.states)

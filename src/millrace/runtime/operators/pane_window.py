@@ -28,9 +28,11 @@ from millrace.runtime.window_state import (
     PANE_ELEMENTS,
     refuse_other_windows,
 )
+from millrace.state import table_kinds
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.nested_table import NestedTable
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import PANES
 
 Pane = tuple[int, int]
 """Start and end of a pane, ms since the epoch."""
@@ -41,6 +43,7 @@ class PaneWindowOperator(FunctionOperator):
     """Assigns records to windows, keeps their panes, fires them with the watermark."""
 
     tables = PANE_ACCUMULATORS, PANE_ELEMENTS
+    kinds = PANES, table_kinds.PANE_ELEMENTS
     """Where panes of accumulators are kept, and panes of elements."""
 
     def __init__(
@@ -62,7 +65,7 @@ class PaneWindowOperator(FunctionOperator):
         super().setup(context, output, side)
         incremental = self._logic.incremental
         self._place = self.tables[0 if incremental else 1]
-        kind = "panes" if incremental else "timers"
+        kind = self.kinds[0 if incremental else 1]
         record = context.state.record_type(context.uid)
         if not incremental and record is not None:
             record = Types.LIST(record)

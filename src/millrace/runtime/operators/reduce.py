@@ -17,6 +17,7 @@ from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.internal_tables import REDUCED
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT
 
 
 class ReduceOperator(FunctionOperator):
@@ -30,7 +31,7 @@ class ReduceOperator(FunctionOperator):
         super().open()
         self._reduce = as_callable(self.function, "reduce")
         state, uid = self.context.state, self.context.uid
-        self._table: FlatTable = state.table(TableId(uid, REDUCED), "flat", state.record_type(uid))
+        self._table: FlatTable = state.table(TableId(uid, REDUCED), FLAT, state.record_type(uid))
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         reduce, data, undo = self._reduce, self._table.data, self._table.undo

@@ -25,6 +25,7 @@ from millrace.runtime.late_records import LateRecords
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
 from millrace.runtime.window_state import SESSIONS, refuse_other_windows
+from millrace.state import table_kinds
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.table_id import TableId
@@ -52,7 +53,7 @@ class SessionWindowOperator(FunctionOperator):
 
     def open(self) -> None:
         state, uid = self.context.state, self.context.uid
-        self._table: FlatTable = state.table(TableId(uid, SESSIONS), "flat")
+        self._table: FlatTable = state.table(TableId(uid, SESSIONS), table_kinds.SESSIONS)
         self._evaluation = WindowEvaluation(self, self._logic, merging=True)
         self._add, self._create = self._logic.accumulation()
         self._merge, self._result = self._logic.merging(), self._logic.result()

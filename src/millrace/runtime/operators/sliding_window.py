@@ -30,9 +30,11 @@ from millrace.runtime.window_state import (
     other_windows,
     refuse_other_windows,
 )
+from millrace.state import table_kinds
 from millrace.state.frozen import MISSING
 from millrace.state.internal_tables import PASSED
 from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.table_kinds import PANES
 
 _PASSED = OperatorStateDeclaration(PASSED, RedistributionMode.UNION)
 
@@ -42,6 +44,7 @@ class SlidingWindowOperator(PaneWindowOperator):
 
     operator_states = (_PASSED,)
     tables = SLICE_ACCUMULATORS, SLICE_ELEMENTS
+    kinds = PANES, table_kinds.SLICE_ELEMENTS
 
     def __init__(
         self,

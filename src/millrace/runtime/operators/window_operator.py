@@ -33,6 +33,7 @@ from millrace.runtime.window_logic import WindowEvaluation, WindowLogic, window_
 from millrace.runtime.window_state import MERGING, refuse_other_windows
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import EVENT_TIMER_QUEUE, MAP, PROCESSING_TIMER_QUEUE
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,10 @@ class WindowOperator(FunctionOperator):
         state, uid = self.context.state, self.context.uid
         merging = isinstance(self._spec.assigner, MergingWindowAssigner)
         self._evaluation = WindowEvaluation(self, self._logic, merging)
-        self._event = TimerQueue(state, TableId(uid, EVENT_TIMERS))
-        self._processing = TimerQueue(state, TableId(uid, PROCESSING_TIMERS))
+        self._event = TimerQueue(state, TableId(uid, EVENT_TIMERS), EVENT_TIMER_QUEUE)
+        self._processing = TimerQueue(
+            state, TableId(uid, PROCESSING_TIMERS), PROCESSING_TIMER_QUEUE
+        )
         self._triggering = WindowTriggerContext(self, self._event, self._processing)
         self._contents = self._make_contents()
         self._merging = self._make_merging()
@@ -89,7 +92,7 @@ class WindowOperator(FunctionOperator):
         assigner = self._spec.assigner
         if not isinstance(assigner, MergingWindowAssigner):
             return None
-        table = self.context.state.table(TableId(self.context.uid, MERGING), "map")
+        table = self.context.state.table(TableId(self.context.uid, MERGING), MAP)
         return MergingWindows(assigner, table)
 
     def close(self) -> None:

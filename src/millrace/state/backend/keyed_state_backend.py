@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.table import Delta, Table
 from millrace.state.table_id import TableId
-from millrace.state.table_kinds import TABLE_KINDS
 
 Schemas = Callable[[], Mapping[TableId, Any] | None]
 """Per table, in plain data, of what types its entries are; None: nobody could tell from what is in
@@ -21,10 +21,10 @@ class Recovered:
     """What a process left that died."""
 
     version: str
-    kinds: Mapping[TableId, str]
+    kinds: Mapping[TableId, TableKind]
     """Of all tables by name."""
     schemas: Mapping[TableId, Any]
-    in_memory: Mapping[TableId, tuple[str, Delta]]
+    in_memory: Mapping[TableId, tuple[TableKind, Delta]]
     """Kind and content of tables that are still to be filled."""
 
 
@@ -35,8 +35,8 @@ class KeyedStateBackend(ABC):
     """
 
     @abstractmethod
-    def create_table(self, name: TableId, kind: str) -> Table:
-        """A new, empty table; ``kind`` is one of the `TABLE_KINDS`."""
+    def create_table(self, name: TableId, kind: TableKind) -> Table:
+        """A new, empty table."""
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
         """All tables have been sealed, or brought by replay, to ``version``; no epoch is open."""
@@ -59,5 +59,5 @@ class KeyedStateBackend(ABC):
 class HeapKeyedStateBackend(KeyedStateBackend):
     """Tables that are dicts in the memory of the process."""
 
-    def create_table(self, name: TableId, kind: str) -> Table:
-        return TABLE_KINDS[kind].in_memory()
+    def create_table(self, name: TableId, kind: TableKind) -> Table:
+        return kind.in_memory()

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 from millrace import __version__
 from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.checkpoint.plain_shape import require
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.table import Delta, Table
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import kind_named
 
 MARKER = b"\x00\x00marker"
 """Below the keys of all tables."""
@@ -32,7 +34,7 @@ MOST_IN_MEMORY = 50_000
 class SavedTable(NamedTuple):
     """Where the rows of a table are."""
 
-    kind: str
+    kind: TableKind
     numbers: tuple[int, int]
     estimate: int
 
@@ -43,7 +45,7 @@ class SavedMarker:
 
     version: str
     tables: dict[TableId, SavedTable]
-    in_memory: dict[TableId, tuple[str, Delta]]
+    in_memory: dict[TableId, tuple[TableKind, Delta]]
     """Kind and content of tables that have no rows."""
     schemas: dict[TableId, Any]
 
@@ -51,7 +53,7 @@ class SavedMarker:
     def of(
         version: str,
         tables: dict[TableId, SavedTable],
-        in_memory: Mapping[TableId, tuple[str, Table]],
+        in_memory: Mapping[TableId, tuple[TableKind, Table]],
         schemas: dict[TableId, Any],
     ) -> SavedMarker | None:
         """The marker; None: too much is in memory."""
@@ -65,8 +67,13 @@ class SavedMarker:
 
     def encode(self) -> bytes:
         """Its row."""
-        tables = {tuple(name): tuple(table) for name, table in self.tables.items()}
-        in_memory = {tuple(name): content for name, content in self.in_memory.items()}
+        tables = {
+            tuple(name): (table.kind.name, table.numbers, table.estimate)
+            for name, table in self.tables.items()
+        }
+        in_memory = {
+            tuple(name): (kind.name, delta) for name, (kind, delta) in self.in_memory.items()
+        }
         schemas = {tuple(name): schema for name, schema in self.schemas.items()}
         content = (self.version, tables, in_memory, schemas)
         return encode((*PROGRAM, encode(content)))
@@ -84,7 +91,7 @@ class SavedMarker:
         *program, content = decode(row)
         return _decoded(content) if tuple(program) == PROGRAM else None
 
-    def kinds(self) -> dict[TableId, str]:
+    def kinds(self) -> dict[TableId, TableKind]:
         """The kinds of all tables by name."""
         spilled = {name: table.kind for name, table in self.tables.items()}
         return spilled | {name: kind for name, (kind, _) in self.in_memory.items()}
@@ -94,9 +101,9 @@ def _decoded(content: bytes) -> SavedMarker:
     version, tables, in_memory, schemas = decode(content)
     require(version, str, "version")
     require(tables, dict[tuple[str, str], tuple[str, tuple[int, int], int]], "tables")
-    named = {TableId(*name): SavedTable(*table) for name, table in tables.items()}
-    return SavedMarker(version, named, _by_id(in_memory), _by_id(schemas))
-
-
-def _by_id(found: dict[tuple[str, str], Any]) -> dict[TableId, Any]:
-    return {TableId(*name): content for name, content in found.items()}
+    return SavedMarker(
+        version,
+        {TableId(*name): SavedTable(kind_named(k), n, e) for name, (k, n, e) in tables.items()},
+        {TableId(*name): (kind_named(kind), delta) for name, (kind, delta) in in_memory.items()},
+        {TableId(*name): schema for name, schema in schemas.items()},
+    )

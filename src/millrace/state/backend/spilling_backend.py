@@ -12,10 +12,10 @@ from millrace.state.backend.saved_marker import MARKER, SavedMarker, SavedTable
 from millrace.state.backend.spilled_flat_table import SpilledFlatTable, SpilledListTable
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilled_table import SpilledTable, TableRows
-from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.state.kinds.layout import Layout
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.table import Table
-from millrace.state.table_id import OPERATOR_TABLE, TableId
-from millrace.state.table_kinds import TABLE_KINDS, Layout
+from millrace.state.table_id import TableId
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         self._cache_bytes = cache_bytes
         self._recoverable = recoverable
         self._tables: dict[TableId, SpilledTable] = {}
-        self._in_memory: dict[TableId, tuple[str, Table]] = {}
+        self._in_memory: dict[TableId, tuple[TableKind, Table]] = {}
         self._saved: dict[TableId, SavedTable] = {}
         self._numbers = 0
         self._seals = 0
@@ -75,14 +75,13 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
 
     # -- tables ------------------------------------------------------------------------
 
-    def create_table(self, name: TableId, kind: str) -> Table:
-        layout = TABLE_KINDS[kind].layout
-        if layout is Layout.OPERATOR or stays_in_memory(name):
-            table = TABLE_KINDS[kind].in_memory()
+    def create_table(self, name: TableId, kind: TableKind) -> Table:
+        if kind.stays_in_memory:
+            table = kind.in_memory()
             self._in_memory[name] = (kind, table)
             return table
         saved = self._saved.get(name)
-        if saved is not None and saved.kind == kind:
+        if saved is not None and saved.kind is kind:
             made = self._spilled(kind, saved.numbers)
             made.recovered(saved.estimate)
         else:
@@ -92,8 +91,8 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         self._tables[name] = made
         return made
 
-    def _spilled(self, kind: str, numbers: tuple[int, int]) -> SpilledTable:
-        layout, key_of = TABLE_KINDS[kind].layout, TABLE_KINDS[kind].key_of
+    def _spilled(self, kind: TableKind, numbers: tuple[int, int]) -> SpilledTable:
+        layout, key_of = kind.layout, kind.key_of
         if layout is Layout.NESTED:
             return SpilledNestedTable(self._rows(numbers[0]), self._rows(numbers[1]), key_of)
         if layout is Layout.LIST:
@@ -222,8 +221,3 @@ def _read(store: KeyValueStore) -> SavedMarker | None:
     except Exception as error:  # whatever damage brings about: the truth is the checkpoint
         log.warning("what a former process left on this host cannot be used: %s", error)
         return None
-
-
-def stays_in_memory(name: TableId) -> bool:
-    """Whether a table is kept in memory whatever its kind."""
-    return name == OPERATOR_TABLE or name.name in (EVENT_TIMERS, PROCESSING_TIMERS)

@@ -1,4 +1,4 @@
-"""Converting the keys and values of deltas, by the shape of their table.
+"""Converting the keys and values of deltas, by the layout of their table.
 
 A flat table has ``{key: value}``, a list table ``{key: [element, ...]}``, a nested one
 ``{outer: {inner: value}}``.
@@ -7,32 +7,13 @@ A flat table has ``{key: value}``, a list table ``{key: [element, ...]}``, a nes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
+from millrace.state.kinds.layout import Layout
 from millrace.state.serialization.converters import Convert
 from millrace.state.table import Delta
 
-__all__ = ["DeltaMap", "Shape", "shape_of_kind"]
-
-
-class Shape(Enum):
-    """How the entries of a table are kept."""
-
-    FLAT = "flat"
-    LIST = "list"
-    NESTED = "nested"
-
-
-_NESTED = frozenset({"map", "ttl-map", "window-map", "panes", "timers"})
-_LISTS = frozenset({"list", "ttl-list", "window-list"})
-
-
-def shape_of_kind(kind: str) -> Shape:
-    """The shape of a table of one of the kinds that `SubtaskState.table` knows."""
-    if kind in _NESTED:
-        return Shape.NESTED
-    return Shape.LIST if kind in _LISTS else Shape.FLAT
+__all__ = ["DeltaMap"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +30,11 @@ class DeltaMap:
         """Whether a delta comes out as it went in."""
         return self.outer is None and self.inner is None and self.value is None
 
-    def __call__(self, shape: Shape, delta: Delta) -> Delta:
+    def __call__(self, layout: Layout, delta: Delta) -> Delta:
         """The converted delta."""
         if self.changes_nothing:
             return delta
-        if shape is Shape.NESTED:
+        if layout is Layout.NESTED:
             return {
                 "drop": _all(self.outer, delta["drop"]),
                 "put": {
@@ -65,7 +46,7 @@ class DeltaMap:
                     for outer, inners in delta["del"].items()
                 },
             }
-        value = _of_list(self.value) if shape is Shape.LIST else self.value
+        value = _of_list(self.value) if layout is Layout.LIST else self.value
         return {
             part: _all(self.outer, found) if part == "del" else _entries(found, self.outer, value)
             for part, found in delta.items()

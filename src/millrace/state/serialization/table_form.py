@@ -14,15 +14,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from millrace.common.errors import SerializationError, StateError, StateMigrationError
 from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.state.kinds.layout import Layout
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.converters import Convert, chained, from_plain, to_plain
-from millrace.state.serialization.delta_map import DeltaMap, Shape, shape_of_kind
+from millrace.state.serialization.delta_map import DeltaMap
 from millrace.state.serialization.entry_types import (
     ANYTHING,
     EntryTypes,
     StateOwner,
-    has_keys,
-    key_map,
-    value_map,
 )
 from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
 from millrace.state.serialization.schema import ANY, type_of_schema
@@ -54,13 +53,13 @@ class TableForm:
 
     Args:
         name: of the table.
-        kind: one of those that `SubtaskState.table` knows.
+        kind: of the table.
         owner: the operator; None: not known, so keys stay in the form they were written in.
         as_written: what was written is made values at once, of the types it was written with.
     """
 
     def __init__(
-        self, name: TableId, kind: str, owner: StateOwner | None, as_written: bool = False
+        self, name: TableId, kind: TableKind, owner: StateOwner | None, as_written: bool = False
     ) -> None:
         self.kind = kind
         self._as_written = as_written
@@ -68,12 +67,11 @@ class TableForm:
         """Whether layers hold entries in another form than that in which they are written now."""
         self._name = name
         self._owner = owner
-        self._shape = shape_of_kind(kind)
         self._types: EntryTypes | None = None
         self._declared: TypeInformation[Any] | None = None
         self._written: _Written | None = None
         """What layers that were read have; None: none was read."""
-        key_type = owner.key_type if owner is not None and has_keys(kind) else None
+        key_type = owner.key_type if owner is not None and kind.is_keyed else None
         self._key_type = key_type or ANYTHING
         self._written_key: Schema = ANY
         """Of keys that are in their plain form."""
@@ -102,7 +100,7 @@ class TableForm:
         """
         if type_info is self._declared:  # triggers ask for their state with each record
             return
-        types = EntryTypes.of(self.kind, type_info)
+        types = self.kind.entry_types(type_info)
         if self._types is not None:
             if _schemas(types) != _schemas(self._types):
                 raise StateError(f"{self._described()} is declared twice with different types")
@@ -173,7 +171,7 @@ class TableForm:
         """
         keys, values = self._out
         try:
-            return keys(self._shape, values(self._shape, delta))
+            return keys(self.kind.layout, values(self.kind.layout, delta))
         except SerializationError as error:
             raise SerializationError(f"{self._described()}: {error}") from error
         except (AttributeError, TypeError, ValueError) as error:
@@ -216,17 +214,17 @@ class TableForm:
         values = DeltaMap()
         if self._types is not None:
             inner, value = to_plain(self._types.inner), to_plain(self._types.value)
-            values = value_map(self.kind, inner, value)
-        self._out = (key_map(self.kind, to_plain(self._key_type)), values)
+            values = self.kind.value_map(inner, value)
+        self._out = (self.kind.key_map(to_plain(self._key_type)), values)
 
     def _key_reader(self, written: Schema) -> DeltaMap:
         if written == ANY:
             return DeltaMap()
         if self._owner is None or self._owner.key_type is None:
             described = type_of_schema(written)
-            return key_map(self.kind, _read(written, described))
+            return self.kind.key_map(_read(written, described))
         key_migration(written, self._key_type, "its key")
-        return key_map(self.kind, from_plain(self._key_type))
+        return self.kind.key_map(from_plain(self._key_type))
 
     def _reader(self, written: _Written, types: EntryTypes) -> DeltaMap:
         """From the plain data of ``written`` to values of ``types``."""
@@ -235,14 +233,14 @@ class TableForm:
             if written.inner not in (ANY, types.inner.schema()):
                 key_migration(written.inner, types.inner, "the key of its map")
             inner = _read(written.inner, types.inner)
-            return value_map(self.kind, inner, _read(written.value, types.value))
+            return self.kind.value_map(inner, _read(written.value, types.value))
 
         return self._checked(made)
 
     def _convert(self, table: Table, change: DeltaMap) -> None:
         if change.changes_nothing:
             return
-        rekeyed = change.inner if self._shape is Shape.NESTED else change.outer
+        rekeyed = change.inner if self.kind.layout is Layout.NESTED else change.outer
         step = table.scan(None, sys.maxsize if rekeyed else ENTRIES_AT_ONCE)
         if rekeyed:  # an old key must not stay, nor be taken for a new one
             table.clear()
@@ -252,7 +250,7 @@ class TableForm:
             table.apply(self._applied(change, step.delta))
 
     def _applied(self, change: DeltaMap, delta: Delta) -> Delta:
-        return self._checked(lambda: change(self._shape, delta))
+        return self._checked(lambda: change(self.kind.layout, delta))
 
     def _checked(self, action: Callable[[], T]) -> T:
         try:

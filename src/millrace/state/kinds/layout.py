@@ -1,0 +1,19 @@
+"""How the entries of a table are laid out, and what its deltas look like."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["Layout"]
+
+
+class Layout(Enum):
+    """How the entries of a table are laid out."""
+
+    FLAT = "flat"
+    """One value per key. Deltas: ``put`` (key to value) and ``del`` (keys)."""
+    LIST = "list"
+    """A list per key. Deltas: ``put`` (key to list), ``add`` (key to what is appended), ``del``."""
+    NESTED = "nested"
+    """A dict per outer key. Deltas: ``drop`` (outer keys), ``put`` (outer key to inner key to
+    value), ``del`` (outer key to inner keys)."""

@@ -1,0 +1,88 @@
+"""How the contents of tables are shown: one function per way of keeping entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from millrace.common.window.time_window import TimeWindow
+from millrace.state.kinds.state_shape import Entry
+
+__all__ = [
+    "numbered_elements",
+    "own_values",
+    "pane_elements",
+    "panes",
+    "plain",
+    "sessions",
+    "timers",
+    "window_of",
+    "windowed",
+]
+
+Put = dict[Any, Any]
+
+
+def window_of(namespace: Any) -> Any:
+    """The window that is kept as ``namespace``: windows of time are kept as plain data."""
+    return TimeWindow(*namespace) if type(namespace) is tuple else namespace
+
+
+def plain(put: Put, _: Put) -> Iterator[Entry]:
+    """What is kept per key."""
+    return (Entry(key, value) for key, value in put.items())
+
+
+def own_values(put: Put, _: Put) -> Iterator[Entry]:
+    """Operators' own values, by keys of several parts."""
+    return (Entry("/".join(filter(None, key)), value) for key, value in put.items())
+
+
+def timers(put: Put, _: Put) -> Iterator[Entry]:
+    """(Key, namespace) per time, by time."""
+    for timestamp in sorted(put):
+        for key, namespace in put[timestamp]:
+            yield Entry(key, timestamp, None if namespace is None else window_of(namespace))
+
+
+def panes(put: Put, _: Put) -> Iterator[Entry]:
+    """A value per pane and key."""
+    for pane, entries in put.items():
+        window = window_of(pane)
+        for key, value in entries.items():
+            yield Entry(key, value, window)
+
+
+def pane_elements(put: Put, _: Put) -> Iterator[Entry]:
+    """Elements per pane, key and epoch."""
+    return _elements(put, numbered=False)
+
+
+def numbered_elements(put: Put, _: Put) -> Iterator[Entry]:
+    """The same, each with its place in the epoch."""
+    return _elements(put, numbered=True)
+
+
+def _elements(put: Put, numbered: bool) -> Iterator[Entry]:
+    for pane, entries in put.items():
+        window = window_of(pane)
+        elements: dict[Any, list[Any]] = {}
+        for key, epoch in sorted(entries, key=lambda place: int(place[1])):
+            found = entries[key, epoch]
+            elements.setdefault(key, []).extend([v for _, v in found] if numbered else found)
+        for key, values in elements.items():
+            yield Entry(key, values, window)
+
+
+def sessions(put: Put, _: Put) -> Iterator[Entry]:
+    """(Start, end, accumulator) of each session of a key."""
+    for key, found in put.items():
+        for start, end, accumulator in found:
+            yield Entry(key, accumulator, TimeWindow(start, end))
+
+
+def windowed(put: Put, merged: Put) -> Iterator[Entry]:
+    """What is kept per (window, key)."""
+    for (namespace, key), value in put.items():
+        window = merged.get((key, namespace), namespace) if merged else namespace
+        yield Entry(key, value, window_of(window))

@@ -1,0 +1,70 @@
+"""What an entry of a state is to whoever looks at it, whatever table it is kept in."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NamedTuple
+
+__all__ = ["Entry", "StateShape"]
+
+
+class StateShape(enum.Enum):
+    """What an entry of a state is."""
+
+    VALUE = "value"
+    """A key and its value: value, reducing (the value) and aggregating state (the accumulator)."""
+    LIST = "list"
+    """A key and its list."""
+    MAP = "map"
+    """A key and its dict."""
+    WINDOW_VALUE = "window-value"
+    """A key, a window, and a value or accumulator."""
+    WINDOW_LIST = "window-list"
+    """A key, a window, and its elements."""
+    WINDOW_MAP = "window-map"
+    """A key, a window, and a dict."""
+    EVENT_TIMERS = "event-timers"
+    """A key, the window whose trigger set the timer (or None), and when it is due."""
+    PROCESSING_TIMERS = "processing-timers"
+    """The same for timers of the clock."""
+    BROADCAST = "broadcast"
+    """Key and value of the map; every subtask has all of it."""
+    OPERATOR_LIST = "operator-list"
+    """An element of a list that is split among the subtasks; its key is its place."""
+    UNION_LIST = "union-list"
+    """An element of a list that every subtask gets all of; its key is its place."""
+    OPERATOR = "operator"
+    """What operators keep about themselves: watermarks, splits, writers."""
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether entries belong to keys."""
+        return self not in _UNKEYED
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether entries belong to windows."""
+        return self in (self.WINDOW_VALUE, self.WINDOW_LIST, self.WINDOW_MAP)
+
+    @property
+    def is_timers(self) -> bool:
+        """Whether entries are timers."""
+        return self in (self.EVENT_TIMERS, self.PROCESSING_TIMERS)
+
+
+_UNKEYED = frozenset(
+    {StateShape.BROADCAST, StateShape.OPERATOR_LIST, StateShape.UNION_LIST, StateShape.OPERATOR}
+)
+
+
+class Entry(NamedTuple):
+    """One entry of a state."""
+
+    key: Any
+    value: Any
+    """The value, list or dict; of a timer when it is due, ms since the epoch."""
+    window: Any = None
+    """The window it belongs to: a `TimeWindow`, or what the job's assigner makes."""
+    written: Any = None
+    """With a time to live: when it was last used (ms since the epoch); of a list and a dict one
+    for each element, in their order."""

@@ -1,0 +1,216 @@
+"""A kind of state: all that has to be known of it, wherever state is written, read or shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from millrace.common.types.composite_types import ListTypeInfo, MapTypeInfo
+from millrace.common.types.type_information import TypeInformation
+from millrace.state.flat_table import FlatTable
+from millrace.state.frozen import MISSING
+from millrace.state.kinds.layout import Layout
+from millrace.state.kinds.shown_entries import windowed
+from millrace.state.kinds.state_shape import Entry, StateShape
+from millrace.state.kinds.time_stamps import STAMPS, Stamps
+from millrace.state.list_table import ListTable
+from millrace.state.nested_table import NestedTable
+from millrace.state.operator_table import OperatorTable
+from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.serialization.converters import Convert
+from millrace.state.serialization.delta_map import DeltaMap
+from millrace.state.serialization.entry_types import ANYTHING, EntryTypes
+from millrace.state.table import MemoryTable
+
+__all__ = ["EntriesOf", "KeyPlace", "TableKind", "expiring", "per_window"]
+
+EntriesOf = Callable[[dict[Any, Any], dict[Any, Any]], Iterator[Entry]]
+"""The entries to be shown of what a table holds. The second dict says which windows the contents of
+merging windows are of: (key, where they are kept) to window; it is empty for other tables."""
+
+Any_ = TypeInformation[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
+    """Where in an entry's own key the key of the stream is."""
+
+    inner: bool = False
+    """Whether in the inner key of a nested table."""
+    index: int | None = None
+    """Of the pair's part that it is; None: all of it."""
+
+    def of(self, layout: Layout) -> Callable[..., Any]:
+        """From an entry's key (nested: outer and inner key) to that of the stream."""
+        index, inner = self.index, self.inner
+        if layout is not Layout.NESTED:
+            return (lambda key: key) if index is None else (lambda key: key[index])
+        if inner:
+            return (lambda _, i: i) if index is None else (lambda _, i: i[index])
+        return (lambda outer, _: outer) if index is None else (lambda outer, _: outer[index])
+
+    def converting(self, convert: Convert | None) -> DeltaMap:
+        """Converts the stream's key in deltas."""
+        if convert is None:
+            return DeltaMap()
+        found = convert if self.index is None else _of_pair(self.index, convert)
+        return DeltaMap(inner=found) if self.inner else DeltaMap(outer=found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableKind:
+    """One kind of state. There is one object per kind; files and other processes know it by name.
+
+    Example:
+        >>> from millrace.state.table_kinds import LIST
+        >>> expiring(LIST).name, per_window(LIST).name
+        ('ttl-list', 'window-list')
+    """
+
+    name: str
+    """As files have it."""
+    layout: Layout
+    shape: StateShape
+    """What an entry is."""
+    entries: EntriesOf
+    """How the content of a table is shown."""
+    key: KeyPlace | None = KeyPlace()
+    """Where the key of the stream is; None: entries belong to no key."""
+    redistribution: RedistributionMode = RedistributionMode.KEY_GROUP
+    """How it finds its subtask when the parallelism changes."""
+    stamps: Stamps | None = None
+    """Of kinds that expire."""
+    windowed: bool = False
+    """Whether entries belong to windows, by keys of (window, key)."""
+    merges: bool = False
+    """Whether the windows of its entries may have merged."""
+    stays_in_memory: bool = False
+    """Whether no backend keeps it on disk."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from millrace.state.table_kinds import kind_named
+
+        return kind_named, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<kind {self.name}>"
+
+    # -- tables ------------------------------------------------------------------------
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether entries belong to keys of the stream."""
+        return self.key is not None
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no key of the table is in two subtasks (nested: no outer key)."""
+        return self.key is not None and not self.key.inner
+
+    @property
+    def key_of(self) -> Callable[..., Any]:
+        """From an entry's key (nested: outer and inner key) to that of the stream."""
+        return (self.key or KeyPlace()).of(self.layout)
+
+    def in_memory(self) -> MemoryTable:
+        """An empty table in memory."""
+        if not self.is_keyed:
+            return OperatorTable()
+        if self.layout is Layout.FLAT:
+            return FlatTable(self.key_of)
+        return (ListTable if self.layout is Layout.LIST else NestedTable)(self.key_of)
+
+    # -- types -------------------------------------------------------------------------
+
+    def entry_types(self, type_info: Any_) -> EntryTypes:
+        """Of what types entries are, given that of all that one key has."""
+        if isinstance(type_info, MapTypeInfo) and self.shape in _MAPS:
+            return EntryTypes(type_info.key_type, type_info.value_type)
+        if isinstance(type_info, ListTypeInfo) and self._has_elements:
+            return EntryTypes(ANYTHING, type_info.element_type)
+        if self.shape in _MAPS or self._has_elements:
+            return EntryTypes(ANYTHING, ANYTHING)
+        return EntryTypes(ANYTHING, type_info)
+
+    @property
+    def _has_elements(self) -> bool:
+        return self.layout is Layout.LIST or self.shape in _ELEMENTS
+
+    def key_map(self, convert: Convert | None) -> DeltaMap:
+        """Converts the key of the stream, wherever entries have it."""
+        return DeltaMap() if self.key is None else self.key.converting(convert)
+
+    def value_map(self, inner: Convert | None, value: Convert | None) -> DeltaMap:
+        """Converts keys of maps, and values without their stamps."""
+        if value is not None and self.stamps is not None:
+            value = _of_pair(0, value)
+        if self.layout is Layout.NESTED:
+            return DeltaMap(inner=inner, value=value)
+        return DeltaMap(outer=inner, value=value)
+
+    # -- looking -----------------------------------------------------------------------
+
+    @property
+    def expires(self) -> bool:
+        """Whether it has a time to live."""
+        return self.stamps is not None
+
+    @property
+    def is_per_key(self) -> bool:
+        """Whether it is the state of a keyed function: one value, list or map per key."""
+        return self.shape in (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
+
+    def shown(self, found: Any) -> Any:
+        """What users see of what a key has; `MISSING` stays that."""
+        return found if self.stamps is None or found is MISSING else self.stamps.values(found)
+
+    def alive(self, found: Any, deadline: int) -> Any:
+        """The same without what was last used at ``deadline`` or before; `MISSING`: nothing is
+        left."""
+        if self.stamps is None or found is MISSING:
+            return found
+        return self.shown(self.stamps.alive({None: found}, deadline).get(None, MISSING))
+
+
+_MAPS = (StateShape.MAP, StateShape.WINDOW_MAP, StateShape.BROADCAST)
+_ELEMENTS = (StateShape.OPERATOR_LIST, StateShape.UNION_LIST)
+
+
+def expiring(kind: TableKind) -> TableKind:
+    """The kind of the same state with a time to live."""
+    stamps = STAMPS[kind.layout]
+    return replace(
+        kind,
+        name=f"ttl-{kind.name}",
+        stamps=stamps,
+        entries=lambda put, _: (
+            Entry(key, stamps.values(found), None, stamps.written(found))
+            for key, found in put.items()
+        ),
+    )
+
+
+def per_window(kind: TableKind) -> TableKind:
+    """The kind of the same state per window and key."""
+    return replace(
+        kind,
+        name=f"window-{kind.name}",
+        shape=_PER_WINDOW[kind.shape],
+        key=KeyPlace(index=1),
+        windowed=True,
+        entries=windowed,
+    )
+
+
+_PER_WINDOW = {
+    StateShape.VALUE: StateShape.WINDOW_VALUE,
+    StateShape.LIST: StateShape.WINDOW_LIST,
+    StateShape.MAP: StateShape.WINDOW_MAP,
+}
+
+
+def _of_pair(place: int, convert: Convert) -> Callable[[tuple[object, object]], object]:
+    if place == 0:
+        return lambda pair: (convert(pair[0]), pair[1])
+    return lambda pair: (pair[0], convert(pair[1]))
