@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import affinity
 import async_lookups
+import columns_exchanged
 import dynamic_rules
 import epoch_overhead
 import latency
@@ -54,6 +55,7 @@ BARS: dict[str, Bar] = {
             state_bytes,
             affinity,
             vectorised,
+            columns_exchanged,
             async_lookups,
             loop_pattern,
             dynamic_rules,

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-_HEADER = struct.Struct("<IHIQIBqI")
+_HEADER = struct.Struct("<IHIQIBqI13x")
+"""Of 48 bytes: Arrow's arrays in a payload are aligned if the payload is."""
 _COUNT = struct.Struct("=I")
 END_SEQUENCE = (1 << 32) - 1
 """Of END buffers: they come last."""
@@ -45,7 +46,7 @@ class Buffer(NamedTuple):
     """The producer's watermark after this buffer (ms since the epoch)."""
     size: int
     """END: subtasks that it is for. Otherwise: records in it."""
-    payload: bytes
+    payload: bytes | memoryview
 
     def pack(self) -> bytes:
         """The buffer as bytes."""
@@ -54,7 +55,8 @@ class Buffer(NamedTuple):
     @staticmethod
     def unpack(data: bytes) -> Buffer:
         """The buffer that `pack` wrote."""
-        return Buffer._make((*_HEADER.unpack_from(data), data[_HEADER.size :]))
+        payload = memoryview(data)[_HEADER.size :]  # not copied: it may be megabytes
+        return Buffer._make((*_HEADER.unpack_from(data), payload))
 
 
 _IDLE = 0x01

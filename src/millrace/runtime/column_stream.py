@@ -72,7 +72,7 @@ class ColumnStreamReader:
         self._source = _Source()
         self._reader: Any = None
 
-    def read(self, payload: bytes) -> ColumnBatch:
+    def read(self, payload: bytes | memoryview) -> ColumnBatch:
         """The batch of the next payload."""
         self._source.feed(payload)
         if self._reader is None:
@@ -159,7 +159,7 @@ class _Source(io.RawIOBase):
     def __init__(self) -> None:
         self.feed(b"")
 
-    def feed(self, payload: bytes) -> None:
+    def feed(self, payload: bytes | memoryview) -> None:
         """Go on with this payload."""
         self._payload = memoryview(payload)
         self._position = 0

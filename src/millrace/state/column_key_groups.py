@@ -1,15 +1,15 @@
 """Key groups of whole Arrow columns: what `key_groups` has for the keys one by one, bit for bit.
 
-A key's hash is the CRC-32 of its canonical encoding. CRC is linear: apart from a constant for the
-length, it is the XOR of what each byte contributes given how many follow, so tables of
-contributions make it for all the rows at once. Whole numbers, floats, booleans, texts and bytes are
+A key's hash begins with the CRC-32 of its canonical encoding, which `crc_tables` can make for all
+the rows at once. Whole numbers, floats, booleans, texts and bytes are
 done so, and tuples of columns; of other types each distinct value is encoded as a Python object.
 """
 
 from __future__ import annotations
 
 import zlib
-from functools import lru_cache, reduce
+from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,19 +18,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.errors import KeyTypeError
+from millrace.state.crc_tables import Crcs, byte_table, hexadecimal_table, pair_table, shifted
 from millrace.state.key_groups import canonical, subtask_of
 
-Registers = npt.NDArray[np.uint32]
-"""What CRC's shift register has taken in of each row, having begun at 0."""
 KeyColumns: TypeAlias = "pa.Array | tuple[KeyColumns, ...]"
 """The keys of a batch: a column, or the columns that make tuples."""
+
+Lengths = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 _U32 = np.uint32
 _LONGEST_TABLES = 128
 """Texts with more bytes than that are hashed one by one."""
 _LONGEST_PAIRS = 32
 """Up to that many bytes a text is taken two bytes at a time: tables of pairs are 256 KB each."""
-_CHUNK = 65_536
 _SHORT = 4096
 _INT_LIMIT = 2.0**63
 
@@ -54,7 +55,7 @@ def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray
     Raises:
         KeyTypeError: a key has no stable encoding.
     """
-    mixed = _encoded(keys).crc()
+    mixed = _encoded(keys).crcs.copy()
     mixed ^= mixed >> _U32(16)
     mixed *= _U32(0x85EBCA6B)
     mixed ^= mixed >> _U32(13)
@@ -64,38 +65,39 @@ def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray
 
 
 class _Encoded(NamedTuple):
-    """The canonical encodings of a column, as far as CRC needs to know them."""
+    """The canonical encodings of a column: their CRC-32, and how long they are if asked."""
 
-    registers: Registers
-    lengths: npt.NDArray[np.int64]
-
-    def crc(self) -> Registers:
-        """`zlib.crc32` of each."""
-        return self.registers ^ _crcs_of_zeros(self.lengths)
+    crcs: Crcs
+    lengths: Callable[[], Lengths]
 
     def followed_by(self, other: _Encoded) -> _Encoded:
         """Row by row one behind the other."""
-        registers = self.registers.copy()
-        for length, rows in _by_length(other.lengths):
-            registers[rows] = _shifted(registers[rows], length)
-        return _Encoded(registers ^ other.registers, self.lengths + other.lengths)
+        crcs, behind = self.crcs.copy(), other.lengths()
+        for length, rows in _by_length(behind):
+            crcs[rows] = shifted(crcs[rows], length)
+        return _Encoded(crcs ^ other.crcs, lambda: self.lengths() + behind)
 
-    def where(self, valid: npt.NDArray[np.bool_]) -> _Encoded:
+    def where(self, valid: Mask) -> _Encoded:
         """These, and the encoding of None where a row is not valid."""
-        none = _same(canonical(None), 1)
-        registers = np.where(valid, self.registers, none.registers)
-        return _Encoded(registers, np.where(valid, self.lengths, none.lengths))
+        crcs = np.where(valid, self.crcs, _NONE.crcs)
+        return _Encoded(crcs, lambda: np.where(valid, self.lengths(), 1))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> _Encoded:
+        """Those of some rows."""
+        return _Encoded(self.crcs.take(rows), lambda: self.lengths().take(rows))
 
 
 def _same(data: bytes, count: int) -> _Encoded:
-    register = zlib.crc32(data) ^ zlib.crc32(bytes(len(data)))
-    return _Encoded(np.full(count, register, _U32), np.full(count, len(data), np.int64))
+    crcs = np.full(count, zlib.crc32(data), _U32)
+    return _Encoded(crcs, lambda: np.full(count, len(data), np.int64))
 
 
 def _one_by_one(encodings: list[bytes]) -> _Encoded:
-    lengths = np.fromiter(map(len, encodings), np.int64, len(encodings))
     crcs = np.fromiter(map(zlib.crc32, encodings), _U32, len(encodings))
-    return _Encoded(crcs ^ _crcs_of_zeros(lengths), lengths)
+    return _Encoded(crcs, lambda: np.fromiter(map(len, encodings), np.int64, len(encodings)))
+
+
+_NONE = _same(canonical(None), 1)
 
 
 # -- columns by type ---------------------------------------------------------------------------
@@ -139,36 +141,35 @@ def _encoder_of(kind: pa.DataType) -> Any:
     return None
 
 
-def _integers(keys: pa.Array, valid: npt.NDArray[np.bool_] | None) -> _Encoded:
+def _integers(keys: pa.Array, valid: Mask | None) -> _Encoded:
     wide = pa.uint64() if pa.types.is_uint64(keys.type) else pa.int64()
     return _whole_numbers(_numpy(keys, wide))
 
 
 def _whole_numbers(numbers: npt.NDArray[Any]) -> _Encoded:
-    """ "i", "-" if negative, and hexadecimal digits."""
+    """ "i", "-" if negative, and hexadecimal digits, taken four at a time."""
     negative = numbers < 0
-    sizes = (np.abs(numbers) if negative.any() else numbers).view(np.uint64)
+    signed = bool(negative.any())
+    sizes = (np.abs(numbers) if signed else numbers).view(np.uint64)
+    highest = int(sizes.max(initial=0))
+    sign = negative.astype(np.int64) << 16 if signed else 0
+    crcs = np.zeros(sizes.size, _U32)
+    for low in range(0, 64, 16):
+        if low and not highest >> low:
+            break
+        index = ((sizes >> np.uint64(low)) & np.uint64(0xFFFF)).view(np.int64) | sign
+        if highest >> low >= 1 << 16:
+            index |= ((sizes >> np.uint64(low)) > np.uint64(0xFFFF)).astype(np.int64) << 17
+        crcs ^= hexadecimal_table(low // 4).take(index)
+    return _Encoded(crcs, lambda: _digits(sizes) + 1 + negative)
+
+
+def _digits(sizes: npt.NDArray[np.uint64]) -> Lengths:
     limits = np.array([16**digits for digits in range(1, 16)], np.uint64)
-    digits = np.searchsorted(limits, sizes, side="right") + 1
-    registers = np.empty(sizes.size, _U32)
-    for group, rows in _by_length(digits * 2 + negative):
-        count, minus = divmod(group, 2)
-        head = b"i-" if minus else b"i"
-        made = _same(head + bytes(count), 1).registers
-        registers[rows] = made ^ _hexadecimal(sizes[rows], count)
-    return _Encoded(registers, digits + 1 + negative)
+    return np.searchsorted(limits, sizes, side="right") + 1
 
 
-def _hexadecimal(sizes: npt.NDArray[np.uint64], digits: int) -> Registers:
-    chunk = np.uint64(0xFFFF)
-    registers = np.zeros(sizes.size, _U32)
-    for low in range(0, digits, 4):
-        four = ((sizes >> np.uint64(4 * low)) & chunk).astype(np.intp)
-        registers ^= _hexadecimal_table(low, min(4, digits - low)).take(four)
-    return registers
-
-
-def _floats(keys: pa.Array, valid: npt.NDArray[np.bool_] | None) -> _Encoded:
+def _floats(keys: pa.Array, valid: Mask | None) -> _Encoded:
     """Those without a fraction as whole numbers, others as "f" and their eight bytes."""
     numbers = _numpy(keys, pa.float64())
     nan = np.isnan(numbers)
@@ -179,25 +180,29 @@ def _floats(keys: pa.Array, valid: npt.NDArray[np.bool_] | None) -> _Encoded:
     if fits.all():
         return _whole_numbers(numbers.astype(np.int64))
     bits = numbers.view(np.uint64)
-    registers = np.full(numbers.size, _same(b"f" + bytes(8), 1).registers[0], _U32)
+    crcs = np.full(numbers.size, zlib.crc32(b"f" + bytes(8)), _U32)
     for following in range(8):
         byte = (bits >> np.uint64(8 * following)).astype(np.uint8)
-        registers ^= _byte_table(following).take(byte)
-    lengths = np.full(numbers.size, 9, np.int64)
+        crcs ^= byte_table(following).take(byte)
     found = _whole_numbers(np.where(fits, numbers, 0).astype(np.int64))
-    registers[fits], lengths[fits] = found.registers[fits], found.lengths[fits]
+    crcs[fits] = found.crcs[fits]
     big = np.flatnonzero(whole & ~fits & ~np.isinf(numbers))
-    if big.size:
-        exact = _one_by_one([canonical(key) for key in numbers[big].tolist()])
-        registers[big], lengths[big] = exact
-    return _Encoded(registers, lengths)
+    exact = _one_by_one([canonical(key) for key in numbers[big].tolist()])
+    crcs[big] = exact.crcs
+
+    def lengths() -> Lengths:
+        made = np.where(fits, found.lengths(), 9)
+        made[big] = exact.lengths()
+        return made
+
+    return _Encoded(crcs, lengths)
 
 
-def _texts(keys: pa.Array, valid: npt.NDArray[np.bool_] | None) -> _Encoded:
+def _texts(keys: pa.Array, valid: Mask | None) -> _Encoded:
     return _strings(keys.cast(pa.large_string()), b"s")
 
 
-def _bytes(keys: pa.Array, valid: npt.NDArray[np.bool_] | None) -> _Encoded:
+def _bytes(keys: pa.Array, valid: Mask | None) -> _Encoded:
     if pa.types.is_fixed_size_binary(keys.type):
         keys = keys.cast(pa.binary())
     return _strings(keys.cast(pa.large_binary()), b"b")
@@ -209,31 +214,29 @@ def _strings(keys: pa.Array, head: bytes) -> _Encoded:
     offsets = np.frombuffer(offsets_buffer, np.int64, len(keys) + 1, 8 * keys.offset)
     raw = np.frombuffer(data or b"", np.uint8)
     starts, lengths = offsets[:-1], np.diff(offsets)
-    registers = np.empty(len(keys), _U32)
+    crcs = np.empty(len(keys), _U32)
     for length, rows in _by_length(np.minimum(lengths, _LONGEST_TABLES + 1)):
         if length > _LONGEST_TABLES:
             long = [raw.data[s : s + n] for s, n in zip(starts[rows], lengths[rows], strict=True)]
-            registers[rows] = _one_by_one([head + piece for piece in long]).registers
+            crcs[rows] = _one_by_one([head + piece for piece in long]).crcs
         else:
-            made = _same(head + bytes(length), 1).registers
-            registers[rows] = made ^ _absorbed(raw, starts[rows], length)
-    return _Encoded(registers, lengths + 1)
+            constant = _U32(zlib.crc32(head + bytes(length)))
+            crcs[rows] = _contributions(raw, starts[rows], length) ^ constant
+    return _Encoded(crcs, lambda: lengths + 1)
 
 
-def _absorbed(raw: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], length: int) -> Registers:
+def _contributions(raw: npt.NDArray[np.uint8], starts: Lengths, length: int) -> Crcs:
     """What ``length`` bytes from each start contribute."""
-    registers, position = np.zeros(starts.size, _U32), 0
+    crcs, position = np.zeros(starts.size, _U32), 0
     if 1 < length <= _LONGEST_PAIRS:
         pairs = np.ndarray((raw.size - 1,), "<u2", raw, 0, (1,))
         while position + 1 < length:
-            table = _pair_table(length - 2 - position)
-            registers ^= table.take(pairs.take(starts + position))
+            crcs ^= pair_table(length - 2 - position).take(pairs.take(starts + position))
             position += 2
     while position < length:
-        table = _byte_table(length - 1 - position)
-        registers ^= table.take(raw.take(starts + position))
+        crcs ^= byte_table(length - 1 - position).take(raw.take(starts + position))
         position += 1
-    return registers
+    return crcs
 
 
 def _dictionary(keys: pa.DictionaryArray) -> _Encoded:
@@ -257,8 +260,7 @@ def _dictionary(keys: pa.DictionaryArray) -> _Encoded:
         dictionary = dictionary.cast(pa.large_binary())
     dictionary = dictionary.filter(pa.array(used))
     rows = np.maximum(np.cumsum(used) - 1, 0).take(positions)
-    made = _encoded(dictionary)
-    found = _Encoded(made.registers.take(rows), made.lengths.take(rows))
+    found = _encoded(dictionary).take(rows)
     return found if valid is None else found.where(valid)
 
 
@@ -274,24 +276,23 @@ def _distinct(keys: pa.Array) -> _Encoded:
         valid = pc.is_valid(encoded.indices).to_numpy(zero_copy_only=False)
     if not len(encoded.dictionary):
         return _same(canonical(None), len(keys))
-    rows = _numpy(encoded.indices, pa.int64())
-    found = _Encoded(made.registers.take(rows), made.lengths.take(rows))
+    found = made.take(_numpy(encoded.indices, pa.int64()))
     return found if valid is None else found.where(valid)
 
 
 def _tuples(parts: tuple[KeyColumns, ...]) -> _Encoded:
     """ "t", and each part behind its length in four bytes."""
     columns = [_encoded(part) for part in parts]
-    head = _same(b"t", columns[0].registers.size)
-    pieces = (piece for column in columns for piece in (_four_bytes(column.lengths), column))
+    head = _same(b"t", columns[0].crcs.size)
+    pieces = (piece for column in columns for piece in (_four_bytes(column.lengths()), column))
     return reduce(_Encoded.followed_by, pieces, head)
 
 
-def _four_bytes(numbers: npt.NDArray[np.int64]) -> _Encoded:
-    registers = np.zeros(numbers.size, _U32)
+def _four_bytes(numbers: Lengths) -> _Encoded:
+    crcs = np.full(numbers.size, zlib.crc32(bytes(4)), _U32)
     for following in range(4):
-        registers ^= _byte_table(following).take((numbers >> (8 * following)) & 255)
-    return _Encoded(registers, np.full(numbers.size, 4, np.int64))
+        crcs ^= byte_table(following).take((numbers >> (8 * following)) & 255)
+    return _Encoded(crcs, lambda: np.full(numbers.size, 4, np.int64))
 
 
 def _numpy(array: pa.Array, kind: pa.DataType) -> npt.NDArray[Any]:
@@ -302,83 +303,7 @@ def _numpy(array: pa.Array, kind: pa.DataType) -> npt.NDArray[Any]:
     return values
 
 
-# -- tables --------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=1)
-def _last_byte_table() -> Registers:
-    """What a byte contributes when none follows."""
-    table = np.arange(256, dtype=_U32)
-    for _ in range(8):
-        table = np.where(table & 1, (table >> _U32(1)) ^ _U32(0xEDB88320), table >> _U32(1))
-    return table.astype(_U32)
-
-
-@lru_cache(maxsize=512)
-def _shift_tables(count: int) -> npt.NDArray[np.uint32]:
-    """What each byte of a register has become when ``count`` bytes of zero follow."""
-    if count > 1:
-        half = _shift_tables(count // 2)
-        twice = np.stack([_looked_up(half, row) for row in half])
-        return twice if count % 2 == 0 else np.stack([_shifted(row, 1) for row in twice])
-    places = [np.arange(256, dtype=_U32) << _U32(8 * place) for place in range(4)]
-    last = _last_byte_table()
-    return np.stack([(row >> _U32(8)) ^ last[row & _U32(255)] for row in places])
-
-
-def _looked_up(tables: npt.NDArray[np.uint32], registers: Registers) -> Registers:
-    made: Registers = tables[0].take(registers & _U32(255))
-    for place in range(1, 4):
-        made ^= tables[place].take((registers >> _U32(8 * place)) & _U32(255))
-    return made
-
-
-def _shifted(registers: Registers, count: int) -> Registers:
-    """The registers when ``count`` bytes of zero have followed."""
-    return _looked_up(_shift_tables(count), registers) if count else registers
-
-
-@lru_cache(maxsize=256)
-def _byte_table(following: int) -> Registers:
-    """What a byte contributes when ``following`` bytes come behind it."""
-    return _shifted(_last_byte_table(), following)
-
-
-@lru_cache(maxsize=_LONGEST_PAIRS)
-def _pair_table(following: int) -> Registers:
-    """What two bytes contribute, by the number they are in little-endian order."""
-    first, second = _byte_table(following + 1), _byte_table(following)
-    return (first[None, :] ^ second[:, None]).reshape(-1)
-
-
-@lru_cache(maxsize=64)
-def _hexadecimal_table(low: int, digits: int) -> Registers:
-    """What a number below 65,536 contributes as ``digits`` digits with ``low`` behind them."""
-    numbers, table = np.arange(_CHUNK), np.zeros(_CHUNK, _U32)
-    names = np.frombuffer(b"0123456789abcdef", np.uint8)
-    for digit in range(digits):
-        table ^= _byte_table(low + digit)[names[(numbers >> (4 * digit)) & 15]]
-    return table
-
-
-@lru_cache(maxsize=4096)
-def _crc_of_zeros(count: int) -> int:
-    return zlib.crc32(bytes(count))
-
-
-@lru_cache(maxsize=1)
-def _short_crcs_of_zeros() -> Registers:
-    return np.array([_crc_of_zeros(count) for count in range(_SHORT)], _U32)
-
-
-def _crcs_of_zeros(lengths: npt.NDArray[np.int64]) -> Registers:
-    """What `zlib.crc32` of bytes has more than the registers, for each length."""
-    if not lengths.size or lengths.max() < _SHORT:
-        return _short_crcs_of_zeros().take(lengths)
-    return np.array([_crc_of_zeros(count) for count in lengths.tolist()], _U32)
-
-
-def _by_length(lengths: npt.NDArray[np.int64]) -> list[tuple[int, Any]]:
+def _by_length(lengths: Lengths) -> list[tuple[int, Any]]:
     """The rows of each length, as what NumPy takes as an index."""
     if not lengths.size:
         return []

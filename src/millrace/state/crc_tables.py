@@ -1,0 +1,92 @@
+"""CRC-32 of many byte strings at once, by tables of what each byte contributes.
+
+CRC is linear: apart from a constant for the length, it is the XOR of what each byte contributes,
+which depends on the byte and on how many follow.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Crcs", "byte_table", "hexadecimal_table", "pair_table", "shifted"]
+
+Crcs = npt.NDArray[np.uint32]
+
+_U32 = np.uint32
+_CHUNK = 65_536
+
+
+@lru_cache(maxsize=1)
+def _last_byte_table() -> Crcs:
+    table = np.arange(256, dtype=_U32)
+    for _ in range(8):
+        table = np.where(table & 1, (table >> _U32(1)) ^ _U32(0xEDB88320), table >> _U32(1))
+    return table.astype(_U32)
+
+
+@lru_cache(maxsize=512)
+def _shift_tables(count: int) -> npt.NDArray[np.uint32]:
+    """What each byte of a CRC has become when ``count`` bytes of zero have followed."""
+    if count > 1:
+        half = _shift_tables(count // 2)
+        twice = np.stack([_looked_up(half, row) for row in half])
+        return twice if count % 2 == 0 else np.stack([shifted(row, 1) for row in twice])
+    places = [np.arange(256, dtype=_U32) << _U32(8 * place) for place in range(4)]
+    last = _last_byte_table()
+    return np.stack([(row >> _U32(8)) ^ last[row & _U32(255)] for row in places])
+
+
+def _looked_up(tables: npt.NDArray[np.uint32], crcs: Crcs) -> Crcs:
+    made: Crcs = tables[0].take(crcs & _U32(255))
+    for place in range(1, 4):
+        made ^= tables[place].take((crcs >> _U32(8 * place)) & _U32(255))
+    return made
+
+
+def shifted(crcs: Crcs, count: int) -> Crcs:
+    """What CRCs contribute to those of longer strings, in which ``count`` bytes follow: with the
+    CRC of these by XOR it is that of the whole."""
+    return _looked_up(_shift_tables(count), crcs) if count else crcs
+
+
+@lru_cache(maxsize=256)
+def byte_table(following: int) -> Crcs:
+    """What a byte contributes when ``following`` bytes come behind it."""
+    return shifted(_last_byte_table(), following)
+
+
+@lru_cache(maxsize=32)
+def pair_table(following: int) -> Crcs:
+    """What two bytes contribute, by the number they are in little-endian order."""
+    first, second = byte_table(following + 1), byte_table(following)
+    return (first[None, :] ^ second[:, None]).reshape(-1)
+
+
+@lru_cache(maxsize=4)
+def hexadecimal_table(following: int) -> Crcs:
+    """What 16 bits of a number contribute as hexadecimal digits, ``following`` digits behind them.
+
+    In the first quarter they are the leading ones of a number: it begins with "i" and has no zeros
+    in front; in the second one of a negative number, "i-". There the CRC's constant is put in too.
+    In the other two quarters more digits come before them.
+    """
+    bits = np.arange(_CHUNK)
+    plain, minus, inner = (np.zeros(_CHUNK, _U32) for _ in range(3))
+    names = np.frombuffer(b"0123456789abcdef", np.uint8)
+    for digit in range(4):
+        inner ^= byte_table(following + digit)[names[(bits >> (4 * digit)) & 15]]
+        # numbers of exactly digit + 1 digits: zero has one only at the very end
+        first = 16**digit if digit or following else 0
+        some = np.arange(first, 16 ** (digit + 1))
+        length = following + digit + 1
+        own: Any = np.zeros(some.size, _U32)
+        for place in range(digit + 1):
+            own ^= byte_table(following + place)[names[(some >> (4 * place)) & 15]]
+        plain[some] = own ^ _U32(zlib.crc32(b"i" + bytes(length)))
+        minus[some] = own ^ _U32(zlib.crc32(b"i-" + bytes(length)))
+    return np.concatenate([plain, minus, inner, inner])
