@@ -8,10 +8,10 @@ from typing import Any
 from millrace.common.source import (
     ReaderContext,
     Records,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
     StaticEnumerator,
 )
 
@@ -25,7 +25,7 @@ class Lane(SourceSplit):
 
 
 @dataclass(frozen=True)
-class PerEpochSource(Source[int]):
+class PerEpochSource(SplitSource[int]):
     """The numbers from 0 on: ``burst`` of them as fast as epochs take them, then ``per_epoch`` in
     each of ``epochs`` epochs, over ``lanes`` subtasks together."""
 
@@ -37,12 +37,12 @@ class PerEpochSource(Source[int]):
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator([Lane(f"lane-{i}", i, self.lanes) for i in range(self.lanes)])
 
-    def create_reader(self, split: Lane, position: Any, context: ReaderContext) -> _Reader:
+    def create_split_reader(self, split: Lane, position: Any, context: ReaderContext) -> _Reader:
         burst, share = self.burst // self.lanes, self.per_epoch // self.lanes
         return _Reader(split, position or 0, burst, share, burst + share * self.epochs)
 
 
-class _Reader(SourceReader[int]):
+class _Reader(SplitReader[int]):
     def __init__(self, split: Lane, position: int, burst: int, share: int, end: int) -> None:
         self._split = split
         self._next = position

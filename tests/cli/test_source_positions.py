@@ -18,7 +18,7 @@ def snapshot(assigned: list[Any], waiting: tuple[Any, ...] = ()) -> bytes:
 
 def test_splits_and_how_far_they_are() -> None:
     begun, fresh = IndexRangeSplit("numbers-0", 0, 10), IndexRangeSplit("numbers-1", 10, 20)
-    data = snapshot([(begun, 0, 7), (fresh, 1, None)], waiting=(SourceSplit("later"),))
+    data = snapshot([(begun, 0, 7), (fresh, 1, None)], waiting=((SourceSplit("later"), None),))
     assert describe_source(data) == [
         "split numbers-0: read up to 7",
         "split numbers-1: not begun",

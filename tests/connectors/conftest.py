@@ -10,8 +10,14 @@ from typing import Any
 
 import pytest
 
-from millrace.common.sink import Sink, SinkWriter, WriterContext
-from millrace.common.source import ReaderContext, Records, Source, SourceReader, SourceSplit
+from millrace.common.sink import (
+    CommitRequest,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from millrace.common.source import ReaderContext, Records, Source, SourceSplit, SplitReader
 
 
 class ManualClock:
@@ -50,8 +56,8 @@ class SourceHarness:
         self.enumerator = self.source.create_enumerator()
         self.enumerator.restore_state(state)
 
-    def reader(self, split: SourceSplit, position: Any = None) -> SourceReader[Any]:
-        return self.source.create_reader(split, position, self.context)
+    def reader(self, split: SourceSplit, position: Any = None) -> SplitReader[Any]:
+        return self.source.create_split_reader(split, position, self.context)
 
     def batches(
         self, split: SourceSplit, step: int = 1000, restarts: Iterable[bool] = ()
@@ -118,9 +124,11 @@ class SinkHarness:
 
     def commit(self) -> None:
         """Commit what waits."""
-        committer = self.sink.create_committer()
+        committer = self.sink.create_committer(CommitterContext())
         if committer is not None:
-            committer.commit(through_pickle(self.committables))
+            requests = [CommitRequest(item) for item in through_pickle(self.committables)]
+            committer.commit(requests)
+            assert all(request.error is None for request in requests)
             committer.close()
         self.committables = []
 

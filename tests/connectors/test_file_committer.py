@@ -1,10 +1,13 @@
 """The committer after crashes at each of its steps."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from millrace.common.sink import CommitRequest
 from millrace.connectors import durable_files, file_committer
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.file_committer import FileCommitter
@@ -29,6 +32,10 @@ def parts(tmp_path: Path) -> list[PartCommittable]:
     return made
 
 
+def commit(committer: FileCommitter, committables: Sequence[Any]) -> None:
+    committer.commit([CommitRequest(item) for item in committables])
+
+
 def assert_committed(directory: Path) -> None:
     assert sorted(os.listdir(directory)) == ["part-run-0-0", "part-run-0-1"]
     for i in range(2):
@@ -37,7 +44,7 @@ def assert_committed(directory: Path) -> None:
 
 def test_committing_again_changes_nothing(parts, tmp_path: Path) -> None:
     for _ in range(3):
-        FileCommitter(str(tmp_path)).commit(parts)
+        commit(FileCommitter(str(tmp_path)), parts)
         assert_committed(tmp_path)
 
 
@@ -66,8 +73,8 @@ def test_a_crash_at_any_step_is_mended_by_the_next_commit(
         patch.setattr(file_committer, "sync_directories", crashing(durable_files.sync_directories))
         patch.setattr(file_committer, "delete_if_there", crashing(durable_files.delete_if_there))
         with pytest.raises(Crash):
-            FileCommitter(str(tmp_path)).commit(parts)
-    FileCommitter(str(tmp_path)).commit(parts)
+            commit(FileCommitter(str(tmp_path)), parts)
+    commit(FileCommitter(str(tmp_path)), parts)
     assert_committed(tmp_path)
 
 
@@ -77,7 +84,7 @@ def test_chunks_are_deleted_only_after_the_names_are_durable(
     steps = []
     monkeypatch.setattr(file_committer, "sync_directories", lambda _: steps.append("flush"))
     monkeypatch.setattr(file_committer, "delete_if_there", lambda _: steps.append("delete"))
-    FileCommitter(str(tmp_path)).commit(parts)
+    commit(FileCommitter(str(tmp_path)), parts)
     assert steps == ["flush"] + ["delete"] * 4
 
 
@@ -85,14 +92,14 @@ def test_merged_chunks_are_deleted(tmp_path: Path) -> None:
     chunk = tmp_path / ".part-0-0.inprogress.1"
     chunk.touch()
     for _ in range(2):
-        FileCommitter(str(tmp_path)).commit([ObsoleteChunks((str(chunk),))])
+        commit(FileCommitter(str(tmp_path)), [ObsoleteChunks((str(chunk),))])
     assert os.listdir(tmp_path) == []
 
 
 def test_a_part_that_is_gone_is_named_with_both_names(parts, tmp_path: Path) -> None:
     os.unlink(parts[0].pending)
     with pytest.raises(PartFileError) as error:
-        FileCommitter(str(tmp_path)).commit(parts)
+        commit(FileCommitter(str(tmp_path)), parts)
     assert parts[0].final in str(error.value)
     assert parts[0].pending in str(error.value)
 
@@ -100,14 +107,14 @@ def test_a_part_that_is_gone_is_named_with_both_names(parts, tmp_path: Path) -> 
 def test_a_visible_part_is_never_overwritten(parts, tmp_path: Path) -> None:
     Path(parts[0].final).write_text("another")
     with pytest.raises(PartFileError, match="exists already"):
-        FileCommitter(str(tmp_path)).commit(parts)
+        commit(FileCommitter(str(tmp_path)), parts)
     assert Path(parts[0].final).read_text() == "another"
 
 
 def test_a_truncated_part_is_not_made_visible(parts, tmp_path: Path) -> None:
     os.truncate(parts[0].pending, 3)
     with pytest.raises(PartFileError, match="has 3 bytes, but 7 were written"):
-        FileCommitter(str(tmp_path)).commit(parts)
+        commit(FileCommitter(str(tmp_path)), parts)
     assert not os.path.exists(parts[0].final)
 
 
@@ -147,9 +154,10 @@ def test_only_files_of_the_sink_are_touched(
 
     part = PartCommittable(at(pending), at(final), 4, tuple(map(at, obsolete)))  # type: ignore[arg-type]
     with pytest.raises(PartFileError):
-        FileCommitter(str(out)).commit([part])
+        commit(FileCommitter(str(out)), [part])
+    chunks = tuple(map(at, obsolete or [final]))
     with pytest.raises(PartFileError):
-        FileCommitter(str(out)).commit([ObsoleteChunks(tuple(map(at, obsolete or [final])))])  # type: ignore[arg-type]
+        commit(FileCommitter(str(out)), [ObsoleteChunks(chunks)])
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -157,5 +165,5 @@ def test_the_sink_may_be_reached_by_another_name(parts, tmp_path: Path) -> None:
     """A link to the base path is the base path."""
     link = tmp_path.parent / f"{tmp_path.name}-link"
     link.symlink_to(tmp_path)
-    FileCommitter(str(link)).commit(parts)
+    commit(FileCommitter(str(link)), parts)
     assert_committed(tmp_path)

@@ -115,7 +115,7 @@ def followed(tmp_path):
 
 def reader(job: Followed, position: StatePosition | None = None, **more) -> StateChangesReader:
     source = StateChangesSource(job.directory, "totals", "total", "MiniJob", **more)
-    return source.create_reader(None, position, None)
+    return source.create_split_reader(None, position, None)
 
 
 def epoch(reader: StateChangesReader, batch: int = 100) -> list[Any]:
@@ -293,22 +293,22 @@ def test_bounded_is_what_there_is_now(followed) -> None:
     source = StateChangesSource(followed.directory, "totals", "total", bounded=True)
     assert source.boundedness is Boundedness.BOUNDED
     with pytest.raises(JobExecutionError, match="no complete checkpoint"):
-        source.create_reader(None, None, None).read(1)
+        source.create_split_reader(None, None, None).read(1)
 
 
 def test_an_operator_is_found_by_its_name_too_or_the_others_are_listed(followed) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "Totals", "total")
-    assert len(epoch(source.create_reader(None, None, None))) == 1
+    assert len(epoch(source.create_split_reader(None, None, None))) == 1
     source = StateChangesSource(followed.job_dir, "nobody", "total")
     with pytest.raises(JobExecutionError, match=r"no operators 'nobody'.*Totals \(uid totals\)"):
-        source.create_reader(None, None, None).read(1)
+        source.create_split_reader(None, None, None).read(1)
 
 
 def test_a_state_that_is_not_there_is_warned_of(followed, caplog) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "totals", "totl")
-    assert epoch(source.create_reader(None, None, None)) == []
+    assert epoch(source.create_split_reader(None, None, None)) == []
     assert "state 'totl' of operator 'totals' is empty or not there" in caplog.text
 
 
@@ -317,7 +317,7 @@ def test_a_state_that_is_not_there_has_no_table(followed) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "Totals", "totl", bounded=True)
     with pytest.raises(JobExecutionError, match=r"no keyed state 'totl'.*it has: parts, total"):
-        source.create_reader(None, None, None).read(1)
+        source.create_split_reader(None, None, None).read(1)
 
 
 def test_an_empty_table(followed) -> None:
@@ -331,7 +331,7 @@ def test_state_that_belongs_to_no_key_is_refused(followed) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "totals", "@event-timers")
     followed._source.push(("a", 1))
-    following = source.create_reader(None, None, None)
+    following = source.create_split_reader(None, None, None)
     following._table = "x"
     with pytest.raises(JobExecutionError, match="only keyed state can be followed"):
         following._kind(_Kind(EVENT_TIMER_QUEUE))
@@ -597,7 +597,7 @@ def test_pickled_state_is_refused_when_it_is_not_trusted(tmp_path) -> None:
         source.push(("a", 1))
         job.process()
     trusting = StateChangesSource(tmp_path, "odd", "total", "MiniJob")
-    (update,) = epoch(trusting.create_reader(None, None, None))
+    (update,) = epoch(trusting.create_split_reader(None, None, None))
     assert type(update.value).__name__ == "Odd"
     with run_local():
         settings = Configuration({"state.pickle.allowed": "false"})

@@ -19,9 +19,9 @@ from millrace.common.job import JobStatus
 from millrace.common.source import (
     Boundedness,
     Records,
-    Source,
-    SourceReader,
     SourceSplit,
+    SplitReader,
+    SplitSource,
     StaticEnumerator,
 )
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
@@ -36,7 +36,7 @@ from millrace.testing import LocalExecutor, ManualClock, run_local
 KEEP_WARM = 45_000
 
 
-class Idle(Source[int]):
+class Idle(SplitSource[int]):
     """Gives its records, then nothing for ever; wakes up when told to."""
 
     def __init__(self, *values: int, wakeups: dict[int, list[int]] | None = None) -> None:
@@ -49,11 +49,11 @@ class Idle(Source[int]):
     def create_enumerator(self) -> StaticEnumerator:
         return StaticEnumerator([SourceSplit("one")])
 
-    def create_reader(self, split, position, context) -> IdleReader:
+    def create_split_reader(self, split, position, context) -> IdleReader:
         return IdleReader(self, position or 0, context.current_time)
 
 
-class IdleReader(SourceReader[int]):
+class IdleReader(SplitReader[int]):
     def __init__(self, source: Idle, next_index: int, now: Callable[[], int]) -> None:
         self.source, self.next, self.now = source, next_index, now
 
@@ -184,8 +184,8 @@ def test_the_least_interval_between_epochs() -> None:
 
 def test_a_source_is_polled_if_it_does_not_say_when() -> None:
     class Polled(Idle):
-        def create_reader(self, split, position, context):
-            reader = super().create_reader(split, position, context)
+        def create_split_reader(self, split, position, context):
+            reader = super().create_split_reader(split, position, context)
             reader.next_wakeup = lambda now: None  # type: ignore[assignment, method-assign]
             return reader
 

@@ -13,10 +13,10 @@ import pytest
 from millrace.common.source import (
     Boundedness,
     Records,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
 )
 from millrace.common.time import Time
 from millrace.common.time.watermark_strategy import WatermarkStrategy
@@ -143,7 +143,7 @@ class TwoSplits(SplitEnumerator):
         self._given = state
 
 
-class Counting(SourceReader[int]):
+class Counting(SplitReader[int]):
     def __init__(self, position: int) -> None:
         self._position = position
 
@@ -160,13 +160,13 @@ class Counting(SourceReader[int]):
         return False
 
 
-class Unending(Source[int]):
+class Unending(SplitSource[int]):
     boundedness = Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self) -> SplitEnumerator:
         return TwoSplits()
 
-    def create_reader(self, split: Any, position: Any, context: Any) -> SourceReader[int]:
+    def create_split_reader(self, split: Any, position: Any, context: Any) -> SplitReader[int]:
         return Counting(position or 0)
 
 

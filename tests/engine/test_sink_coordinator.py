@@ -17,18 +17,18 @@ class Recording(Sink[Any], Committer):
     def create_writer(self, context, state):
         raise AssertionError("writers live in subtasks")
 
-    def create_committer(self) -> Committer:
+    def create_committer(self, context) -> Committer:
         return self
 
-    def commit(self, committables) -> None:
-        self.commits.append(list(committables))
+    def commit(self, requests) -> None:
+        self.commits.append([request.committable for request in requests])
 
     def close(self) -> None:
         self.closed = True
 
 
 class NoCommitter(Recording):
-    def create_committer(self) -> None:
+    def create_committer(self, context) -> None:
         return None
 
 
@@ -44,10 +44,11 @@ def test_committables_of_several_epochs_are_committed_together_once() -> None:
     coordinator.accept(ack(s=["c"]))
     pending = coordinator.pending()
     assert sink.commits == []
-    coordinator.commit(pending)
+    assert pending.keys() == {"s"}
+    coordinator.commit()
     assert sink.commits == [["a", "b", "c"]]
     assert coordinator.pending() == {}
-    coordinator.commit({})
+    coordinator.commit()
     assert len(sink.commits) == 1
 
 
@@ -64,7 +65,7 @@ def test_each_sink_gets_its_own_and_those_without_committer_nothing() -> None:
     nodes = [SinkNode("1", "", one), SinkNode("2", "", two), SinkNode("3", "", without)]
     coordinator = SinkCoordinator(nodes)
     coordinator.accept(ack(**{"1": ["a"], "3": ["x"]}))
-    coordinator.commit(coordinator.pending())
+    coordinator.commit()
     assert (one.commits, two.commits, without.commits) == ([["a"]], [], [])
     coordinator.close()
     assert one.closed
@@ -74,5 +75,7 @@ def test_each_sink_gets_its_own_and_those_without_committer_nothing() -> None:
 def test_what_a_checkpoint_left_pending_is_committed_again() -> None:
     sink = Recording()
     pending = {"s": [encode("a")], "gone": [encode("x")]}
-    SinkCoordinator([SinkNode("s", "sink", sink)]).commit(pending)
+    coordinator = SinkCoordinator([SinkNode("s", "sink", sink)])
+    coordinator.restore(pending)
+    coordinator.commit()
     assert sink.commits == [["a"]]

@@ -11,7 +11,7 @@ import pytest
 
 from millrace.common.errors import JobCancelledError
 from millrace.common.serialization import Encoder
-from millrace.common.sink import Committer, Sink
+from millrace.common.sink import Committer, Sink, SupportsOrphanSweep
 from millrace.connectors.file_sink import FileSink
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
@@ -24,7 +24,7 @@ from millrace.state.serialization.payload import encode
 from millrace.testing import run_local
 
 
-class Known(Sink[Any], Committer):
+class Known(Sink[Any], Committer, SupportsOrphanSweep):
     """Notes what it may delete."""
 
     def __init__(self) -> None:
@@ -33,13 +33,13 @@ class Known(Sink[Any], Committer):
     def create_writer(self, context, state):
         raise AssertionError("writers live in subtasks")
 
-    def create_committer(self) -> Committer:
+    def create_committer(self, context) -> Committer:
         return self
 
     def work_files(self, state: Any) -> Collection[str]:
         return ()
 
-    def commit(self, committables) -> None:
+    def commit(self, requests) -> None:
         pass
 
     def sweep(self, in_use, run_ids, older_than) -> None:
@@ -51,7 +51,7 @@ def told(subtask: int, *files: str) -> Ack:
 
 
 def sinks(sink: Sink[Any], parallelism: int = 2) -> SinkCoordinator:
-    return SinkCoordinator([SinkNode("s", "sink", sink)], parallelism={"s": parallelism})
+    return SinkCoordinator([SinkNode("s", "sink", sink, 0, parallelism)])
 
 
 def test_not_before_all_have_told_what_they_use() -> None:
@@ -76,7 +76,7 @@ def test_not_while_something_waits_to_be_committed() -> None:
     coordinator.accept(told(0))
     coordinator.accept(Ack(0, 0, 0, committables={"s": [encode("part")]}))
     assert coordinator.sweeps(["r1"], 0) is None
-    coordinator.commit(coordinator.pending())
+    coordinator.commit()
     assert len(coordinator.sweeps(["r1"], 0) or []) == 1
 
 
@@ -101,9 +101,8 @@ def test_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_sink_whose_files_are_not_known_is_left_alone() -> None:
     """The default."""
 
-    class Unknown(Known):
-        def work_files(self, state: Any) -> None:
-            return None
+    class Unknown(Sink[Any]):
+        create_writer = Known.create_writer
 
     assert sinks(Unknown()).sweeps(["r1"], 0) == []
 

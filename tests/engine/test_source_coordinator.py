@@ -2,13 +2,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.source import Source, SourceSplit, SplitEnumerator
+from millrace.common.source import (
+    AssignedSplit,
+    EnumeratorContext,
+    SourceEvent,
+    SourceSplit,
+    SplitEnumerator,
+    SplitSource,
+)
 from millrace.engine.source_coordinator import SourceCoordinator
 from millrace.plan.job_graph import SourceNode
-from millrace.runtime.epoch import SplitProgress
+from millrace.runtime.epoch import Ack, SplitProgress
 
 
-class Scripted(Source[Any], SplitEnumerator):
+class Scripted(SplitSource[Any], SplitEnumerator):
     """Finds what `found` says, per time; is its own enumerator."""
 
     def __init__(self, found: dict[int, list[str]], last: int = 0, limit: int | None = None):
@@ -19,7 +26,7 @@ class Scripted(Source[Any], SplitEnumerator):
     def create_enumerator(self) -> SplitEnumerator:
         return self
 
-    def create_reader(self, split, position, context):
+    def create_split_reader(self, split, position, context):
         raise AssertionError("readers live in subtasks")
 
     def discover(self, now: int) -> list[SourceSplit]:
@@ -165,3 +172,124 @@ def test_closing_closes_the_enumerator() -> None:
     source = Scripted({})
     coordinator(source).close()
     assert source.closed
+
+
+class Events(Scripted):
+    """Gives splits to readers that ask, and answers events."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__({})
+        self.names = list(names)
+        self.heard: list[tuple[int, SourceEvent]] = []
+        self.back: list[tuple[AssignedSplit, int]] = []
+
+    def start(self, context: EnumeratorContext) -> None:
+        self.context = context
+
+    def no_more_splits(self) -> bool:
+        return not self.names
+
+    def handle_split_request(self, subtask: int) -> None:
+        if self.names:
+            self.context.assign_split(SourceSplit(self.names.pop(0)), subtask)
+
+    def handle_source_event(self, subtask: int, event: SourceEvent) -> None:
+        self.heard.append((subtask, event))
+        self.context.send_source_event(1 - subtask, event)
+
+    def add_splits_back(self, splits, subtask):
+        self.back += [(split, subtask) for split in splits]
+        return ()
+
+
+class Ping(SourceEvent):
+    """Has no content."""
+
+
+def answer(subtask: int, *, asks: bool = False, sends: SourceEvent | None = None) -> Ack:
+    ack = Ack(0, subtask, 0)
+    ack.split_requests += ["uid"] * asks
+    if sends is not None:
+        ack.source_events["uid"] = [sends]
+    return ack
+
+
+def test_a_reader_that_asks_gets_a_split_with_the_next_epoch() -> None:
+    made = coordinator(Events("a", "b"))
+    made.discover(0)
+    assert planned(made) == [[], []]
+    assert not made.no_more_splits
+    made.accept_events([answer(1, asks=True)])
+    assert made.has_news
+    assert planned(made) == [[], [("a", None)]]
+    made.accept_events([answer(1, asks=True), answer(0, asks=True)])
+    assert planned(made) == [[], [("a", None), ("b", None)]]
+    assert made.no_more_splits
+
+
+def test_events_arrive_once_per_accepted_epoch() -> None:
+    source, ping = Events(), Ping()
+    made = coordinator(source)
+    made.discover(0)
+    made.accept_events([answer(0, sends=ping)])
+    assert source.heard == [(0, ping)]
+    assert made.has_news
+    assert (made.events(0), made.events(1)) == ((), (ping,))
+    assert made.events(1) == (ping,), "the epoch failed and is planned again"
+    made.accept_events([])
+    assert made.events(1) == ()
+
+
+def test_events_that_have_not_arrived_are_in_the_snapshot() -> None:
+    made = coordinator(Events())
+    made.discover(0)
+    made.accept_events([answer(0, sends=Ping())])
+    restored = coordinator(Events())
+    restored.restore(made.snapshot())
+    assert [type(event) for event in restored.events(1)] == [Ping]
+
+
+def test_what_a_failed_epoch_was_to_begin_is_given_back() -> None:
+    source = Events("a", "b")
+    made = coordinator(source)
+    made.discover(0)
+    made.accept_events([answer(0, asks=True)])
+    made.accept(progress("a", 5))
+    made.accept_events([answer(1, asks=True)])
+    made.give_back()
+    assert source.back == [(AssignedSplit(SourceSplit("b")), 1)], "a has been begun"
+    assert planned(made) == [[("a", 5)], []]
+
+
+def test_splits_that_come_back_are_placed_again_unless_the_enumerator_takes_them() -> None:
+    made = coordinator(Scripted({0: ["a", "b"]}))
+    made.discover(0)
+    made.give_back()
+    made.discover(1)
+    assert sorted(split for subtask in planned(made) for split in subtask) == [
+        ("a", None),
+        ("b", None),
+    ]
+
+
+def test_another_parallelism_gives_splits_back_with_their_positions() -> None:
+    made = coordinator(Scripted({0: ["a", "b"]}))
+    made.discover(0)
+    made.accept(progress("b", 3))
+    source = Events()
+    restored = coordinator(source, parallelism=3)
+    snapshot = made._codec.decode(made.snapshot())
+    snapshot["enumerator"] = 0
+    restored.restore(made._codec.encode(snapshot))
+    assert source.back == [
+        (AssignedSplit(SourceSplit("a")), 0),
+        (AssignedSplit(SourceSplit("b"), 3), 1),
+    ]
+
+
+def test_an_enumerator_has_metrics() -> None:
+    source = Events()
+    made = coordinator(source)
+    made.discover(0)
+    source.context.metrics.counter("files").inc(2)
+    assert made.metrics.counts() == {"files": 2}

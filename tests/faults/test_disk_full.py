@@ -73,9 +73,17 @@ def test_a_segment_that_cannot_be_written(live_and_die: Drivers) -> None:
 @pytest.mark.parametrize("point", ["before-sink-commit", "during-sink-commit"])
 def test_a_commit_that_fails_is_made_up_for(point: str, live_and_die: Drivers) -> None:
     """The checkpoint is complete by then, so the next run commits what is left."""
-    lives = live_and_die([f"{point}:3:raise", ""])
+    at_once = {"sink.committer.retries": "0"}
+    lives = live_and_die([f"{point}:3:raise", ""], settings=at_once)
     assert lives.drivers[0].status == 1
     assert FULL in lives.errors
+    finished_exactly(lives)
+
+
+def test_a_commit_that_fails_is_tried_again(live_and_die: Drivers) -> None:
+    """Nobody need resume the job."""
+    lives = live_and_die(["during-sink-commit:3:raise"])
+    assert lives.drivers[0].status == 0
     finished_exactly(lives)
 
 

@@ -91,9 +91,7 @@ def load(layer: Layer) -> bytes:
     return layer.data
 
 
-def produced(
-    channel: int, values=(), watermark: int = MIN, idle: bool = False
-) -> Iterator[Buffer]:
+def produced(channel: int, values=(), watermark: int = MIN, idle: bool = False) -> Iterator[Buffer]:
     for sequence, value in enumerate(values):
         payload = encode_records([value], None)
         yield Buffer(0, 0, channel, 5, sequence, BufferKind.RECORDS, MIN, 1, payload)

@@ -36,9 +36,7 @@ def run(program: Program, worker: Worker) -> list[Ack]:
     waiting: list[list[bytes]] = [[] for _ in range(program.width(0))]
     for level in range(program.levels):
         last = level + 1 == program.levels
-        following: list[list[bytes]] = [
-            [] for _ in range(1 if last else program.width(level + 1))
-        ]
+        following: list[list[bytes]] = [[] for _ in range(1 if last else program.width(level + 1))]
         for partition, elements in enumerate(waiting):
             for target, element in worker.run_level(
                 program, level, partition, plan, 1, elements, load

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 
+from millrace.common.sink import CommitRequest, CommitterContext
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import CollectingSink, Faults, StreamRecord, run_local
 
@@ -47,7 +48,7 @@ def test_what_is_committed_twice_is_there_once() -> None:
     writer.write(["a"], [5])
     committables = writer.prepare_commit(False)
     for _ in range(2):
-        sink.create_committer().commit(committables)
+        sink.create_committer(CommitterContext()).commit(list(map(CommitRequest, committables)))
     assert sink.records() == [StreamRecord("a", 5)]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from millrace.cli.values import shown
 from millrace.common.errors import MillraceError
-from millrace.common.source.source import SourceSplit
+from millrace.common.source import SourceSplit
 from millrace.state.serialization.snapshot_codec import SAFE
 
 _SHOWN = 10

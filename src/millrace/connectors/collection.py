@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from millrace.common.source.source import ReaderContext, Source, SplitEnumerator, StaticEnumerator
+from millrace.common.source import ReaderContext, SplitEnumerator, SplitSource, StaticEnumerator
 from millrace.connectors.index_range import (
     IndexRangeReader,
     IndexRangeSplit,
@@ -18,7 +18,7 @@ __all__ = ["CollectionSource"]
 T = TypeVar("T")
 
 
-class CollectionSource(Source[T]):
+class CollectionSource(SplitSource[T]):
     """A bounded source of the elements of a collection, which travels with the program.
 
     Args:
@@ -32,7 +32,7 @@ class CollectionSource(Source[T]):
     >>> from millrace.common.source import ReaderContext
     >>> source = CollectionSource(["a", "b", "c"])
     >>> [split] = source.create_enumerator().discover(now=0)
-    >>> reader = source.create_reader(split, None, ReaderContext(0, 1, lambda: 0))
+    >>> reader = source.create_split_reader(split, None, ReaderContext(0, 1, lambda: 0))
     >>> reader.read(2).values, reader.position(), reader.finished()
     (['a', 'b'], 2, False)
     """
@@ -45,7 +45,7 @@ class CollectionSource(Source[T]):
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator(index_range_splits(0, len(self._elements), self._splits))
 
-    def create_reader(
+    def create_split_reader(
         self, split: IndexRangeSplit, position: Any, context: ReaderContext
     ) -> IndexRangeReader[T]:
         return IndexRangeReader(split, position, lambda start, end: self._elements[start:end])

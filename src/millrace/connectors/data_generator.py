@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source.source import (
+from millrace.common.source import (
     Boundedness,
     ReaderContext,
     Records,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
     StaticEnumerator,
 )
 from millrace.connectors.index_range import index_range_splits, require_at_least
@@ -72,7 +72,7 @@ class GeneratorPosition(NamedTuple):
     started: int | None
 
 
-class DataGeneratorSource(Source[T]):
+class DataGeneratorSource(SplitSource[T]):
     """Makes each record from its index, which counts from 0; replays give the same records.
 
     Args:
@@ -91,7 +91,7 @@ class DataGeneratorSource(Source[T]):
     >>> from millrace.common.source import ReaderContext
     >>> source = DataGeneratorSource(lambda index: f"event-{index}", count=4, splits=1)
     >>> [split] = source.create_enumerator().discover(now=0)
-    >>> source.create_reader(split, None, ReaderContext(0, 1, lambda: 0)).read(2).values
+    >>> source.create_split_reader(split, None, ReaderContext(0, 1, lambda: 0)).read(2).values
     ['event-0', 'event-1']
     """
 
@@ -136,9 +136,9 @@ class DataGeneratorSource(Source[T]):
             return StaticEnumerator(self._unbounded_splits())
         return StaticEnumerator(self._bounded_splits(self._count))
 
-    def create_reader(
+    def create_split_reader(
         self, split: GeneratorSplit, position: Any, context: ReaderContext
-    ) -> SourceReader[T]:
+    ) -> SplitReader[T]:
         started = None if self._rate.records_per_second is None else context.current_time()
         return DataGeneratorReader(
             split,
@@ -177,7 +177,7 @@ class DataGeneratorSource(Source[T]):
         return values
 
 
-class DataGeneratorReader(SourceReader[T]):
+class DataGeneratorReader(SplitReader[T]):
     """Emits what is due of one split."""
 
     def __init__(

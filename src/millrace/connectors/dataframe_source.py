@@ -9,12 +9,12 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from millrace.common.source.source import (
+from millrace.common.source import (
     ReaderContext,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
 )
 from millrace.common.types.row import Row
 from millrace.connectors.file_source import FileSource, FileSourceSplit
@@ -24,7 +24,7 @@ from millrace.formats.parquet import ParquetColumnarRowInputFormat
 __all__ = ["DataFrameSource"]
 
 
-class DataFrameSource(Source[Any]):
+class DataFrameSource(SplitSource[Any]):
     """The rows of a bounded DataFrame, each a `Row` with the DataFrame's column names.
 
     A DataFrame may give other rows, or in another order, each time it is computed. So Spark writes
@@ -51,10 +51,10 @@ class DataFrameSource(Source[Any]):
     def create_enumerator(self) -> SplitEnumerator:
         return DataFrameEnumerator(self._dataframe, self._format, self._directory)
 
-    def create_reader(
+    def create_split_reader(
         self, split: FileSourceSplit, position: Any, context: ReaderContext
-    ) -> SourceReader[Any]:
-        return FileSource(self._format, (split.path,)).create_reader(split, position, context)
+    ) -> SplitReader[Any]:
+        return FileSource(self._format, (split.path,)).create_split_reader(split, position, context)
 
 
 class DataFrameEnumerator(SplitEnumerator):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from millrace.common.sink.sink import Committer
+from millrace.common.sink import CommitRequest, Committer
 from millrace.connectors.durable_files import delete_if_there, sync_directories
 from millrace.connectors.errors import PartFileError
-from millrace.connectors.orphans import sweep_orphans
 from millrace.connectors.part_file import (
     ObsoleteChunks,
     PartCommittable,
@@ -30,7 +29,8 @@ class FileCommitter(Committer):
     def __init__(self, base_path: str) -> None:
         self._base_path = base_path
 
-    def commit(self, committables: Sequence[PartCommittable | ObsoleteChunks]) -> None:
+    def commit(self, requests: Sequence[CommitRequest[PartCommittable | ObsoleteChunks]]) -> None:
+        committables = [request.committable for request in requests]
         parts = [item for item in committables if isinstance(item, PartCommittable)]
         obsolete = [path for item in committables for path in _obsolete(item)]
         require_work_files([*(part.pending for part in parts), *obsolete], self._base_path)
@@ -41,9 +41,6 @@ class FileCommitter(Committer):
         sync_directories(os.path.dirname(part.final) for part in parts)
         for path in obsolete:
             delete_if_there(path)
-
-    def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:
-        sweep_orphans(self._base_path, older_than, in_use, run_ids=run_ids)
 
 
 def _obsolete(item: PartCommittable | ObsoleteChunks) -> tuple[str, ...]:

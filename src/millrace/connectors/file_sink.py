@@ -9,7 +9,14 @@ from typing import Any, Self
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import BulkWriterFactory, Encoder
-from millrace.common.sink.sink import Committer, Sink, SinkWriter, WriterContext
+from millrace.common.sink import (
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    SupportsOrphanSweep,
+    WriterContext,
+)
 from millrace.connectors.bucket_assigner import (
     BucketAssigner,
     BucketContext,
@@ -17,7 +24,7 @@ from millrace.connectors.bucket_assigner import (
 )
 from millrace.connectors.file_committer import FileCommitter
 from millrace.connectors.file_writer import FileSinkSettings, FileWriter
-from millrace.connectors.orphans import work_files_in_use
+from millrace.connectors.orphans import sweep_orphans, work_files_in_use
 from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.part_file import FileWriterState
 from millrace.connectors.part_writer import BulkParts, PartFormat, RowParts
@@ -27,7 +34,7 @@ from millrace.filesystem.location import qualified
 __all__ = ["BulkFormatBuilder", "FileSink", "RowFormatBuilder", "StreamingFileSink"]
 
 
-class FileSink(Sink[Any]):
+class FileSink(Sink[Any], SupportsOrphanSweep):
     """Writes part files below a path; readers see each part once, whole, after its checkpoint.
 
     Until then parts have names that begin with a dot, which Spark, Flink and Hive ignore. Part
@@ -90,11 +97,14 @@ class FileSink(Sink[Any]):
         parts = tuple(part for state in states for part in state.parts)
         return FileWriterState(max(state.next_counter for state in states), parts)
 
-    def create_committer(self) -> Committer:
+    def create_committer(self, context: CommitterContext) -> Committer:
         return FileCommitter(self._settings.base_path)
 
     def work_files(self, state: FileWriterState | None) -> Collection[str]:
         return sorted(work_files_in_use([state], ()))
+
+    def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:
+        sweep_orphans(self._settings.base_path, older_than, in_use, run_ids=run_ids)
 
 
 StreamingFileSink = FileSink

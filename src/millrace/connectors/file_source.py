@@ -12,14 +12,14 @@ from datetime import timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.source.source import (
+from millrace.common.source import (
     Boundedness,
     ReaderContext,
     Records,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
 )
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.common.types.batch import ColumnBatch
@@ -52,7 +52,7 @@ class FilePosition(NamedTuple):
     finished: bool
 
 
-class FileSource(Source[T]):
+class FileSource(SplitSource[T]):
     """Reads files below some paths, recursively; files named ``.*`` and ``_*`` are ignored.
 
     Large files of text and JSON lines are read in pieces by several subtasks, so are the row
@@ -113,9 +113,9 @@ class FileSource(Source[T]):
     def create_enumerator(self) -> SplitEnumerator:
         return FileEnumerator(self._format, self._paths, self._discovery_interval, self._split_size)
 
-    def create_reader(
+    def create_split_reader(
         self, split: FileSourceSplit, position: Any, context: ReaderContext
-    ) -> SourceReader[T]:
+    ) -> SplitReader[T]:
         return FileSplitReader(split, self._format, position)
 
 
@@ -217,7 +217,7 @@ class FileEnumerator(SplitEnumerator):
         return [FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, size) for r in ranges]
 
 
-class FileSplitReader(SourceReader[T]):
+class FileSplitReader(SplitReader[T]):
     """Reads one piece of a file, which it opens when it is first asked for records."""
 
     def __init__(

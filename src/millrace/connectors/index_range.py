@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source.source import Records, SourceReader, SourceSplit
+from millrace.common.source import Records, SourceSplit, SplitReader
 
 __all__ = ["IndexRangeReader", "IndexRangeSplit", "index_range_splits", "require_at_least"]
 
@@ -42,7 +42,7 @@ def require_at_least(least: int, **arguments: Any) -> None:
             raise JobDefinitionError(f"{name} must be a whole number >= {least}, not {value!r}")
 
 
-class IndexRangeReader(SourceReader[T]):
+class IndexRangeReader(SplitReader[T]):
     """Reads the indices of one split in order; its position is the next index.
 
     ``values`` gives the values at the indices of ``[start, end)``.

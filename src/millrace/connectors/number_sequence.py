@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source.source import ReaderContext, Source, SplitEnumerator, StaticEnumerator
+from millrace.common.source import ReaderContext, SplitEnumerator, SplitSource, StaticEnumerator
 from millrace.connectors.index_range import (
     IndexRangeReader,
     IndexRangeSplit,
@@ -16,7 +16,7 @@ from millrace.connectors.index_range import (
 __all__ = ["NumberSequenceSource"]
 
 
-class NumberSequenceSource(Source[int]):
+class NumberSequenceSource(SplitSource[int]):
     """A bounded source of the numbers from ``start`` to ``end``, both included.
 
     Within a split the numbers come in ascending order; across splits there is no order.
@@ -32,7 +32,7 @@ class NumberSequenceSource(Source[int]):
     >>> from millrace.common.source import ReaderContext
     >>> source = NumberSequenceSource(1, 10, splits=2)
     >>> first, second = source.create_enumerator().discover(now=0)
-    >>> source.create_reader(second, None, ReaderContext(0, 1, lambda: 0)).read(100).values
+    >>> source.create_split_reader(second, None, ReaderContext(0, 1, lambda: 0)).read(100).values
     [6, 7, 8, 9, 10]
     """
 
@@ -49,7 +49,7 @@ class NumberSequenceSource(Source[int]):
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator(index_range_splits(self._start, self._end + 1, self._splits))
 
-    def create_reader(
+    def create_split_reader(
         self, split: IndexRangeSplit, position: Any, context: ReaderContext
     ) -> IndexRangeReader[int]:
         return IndexRangeReader(split, position, lambda start, end: list(range(start, end)))

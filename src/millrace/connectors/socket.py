@@ -10,14 +10,14 @@ import weakref
 from typing import Any, NamedTuple
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source.source import (
+from millrace.common.source import (
     Boundedness,
     ReaderContext,
     Records,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
     StaticEnumerator,
 )
 from millrace.connectors.errors import SocketSourceError
@@ -37,7 +37,7 @@ class SocketPosition(NamedTuple):
     ended: bool
 
 
-class SocketTextSource(Source[str]):
+class SocketTextSource(SplitSource[str]):
     """Pieces of text that a server sends, cut at a delimiter; read by one subtask.
 
     **At most once**: a socket cannot be read again, so what was received but not processed is
@@ -77,9 +77,9 @@ class SocketTextSource(Source[str]):
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator([SourceSplit(f"{self._host}:{self._port}")])
 
-    def create_reader(
+    def create_split_reader(
         self, split: SourceSplit, position: Any, context: ReaderContext
-    ) -> SourceReader[str]:
+    ) -> SplitReader[str]:
         position = position or SocketPosition(0, ended=False)
         if position.ended:
             return SocketTextReader(None, position)
@@ -91,7 +91,7 @@ class SocketTextSource(Source[str]):
         return SocketTextReader(connection, position)
 
 
-class SocketTextReader(SourceReader[str]):
+class SocketTextReader(SplitReader[str]):
     """Takes what the connection has received so far.
 
     Closing the reader leaves the connection open: the next epoch's reader goes on with it.

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from millrace.common.errors import CheckpointCorruptError, JobDefinitionError, JobExecutionError
-from millrace.common.source.source import (
+from millrace.common.source import (
     Boundedness,
     ReaderContext,
     Records,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
     StaticEnumerator,
 )
 from millrace.common.time.amounts import Duration, Time, millis
@@ -82,7 +82,7 @@ class StatePosition:
     """Whether all updates up to that checkpoint have been read."""
 
 
-class StateChangesSource(Source[StateUpdate | CopyComplete]):
+class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
     """The updates of one keyed state of another job.
 
     Args:
@@ -138,13 +138,13 @@ class StateChangesSource(Source[StateUpdate | CopyComplete]):
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator([SourceSplit("state")])
 
-    def create_reader(
+    def create_split_reader(
         self, split: SourceSplit, position: StatePosition | None, context: ReaderContext
     ) -> StateChangesReader:
         return StateChangesReader(self, position)
 
 
-class StateChangesReader(SourceReader[StateUpdate | CopyComplete]):
+class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
     """Holds a copy of the state as of the checkpoint it is at, and reads what differs in the next.
 
     A reader that is made anew reads the copy from the checkpoint of its position. If that was read

@@ -22,7 +22,7 @@ from millrace.common.config.restart_strategy import (
 )
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult
-from millrace.common.source.source import Boundedness
+from millrace.common.source import Boundedness
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.control_service import Operable
@@ -100,6 +100,7 @@ class JobLauncher:
             inline_limit=configuration.get(options.STATE_INLINE_LIMIT).get_bytes(),
             memory_cap=cap.get_bytes() if cap else None,
             poll_interval=poll.to_millis(),
+            commit_retries=configuration.get(options.COMMITTER_RETRIES),
             state_backend=chosen_backend(configuration, backend),
             pickle_allowed=configuration.get(options.STATE_PICKLE_ALLOWED),
             main_classes=main_classes(),

@@ -16,7 +16,7 @@ from millrace.common.config.execution_mode import RuntimeExecutionMode
 from millrace.common.config.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult
-from millrace.common.source.source import Source
+from millrace.common.source import Source
 from millrace.common.time.amounts import Duration, Time
 from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.row import Row
@@ -260,6 +260,7 @@ class StreamExecutionEnvironment:
             parallelism=self.get_parallelism(),
             chaining=self._chaining,
             functions=(source, watermark_strategy),
+            alignment=watermark_strategy.alignment,
             source=source,
             output_type=type_info,
         )

@@ -15,8 +15,10 @@ from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.engine.source_coordinator import SourceCoordinator
 from millrace.engine.state_assignment import SubtaskId
 from millrace.engine.state_registry import StateRegistry
+from millrace.engine.watermark_alignment import WatermarkAlignments
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, SubtaskPlan
+from millrace.runtime.metrics import MetricRegistry
 from millrace.state.checkpoint.files import delete_quietly
 from millrace.state.serialization.snapshot_codec import codec_of
 
@@ -33,9 +35,9 @@ class Deployment:
         self.program = graph.program
         codec = codec_of(graph.program.pickle_allowed)
         self.sources = [SourceCoordinator(node, codec) for node in graph.sources]
+        self._alignments = WatermarkAlignments(self.sources)
         self.source_stages = {node.stage for node in graph.sources}
-        widths = {n.uid: stage.parallelism for stage in self.program.stages for n in stage.nodes}
-        self.sinks = SinkCoordinator(graph.sinks, codec, widths)
+        self.sinks = SinkCoordinator(graph.sinks, codec, self.program.commit_retries)
         self.loops = FeedbackCoordinator(graph.loops)
         self.states = StateRegistry()
         self.restoring: set[SubtaskId] = set()
@@ -56,14 +58,17 @@ class Deployment:
     # -- before an epoch ---------------------------------------------------------------
 
     def discover(self, now: int) -> bool:
-        """Let the sources look for splits; whether one of them has something to tell."""
+        """Let the sources look for splits; whether subtasks have something to hear of."""
         for source in self.sources:
             source.discover(now)
-        return any(source.has_news for source in self.sources)
+        due = self.sinks.next_commit()
+        has_news = any(source.has_news for source in self.sources) or self._alignments.resumes()
+        return has_news or (due is not None and due <= now)
 
     def next_discovery(self) -> int | None:
-        """When there may be new splits (ms since the epoch)."""
+        """When there may be new splits, or commits to be tried again (ms since the epoch)."""
         times = [source.next_wakeup() for source in self.sources]
+        times.append(self.sinks.next_commit())
         return min((at for at in times if at is not None), default=None)
 
     def drain(self) -> None:
@@ -71,15 +76,20 @@ class Deployment:
         for source in self.sources:
             source.drain()
 
-    def plans(self, records: int) -> dict[SubtaskId, SubtaskPlan]:
+    def halt(self) -> None:
+        """Read nothing more: the epochs that follow are for commits only."""
+        for source in self.sources:
+            source.halt()
+
+    def plans(self, records: int, now: int) -> dict[SubtaskId, SubtaskPlan]:
         """Every subtask's part of the next epoch, with so many records per split."""
         return {
-            (stage.id, index): self._plan(stage.id, index, records)
+            (stage.id, index): self._plan(stage.id, index, records, now)
             for stage in self.program.stages
             for index in range(stage.parallelism)
         }
 
-    def _plan(self, stage: int, index: int, records: int) -> SubtaskPlan:
+    def _plan(self, stage: int, index: int, records: int, now: int) -> SubtaskPlan:
         subtask = (stage, index)
         source = next((s for s in self.sources if s.node.stage == stage), None)
         starts = subtask in self.restoring
@@ -92,20 +102,25 @@ class Deployment:
             assignment=assignment,
             splits=source.plan(index, records) if source else (),
             no_more_splits=source.no_more_splits if source else True,
+            commits=self.sinks.commits(stage, index, now),
+            source_events=source.events(index) if source else (),
+            max_watermark=self._alignments.max_watermark(source) if source else None,
             feedback=self.loops.feedback(subtask),
             drained=self.loops.drained(stage),
         )
 
     # -- after an epoch ----------------------------------------------------------------
 
-    def accept(self, acks: list[Ack]) -> bool:
+    def accept(self, acks: list[Ack], now: int) -> bool:
         """An epoch has been accepted; whether the job's input and all that follows has ended."""
         for ack in acks:
             self.states.accept(ack)
-            self.sinks.accept(ack)
+            self.sinks.accept(ack, now)
             for progress in ack.splits:
                 source = next(s for s in self.sources if s.node.uid == progress.source)
                 source.accept(progress)
+        for source in self.sources:
+            source.accept_events(ack for ack in acks if ack.stage == source.node.stage)
         self.restoring.clear()
         for path in self._leftovers:
             delete_quietly(path)
@@ -113,9 +128,19 @@ class Deployment:
         self.loops.accept(acks)
         return all(ack.ended for ack in acks) and not self.loops.pending
 
+    def give_back(self) -> None:
+        """An epoch has failed in the user's code."""
+        for source in self.sources:
+            source.give_back()
+
     def source_snapshots(self) -> dict[str, bytes]:
         """Per source uid, its part of a checkpoint."""
         return {source.node.uid: source.snapshot() for source in self.sources}
+
+    def driver_metrics(self) -> list[tuple[str, MetricRegistry]]:
+        """Per operator uid, the metrics of what runs here in the driver."""
+        enumerators = [(source.node.uid, source.metrics) for source in self.sources]
+        return [*enumerators, *self.sinks.metrics.items()]
 
     def close(self) -> None:
         """Close enumerators and committers."""

@@ -75,6 +75,7 @@ class EpochRunner:
             self._restart(
                 UserFunctionError(failure.operator, failure.record, failure.user_traceback)
             )
+            deployment.give_back()
             return None
         failure = storage_failure(acks)
         if failure is not None:

@@ -26,26 +26,27 @@ class EpochTimer:
         self._min_interval = min_interval
         self._keep_warm = keep_warm
         self._wanted = wanted
-        self._started = 0
+        self.started = 0
+        """When the last epoch started (ms since the epoch)."""
         self._wakeup: int | None = 0
 
     def start(self) -> int:
         """An epoch starts now; returns the time."""
-        self._started = self._clock.now()
-        return self._started
+        self.started = self._clock.now()
+        return self.started
 
     def plan_next(self, acks: Iterable[Ack], at_once: bool) -> None:
         """An epoch is over: the next is due when its subtasks want it, or at once."""
         times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
         if at_once:
-            times.append(self._started)
+            times.append(self.started)
         earliest = min(times, default=None)
-        after = self._started + self._min_interval
+        after = self.started + self._min_interval
         self._wakeup = None if earliest is None else max(earliest, after)
 
     def hurry(self) -> None:
         """The next epoch is due as soon as it may be."""
-        self._wakeup = self._started
+        self._wakeup = self.started
 
     def wait(self, deployment: Deployment, asked: Callable[[], bool]) -> None:
         """Until the earliest of: something to read, a timer, keep-warm, or ``asked`` for. Looking

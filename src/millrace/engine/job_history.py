@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
@@ -22,11 +22,13 @@ from millrace.engine.job_details import (
 from millrace.engine.job_state import JobStateMachine
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
-from millrace.runtime.metrics import Summary
+from millrace.runtime.metrics import MetricRegistry, Summary
 from millrace.runtime.program import Program, Stage
 
 __all__ = ["JobHistory"]
 
+DRIVER = -1
+"""Stands for the driver among the subtasks that report metrics."""
 REMEMBERED_CHECKPOINTS = 10
 """As Flink's ``web.checkpoints.history``."""
 REMEMBERED_EXCEPTIONS = 16
@@ -86,9 +88,16 @@ class JobHistory:
             self._watermark = min(marks)
         for ack in acks:
             self._cached[ack.cached] = self._cached.get(ack.cached, 0) + 1
-            self._take_metrics(ack)
+            for uid in {**ack.metrics, **ack.counts}:
+                metrics, counts = ack.metrics.get(uid, {}), ack.counts.get(uid, {})
+                self._take_metrics(uid, ack.subtask, metrics, counts)
             merge_all(self._accumulators, ack.accumulators)
         self._take_stages(acks)
+
+    def take_driver_metrics(self, uid: str, registry: MetricRegistry) -> None:
+        """What the enumerator of a source or the committer of a sink reports."""
+        if registry.metrics:
+            self._take_metrics(uid, DRIVER, registry.news(), registry.counts())
 
     def checkpointed(self, stats: CheckpointStats) -> None:
         """A checkpoint is complete or has failed."""
@@ -147,19 +156,20 @@ class JobHistory:
         results = {name: a.get_local_value() for name, a in list(self._accumulators.items())}
         return {**plain, **results}
 
-    def _take_metrics(self, ack: Ack) -> None:
-        for uid in {**ack.metrics, **ack.counts}:
-            by_subtask = self._metrics.setdefault(uid, {})
-            # a new dict each time: the former is in details that somebody may hold
-            known = by_subtask[ack.subtask] = dict(by_subtask.get(ack.subtask, {}))
-            for name, value in ack.metrics.get(uid, {}).items():
-                before = known.get(name)
-                if isinstance(value, Summary) and isinstance(before, Summary):
-                    value = before.plus(value)
-                known[name] = value
-            for name, count in ack.counts.get(uid, {}).items():
-                self._counted.add((uid, name))
-                known[name] = known.get(name, 0) + count
+    def _take_metrics(
+        self, uid: str, subtask: int, metrics: Mapping[str, Any], counts: Mapping[str, int]
+    ) -> None:
+        by_subtask = self._metrics.setdefault(uid, {})
+        # a new dict each time: the former is in details that somebody may hold
+        known = by_subtask[subtask] = dict(by_subtask.get(subtask, {}))
+        for name, value in metrics.items():
+            before = known.get(name)
+            if isinstance(value, Summary) and isinstance(before, Summary):
+                value = before.plus(value)
+            known[name] = value
+        for name, count in counts.items():
+            self._counted.add((uid, name))
+            known[name] = known.get(name, 0) + count
 
     def _take_stages(self, acks: Iterable[Ack]) -> None:
         by_stage: dict[int, list[Ack]] = {}

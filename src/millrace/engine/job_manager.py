@@ -85,7 +85,11 @@ class JobManager:
         self._epoch = 0
         """The next to run."""
         self._input_ended = False
-        self._left_with_savepoint = False
+        self._leaving = False
+        """A savepoint was made that the job stops with; some commits may be left."""
+        self._leaves_cancelled = False
+        self._completed: int | None = None
+        """The checkpoint of which the subtasks have not heard yet."""
         self._serving: QueuedRequest | None = None
         """The request that the running epoch prepares for."""
         self._writer: AsyncSavepointWriter | None = None
@@ -142,11 +146,12 @@ class JobManager:
             self._resume()
             for observer in self._observers:
                 observer.started(self._checkpoints.job_dir)
-            if not self._input_ended:
+            if not self._is_done():
                 self._executor.deploy(self._deployment.program)
             self.states.enter(JobStatus.RUNNING)
-            while not (self._input_ended or self._left_with_savepoint):
+            while not self._is_done():
                 self._run_next()
+            self._finish_commits()
         except BaseException as error:
             cause = error
             if not isinstance(error, JobCancelledError):
@@ -157,6 +162,21 @@ class JobManager:
             self._history.running = None
             self._publish()
             self._close(cause)
+
+    def _is_done(self) -> bool:
+        """Whether no epoch is left to be run."""
+        ends = self._input_ended or self._leaving
+        return ends and not self._deployment.sinks.awaits_subtasks
+
+    def _finish_commits(self) -> None:
+        sinks = self._deployment.sinks
+        if sinks.outstanding():
+            sinks.finish()
+            if self._history.checkpoint is not None:
+                self._checkpoints.note_committed(self._history.checkpoint)
+        if self._leaves_cancelled:
+            self.states.cancel()
+            raise JobCancelledError("the job was cancelled after a savepoint")
 
     def _end(self, status: JobStatus) -> None:
         if status is JobStatus.FAILED and self.states.status is not JobStatus.FAILING:
@@ -172,8 +192,8 @@ class JobManager:
         self._epoch = restored.epoch
         if restored.finished:
             with self._checkpoints.guard():
-                deployment.sinks.commit(restored.pending)
-            if restored.checkpoint is not None:
+                deployment.sinks.commit(self.bus.ending.wait)
+            if restored.checkpoint is not None and not deployment.sinks.outstanding():
                 self._checkpoints.note_committed(restored.checkpoint)
         self._input_ended = restored.finished
         self._history.checkpoint = restored.checkpoint
@@ -229,7 +249,7 @@ class JobManager:
         self._check_ending()
         self._begin_request()
         started = time.perf_counter()
-        now = self._timer.start()
+        now = self._timer.started if self._leaving else self._timer.start()
         self._deployment.discover(now)
         plan = self._plan(now)
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, now)
@@ -269,7 +289,8 @@ class JobManager:
             now=now,
             job_dir=self._checkpoints.job_dir,
             durable=self._checkpoints.durable,
-            subtasks=self._deployment.plans(self._pacer.records),
+            subtasks=self._deployment.plans(self._pacer.records, now),
+            completed_checkpoint=self._completed,
             flush=self._serving is not None,
             divide=divide,
             restarts=self._history.restarts,
@@ -277,12 +298,15 @@ class JobManager:
 
     def _accept(self, acks: list[Ack], epoch_ms: float) -> None:
         deployment = self._deployment
-        self._input_ended = deployment.accept(acks)
+        self._input_ended = deployment.accept(acks, self._clock.now())
+        self._completed = None
         for observer in self._observers:
             observer.accepted(acks)
         self._timer.plan_next(acks, at_once=deployment.loops.has_news)
         self._results.add(acks)
         self._history.accepted(self._epoch, acks, deployment.source_stages, epoch_ms)
+        for uid, registry in deployment.driver_metrics():
+            self._history.take_driver_metrics(uid, registry)
         largest = max((p.records for ack in acks for p in ack.splits), default=0)
         self._pacer.observe(epoch_ms, largest)
         self._epoch += 1
@@ -316,11 +340,12 @@ class JobManager:
             self._note_checkpoint(None, now, started, str(error))
             self._checkpoint_failed(error)
             return False
-        self._history.checkpoint = saved
+        self._history.checkpoint = self._completed = saved
         with self._checkpoints.guard():
             crash_point("before-sink-commit")
-            deployment.sinks.commit(pending)
-        self._checkpoints.note_committed(saved)
+            deployment.sinks.commit(self.bus.ending.wait)
+        if not deployment.sinks.outstanding():
+            self._checkpoints.note_committed(saved)
         self._note_checkpoint(saved, now, started)
         self._announce_commit()
         self._sweeper.committed(deployment.sinks, self._checkpoints.run_ids)
@@ -350,7 +375,7 @@ class JobManager:
 
     def _begin_request(self) -> None:
         """Take the next request; the epoch that follows prepares for it."""
-        if not self._is_free():
+        if self._leaving or not self._is_free():
             return
         request = self.bus.take()
         if isinstance(request, RescaleRequest):
@@ -396,20 +421,21 @@ class JobManager:
         # who resumes the job here should know of the savepoint; it is complete without that
         with suppress(CheckpointError):
             self._checkpoint()
-        if request.after is After.CANCEL:
-            self.states.cancel()
-            raise JobCancelledError("the job was cancelled after a savepoint")
-        self._left_with_savepoint = True
+        self._leaving, self._leaves_cancelled = True, request.after is After.CANCEL
+        self._deployment.halt()
 
     def _rescale(self, graph: JobGraph, acks: list[Ack]) -> None:
         """Go on with another graph where the newest checkpoint has left off."""
         crash_point("rescale-begins")
         parts = parts_in(acks, self._deployment.graph)
         restored = self._checkpoints.assign(graph, parts)
+        self._deployment.sinks.finish()
+        uncommitted = self._deployment.sinks.pending()
         self._deployment.close()
         self._deployment = Deployment(graph, files_of(parts, self._checkpoints.job_dir))
         self._history.go_on_with(graph.program)
         self._deployment.go_on_from(restored)
+        self._deployment.sinks.restore(uncommitted)
         self._timer.hurry()
         try:
             self._executor.deploy(graph.program)

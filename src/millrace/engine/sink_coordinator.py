@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 
-from millrace.common.errors import JobExecutionError
-from millrace.common.sink.sink import Committer
+from millrace.common.sink import CommitMode, CommitterContext, SupportsOrphanSweep
+from millrace.engine.sink_commits import BackgroundCommits, DriverCommits, Pause
+from millrace.engine.subtask_commits import SubtaskCommits
 from millrace.plan.job_graph import SinkNode
-from millrace.runtime.epoch import Ack
+from millrace.runtime.committing import Committing
+from millrace.runtime.epoch import Ack, CommitPlan
+from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 
 Pending = dict[str, list[bytes]]
@@ -20,34 +25,59 @@ class SinkCoordinator:
     """Gathers committables of accepted epochs and commits them after a checkpoint.
 
     Args:
-        parallelism: of the sinks, by uid.
+        retries: how often a committable is tried again before the job fails.
     """
 
     def __init__(
-        self,
-        nodes: Iterable[SinkNode],
-        codec: SnapshotCodec = TRUSTING,
-        parallelism: Mapping[str, int] | None = None,
+        self, nodes: Iterable[SinkNode], codec: SnapshotCodec = TRUSTING, retries: int = 10
     ) -> None:
-        self._codec = codec
-        self._parallelism = parallelism or {}
+        self.metrics: dict[str, MetricRegistry] = {}
+        """Of the committers that run here, per sink uid."""
+        self._in_driver: dict[str, DriverCommits] = {}
+        self._in_subtasks: dict[str, SubtaskCommits] = {}
+        self._background = BackgroundCommits()
+        self._in_background: set[str] = set()
+        self._stages: dict[int, list[str]] = {}
+        """Per stage: its sinks that commit in their subtasks."""
+        self._sweepable: dict[str, tuple[SupportsOrphanSweep, int]] = {}
+        """Per sink uid, with its parallelism."""
         self._work_files: dict[str, dict[int, tuple[str, ...]]] = {}
-        """Per sink whose files are known, and subtask that has told: what is in use."""
-        self._committers: dict[str, Committer] = {}
-        self._names: dict[str, str] = {}
-        for node in nodes:
-            self._names[node.uid] = node.name
-            committer = node.sink.create_committer()
-            if committer is not None:
-                self._committers[node.uid] = committer
-                if node.sink.work_files(None) is not None:
-                    self._work_files[node.uid] = {}
+        """Per sink uid and subtask that has told: what is in use."""
         self._pending: Pending = {}
+        for node in nodes:
+            self._add(node, codec, retries)
 
-    def accept(self, ack: Ack) -> None:
+    def _add(self, node: SinkNode, codec: SnapshotCodec, retries: int) -> None:
+        mode = node.sink.commit_mode
+        if mode is CommitMode.IN_SUBTASK:
+            commits = SubtaskCommits(node.name, node.parallelism, codec, retries)
+            self._in_subtasks[node.uid] = commits
+            self._stages.setdefault(node.stage, []).append(node.uid)
+        else:
+            registry = MetricRegistry()
+            metrics = RegisteredGroup(registry)
+            logger = logging.getLogger(f"millrace.sink.{node.name}")
+            committer = node.sink.create_committer(
+                CommitterContext(parallelism=node.parallelism, metrics=metrics, logger=logger)
+            )
+            if committer is not None:
+                self.metrics[node.uid] = registry
+                committing = Committing(node.name, committer, metrics, logger)
+                self._in_driver[node.uid] = DriverCommits(node.name, committing, codec, retries)
+                if mode is CommitMode.IN_BACKGROUND:
+                    self._in_background.add(node.uid)
+        if isinstance(node.sink, SupportsOrphanSweep):
+            self._sweepable[node.uid] = (node.sink, node.parallelism)
+            self._work_files[node.uid] = {}
+
+    # -- what is pending ---------------------------------------------------------------
+
+    def accept(self, ack: Ack, now: int = 0) -> None:
         """An epoch has been accepted."""
         for uid, committables in ack.committables.items():
             self._pending.setdefault(uid, []).extend(committables)
+        for uid in self._stages.get(ack.stage, ()):
+            self._in_subtasks[uid].accept(uid, ack, now)
         for uid, files in ack.work_files.items():
             if uid in self._work_files:
                 self._work_files[uid][ack.subtask] = files
@@ -58,44 +88,89 @@ class SinkCoordinator:
         self._pending = {uid: list(items) for uid, items in pending.items()}
 
     def pending(self) -> Pending:
-        """What the next checkpoint must name as still to be committed."""
-        return {uid: list(items) for uid, items in self._pending.items()}
+        """What the next checkpoint must name as still to be committed.
 
-    def commit(self, pending: Pending) -> None:
-        """Commit what a durable checkpoint names. Idempotent.
-
-        Raises JobExecutionError when the file system refuses; nothing is lost by that.
+        Raises JobExecutionError when a commit in the background has failed.
         """
-        for uid, committables in pending.items():
-            committer = self._committers.get(uid)
-            if committer is not None and committables:
-                self._commit(uid, committer, committables)
-        self._pending.clear()
+        found = self.outstanding()
+        for uid, items in self._pending.items():
+            found.setdefault(uid, []).extend(items)
+        return found
 
-    def _commit(self, uid: str, committer: Committer, committables: list[bytes]) -> None:
-        try:
-            committer.commit([self._codec.decode(item) for item in committables])
-        except OSError as error:
-            raise JobExecutionError(
-                f"sink '{self._names[uid]}' could not be committed: {error}. The checkpoint is "
-                "complete: resume the job to commit the rest"
-            ) from error
+    def outstanding(self) -> Pending:
+        """What a durable checkpoint names and is being committed.
+
+        Raises JobExecutionError when a commit in the background has failed.
+        """
+        found = self._background.unfinished()
+        for uid, commits in self._in_subtasks.items():
+            if items := commits.committables():
+                found[uid] = items
+        return found
+
+    # -- committing --------------------------------------------------------------------
+
+    def commit(self, pause: Pause = time.sleep) -> None:
+        """A checkpoint is durable that names all that is pending: commit it, or begin to.
+
+        Args:
+            pause: waits before a commit is tried again.
+
+        Raises:
+            JobExecutionError: a sink could not be committed; nothing is lost by that.
+        """
+        for uid, committables in self._pending.items():
+            if uid in self._in_subtasks:
+                self._in_subtasks[uid].add(committables)
+            elif uid in self._in_background:
+                commit = partial(self._in_driver[uid].commit, pause=pause)
+                self._background.start(uid, committables, commit)
+            elif uid in self._in_driver and committables:
+                self._in_driver[uid].commit(committables, pause)
+        self._pending = {}
+
+    def commits(self, stage: int, subtask: int, now: int) -> dict[str, tuple[CommitPlan, ...]]:
+        """What a subtask is to commit in the next epoch, per sink uid."""
+        uids = self._stages.get(stage, ())
+        plans = {uid: self._in_subtasks[uid].plan(subtask, now) for uid in uids}
+        return {uid: plan for uid, plan in plans.items() if plan}
+
+    def next_commit(self) -> int | None:
+        """When subtasks should commit next (ms since the epoch); None: there is nothing."""
+        times = (commits.due() for commits in self._in_subtasks.values())
+        return min((at for at in times if at is not None), default=None)
+
+    def finish(self) -> None:
+        """Wait for commits in the background.
+
+        Raises JobExecutionError when one has failed.
+        """
+        self._background.wait()
+
+    @property
+    def awaits_subtasks(self) -> bool:
+        """Whether subtasks have yet to commit what a durable checkpoint names."""
+        return self.next_commit() is not None
+
+    # -- leftovers ---------------------------------------------------------------------
 
     def sweeps(self, run_ids: Collection[str], older_than: int) -> list[Sweep] | None:
         """What is to be done to delete what failed attempts of these runs left behind more than
         ``older_than`` ms ago; None: some subtask has not told yet what it uses, or something waits
         to be committed."""
-        if self._pending:
+        if self._pending or self.outstanding():
             return None
         sweeps: list[Sweep] = []
-        for uid, told in self._work_files.items():
-            if len(told) < self._parallelism.get(uid, 1):
+        for uid, (sink, parallelism) in self._sweepable.items():
+            told = self._work_files[uid]
+            if len(told) < parallelism:
                 return None
             in_use = {path for files in told.values() for path in files}
-            sweeps.append(partial(self._committers[uid].sweep, in_use, run_ids, older_than))
+            sweeps.append(partial(sink.sweep, in_use, run_ids, older_than))
         return sweeps
 
     def close(self) -> None:
-        """Close the committers."""
-        for committer in self._committers.values():
-            committer.close()
+        """Close the committers; what is being committed in the background comes to its end."""
+        self._background.close()
+        for commits in self._in_driver.values():
+            commits.close()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import CheckpointError, SerializationError
+from millrace.common.source import AssignedSplit, EnumeratorContext, SourceEvent
 from millrace.plan.job_graph import SourceNode
-from millrace.runtime.epoch import SplitPlan, SplitProgress
+from millrace.runtime.buffer import MIN_WATERMARK
+from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
+from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
 from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 
 
@@ -18,42 +23,73 @@ class _Assigned:
     subtask: int
     position: Any = None
     started: bool = False
+    watermark: int | None = MIN_WATERMARK
+    """None: idle."""
+    paused: bool = False
 
 
 class SourceCoordinator:
-    """Assigns the splits of one source and follows their progress."""
+    """Assigns the splits of one source, follows their progress and carries its events."""
 
     def __init__(self, node: SourceNode, codec: SnapshotCodec = TRUSTING) -> None:
         self.node = node
+        self.metrics = MetricRegistry()
+        """Of the enumerator."""
         self._codec = codec
         self._enumerator = node.source.create_enumerator()
+        self._context = EnumeratorContext(
+            node.parallelism,
+            RegisteredGroup(self.metrics),
+            logging.getLogger(f"millrace.source.{node.name}"),
+        )
+        self._enumerating = False
         self._assigned: dict[str, _Assigned] = {}
-        self._waiting: deque[Any] = deque()
+        self._waiting: deque[AssignedSplit] = deque()
+        self._events: list[tuple[int, SourceEvent]] = []
+        self._sent = 0
+        """How many of the events are in the plans of the epoch that runs."""
         self._next_discovery: int | None = 0
         self._discovered_all = False
         self._told_end = False
         self._draining = False
+        self._halted = False
         self._given = [0] * node.parallelism
 
     def discover(self, now: int) -> None:
         """Ask the enumerator for new splits if it is time to, and hand out what waits."""
+        self._start()
         if not self._discovered_all and self._discovery_due(now):
             for split in self._enumerator.discover(now):
                 if split.split_id not in self._assigned:
-                    self._waiting.append(split)
+                    self._waiting.append(AssignedSplit(split))
             self._next_discovery = self._enumerator.next_discovery(now)
             self._discovered_all = self._enumerator.no_more_splits()
+        self._take_over()
         self._hand_out()
+
+    def _start(self) -> None:
+        if not self._enumerating:
+            self._enumerating = True
+            self._enumerator.start(self._context)
 
     def _discovery_due(self, now: int) -> bool:
         return self._next_discovery is not None and self._next_discovery <= now
 
+    def _take_over(self) -> None:
+        """What the enumerator has said to its context."""
+        for subtask, (split, position) in self._context.assignments:
+            self._given[subtask] += 1
+            self._assigned[split.split_id] = _Assigned(split, subtask, position)
+        self._events += self._context.events
+        self._context.assignments.clear()
+        self._context.events.clear()
+
     def _hand_out(self) -> None:
         """Give waiting splits to the subtasks with the fewest active ones."""
         while self._waiting and (subtask := self._least_loaded()) is not None:
-            split = self._waiting.popleft()
+            split, position = self._waiting.popleft()
             self._given[subtask] += 1
-            self._assigned[split.split_id] = _Assigned(split, subtask)
+            self._assigned[split.split_id] = _Assigned(split, subtask, position)
 
     def _least_loaded(self) -> int | None:
         """The subtask that gets the next split; None while all have as many as they may."""
@@ -65,20 +101,43 @@ class SourceCoordinator:
         subtask = min(range(len(loads)), key=lambda index: (loads[index], self._given[index]))
         return None if limit is not None and loads[subtask] >= limit else subtask
 
+    def give_back(self) -> None:
+        """An epoch has failed in the user's code: what it was the first to read can be read
+        elsewhere."""
+        for subtask in range(self.node.parallelism):
+            unread = [a for a in self._assigned.values() if a.subtask == subtask and not a.started]
+            for assigned in unread:
+                del self._assigned[assigned.split.split_id]
+            self._give_back([AssignedSplit(a.split, a.position) for a in unread], subtask)
+
+    def _give_back(self, splits: list[AssignedSplit], subtask: int) -> None:
+        if splits:
+            self._start()
+            self._waiting.extend(self._enumerator.add_splits_back(splits, subtask))
+
     def drain(self) -> None:
         """End the input here: nothing more is read, and subtasks are told that nothing comes."""
         self._draining = True
 
+    def halt(self) -> None:
+        """Read nothing more; the input does not end by that."""
+        self._halted = True
+
     def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:
         """What a subtask is to read in the next epoch."""
         self._told_end = self.no_more_splits
-        if self._draining:
+        if self._draining or self._halted:
             return ()
         return tuple(
             SplitPlan(self.node.uid, a.split, a.position, max_records)
             for a in self._assigned.values()
             if a.subtask == subtask
         )
+
+    def events(self, subtask: int) -> tuple[SourceEvent, ...]:
+        """What a subtask's reader is to hear in the next epoch."""
+        self._sent = len(self._events)
+        return tuple(event for target, event in self._events if target == subtask)
 
     @property
     def no_more_splits(self) -> bool:
@@ -92,7 +151,33 @@ class SourceCoordinator:
             return
         assigned = self._assigned[progress.split_id]
         assigned.position = progress.position
+        assigned.watermark, assigned.paused = progress.watermark, progress.paused
         assigned.started = True
+
+    def accept_events(self, acks: Iterable[Ack]) -> None:
+        """An epoch has been accepted: its events have arrived, and these are the answers."""
+        del self._events[: self._sent]
+        self._sent = 0
+        uid = self.node.uid
+        for ack in acks:
+            if uid in ack.split_requests:
+                self._enumerator.handle_split_request(ack.subtask)
+            for event in ack.source_events.get(uid, ()):
+                self._enumerator.handle_source_event(ack.subtask, event)
+        self._take_over()
+        self._discovered_all = self._enumerator.no_more_splits()
+
+    def lowest_watermark(self) -> int | None:
+        """Of all splits that are neither finished nor idle; None: there are none."""
+        marks = (assigned.watermark for assigned in self._assigned.values())
+        return min((mark for mark in marks if mark is not None), default=None)
+
+    def pauses_below(self, limit: int | None) -> bool:
+        """Whether a split is paused that need not be any more."""
+        return any(
+            a.paused and (limit is None or a.watermark is None or a.watermark <= limit)
+            for a in self._assigned.values()
+        )
 
     def next_wakeup(self) -> int | None:
         """When there may be new splits (ms since the epoch)."""
@@ -103,7 +188,7 @@ class SourceCoordinator:
         """Whether the subtasks must hear something: a split to begin, or that there are no more."""
         if self.no_more_splits and not self._told_end:
             return True
-        if self._waiting and self._least_loaded() is not None:
+        if self._events or (self._waiting and self._least_loaded() is not None):
             return True
         return any(not assigned.started for assigned in self._assigned.values())
 
@@ -114,7 +199,9 @@ class SourceCoordinator:
         state = {
             "enumerator": self._enumerator.snapshot_state(),
             "assigned": assigned,
-            "waiting": list(self._waiting),
+            "waiting": [tuple(entry) for entry in self._waiting],
+            "events": self._events,
+            "watermarks": {name: a.watermark for name, a in self._assigned.items()},
             "all": self._discovered_all,
             "parallelism": self.node.parallelism,
         }
@@ -139,11 +226,20 @@ class SourceCoordinator:
     def _restore(self, state: dict[str, Any]) -> None:
         self._enumerator.restore_state(state["enumerator"])
         self._discovered_all = state["all"]
-        self._waiting = deque(state["waiting"])
-        same = state.get("parallelism", self.node.parallelism) == self.node.parallelism
-        for number, (split, subtask, position) in enumerate(state["assigned"]):
-            owner = (subtask if same else number) % self.node.parallelism
-            self._assigned[split.split_id] = _Assigned(split, owner, position, started=True)
+        self._waiting = deque(AssignedSplit(*entry) for entry in state["waiting"])
+        if state["parallelism"] == self.node.parallelism:
+            self._events = list(state.get("events", ()))
+            marks = state.get("watermarks", {})
+            for split, subtask, position in state["assigned"]:
+                name = split.split_id
+                mark = marks.get(name, MIN_WATERMARK)
+                self._assigned[name] = _Assigned(split, subtask, position, True, mark)
+            return
+        for former in range(state["parallelism"]):
+            read = [(s, at) for s, owner, at in state["assigned"] if owner == former]
+            self._give_back([AssignedSplit(*entry) for entry in read], former)
+        self._take_over()
+        self._hand_out()
 
     def close(self) -> None:
         """Close the enumerator."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.sink.sink import Sink
-from millrace.common.source.source import Source
+from millrace.common.sink import Sink
+from millrace.common.source import Source
+from millrace.common.time.watermark_strategy import WatermarkAlignment
 from millrace.plan.transformation import Transformation
 from millrace.runtime.program import Program
 
@@ -21,15 +22,18 @@ class SourceNode:
     source: Source[Any]
     stage: int
     parallelism: int
+    alignment: WatermarkAlignment | None = None
 
 
 @dataclass(frozen=True)
 class SinkNode:
-    """A sink with a committer."""
+    """A sink, and the stage that writes to it."""
 
     uid: str
     name: str
     sink: Sink[Any]
+    stage: int = 0
+    parallelism: int = 1
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ class _Builder:
     def _sources(self) -> list[SourceNode]:
         return [
             SourceNode(
-                self._uids[t], t.name, t.source, self._chain_of[t].id, t.parallelism
+                self._uids[t], t.name, t.source, self._chain_of[t].id, t.parallelism, t.alignment
             )
             for t in self._ordered
             if t.role is Role.SOURCE and t.source is not None
@@ -232,7 +232,7 @@ class _Builder:
 
     def _sinks(self) -> list[SinkNode]:
         return [
-            SinkNode(self._uids[t], t.name, t.sink)
+            SinkNode(self._uids[t], t.name, t.sink, self._chain_of[t].id, t.parallelism)
             for t in self._ordered
             if t.role is Role.SINK and t.sink is not None
         ]

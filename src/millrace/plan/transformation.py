@@ -10,7 +10,8 @@ from typing import Any
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.functions.partitioner import Partitioner
 from millrace.common.sink.sink import Sink
-from millrace.common.source.source import Source
+from millrace.common.source import Source
+from millrace.common.time.watermark_strategy import WatermarkAlignment
 from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.operator import Operator
 from millrace.runtime.program import Exchange
@@ -67,6 +68,8 @@ class Transformation:
     max_parallelism: int | None = None
     """None: the job's."""
     source: Source[Any] | None = None
+    alignment: WatermarkAlignment | None = None
+    """Of a source."""
     sink: Sink[Any] | None = None
     functions: tuple[Any, ...] = field(default=())
     """The user's functions in it, to name what cannot be pickled."""

@@ -63,7 +63,12 @@ _IDLE = 0x01
 
 
 def end_of(
-    target: int, edge: int, channel: int, attempt: int, watermark: int, idle: bool,
+    target: int,
+    edge: int,
+    channel: int,
+    attempt: int,
+    watermark: int,
+    idle: bool,
     sent: Sequence[int],
 ) -> Buffer:
     """The END buffer of a producer for one task.

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from millrace.common.functions.accumulators import Accumulator
+from millrace.common.source import SourceEvent
 from millrace.state.layer import Layer
 from millrace.state.table_id import TableId
 
@@ -43,6 +44,14 @@ class SplitPlan:
     split: Any
     position: Any
     max_records: int
+
+
+@dataclass(frozen=True)
+class CommitPlan:
+    """A committable of a durable checkpoint that a sink's subtask is to commit."""
+
+    committable: bytes
+    retries: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,12 @@ class SubtaskPlan:
     """What to restore, for a worker that has nothing, when the state has no layers of its own."""
     splits: tuple[SplitPlan, ...] = ()
     no_more_splits: bool = False
+    commits: dict[str, tuple[CommitPlan, ...]] = field(default_factory=dict)
+    """Per uid of a sink that commits in its subtasks: what is to be committed first."""
+    source_events: tuple[SourceEvent, ...] = ()
+    """From the enumerator to this subtask's reader."""
+    max_watermark: int | None = None
+    """Splits that are ahead of it are to wait (watermark alignment)."""
     feedback: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
     """Per loop: encoded batches that the epoch before fed back to this subtask."""
     drained: tuple[str, ...] = ()
@@ -106,6 +121,8 @@ class EpochPlan:
     """Per (stage, subtask)."""
     flush: bool = False
     """Whether sinks must hand over all they have, for a savepoint or another parallelism."""
+    completed_checkpoint: int | None = None
+    """The checkpoint that was completed since the last accepted epoch, if there is one."""
     divide: dict[int, int] = field(default_factory=dict)
     """Stages whose subtasks are to divide their state, and among how many new subtasks."""
     restarts: int = 0
@@ -143,6 +160,10 @@ class SplitProgress:
     position: Any
     finished: bool
     records: int
+    watermark: int | None = None
+    """ms since the epoch; None: the split is idle and holds nobody back."""
+    paused: bool = False
+    """It waits for the others of its alignment group."""
 
 
 @dataclass
@@ -155,11 +176,17 @@ class Ack:
     """The task attempt that ran it."""
     failure: Failure | None = None
     splits: list[SplitProgress] = field(default_factory=list)
+    split_requests: list[str] = field(default_factory=list)
+    """Uids of sources whose reader here asks for a split."""
+    source_events: dict[str, list[SourceEvent]] = field(default_factory=dict)
+    """Per source uid: what its reader sends the enumerator."""
     layer: Layer | None = None
     """None when the state did not change."""
     version: str = ""
     committables: dict[str, list[bytes]] = field(default_factory=dict)
     """Per sink uid."""
+    uncommitted: dict[str, list[bytes]] = field(default_factory=dict)
+    """Per sink uid: what of the plan's commits is to be tried again."""
     work_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Per sink uid: the files that its writer's state refers to, if they are not what they were."""
     results: dict[str, bytes] = field(default_factory=dict)

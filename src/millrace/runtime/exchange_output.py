@@ -99,9 +99,7 @@ class ExchangeOutput:
         self._flush_rows()
         for task in range(min(self.tasks, self._targets)):
             sent = self._sent[task :: self.tasks]
-            end = end_of(
-                task, self._edge, self._channel, self._attempt, self.watermark, idle, sent
-            )
+            end = end_of(task, self._edge, self._channel, self._attempt, self.watermark, idle, sent)
             self.full.append(end)
 
     # -- rows --------------------------------------------------------------------------------

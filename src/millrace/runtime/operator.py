@@ -91,6 +91,9 @@ class Operator:
     def begin_epoch(self, epoch: int, now: int) -> None:
         """An epoch begins; ``now`` in ms since the epoch. Processing-time timers fire here."""
 
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """The state that this epoch begins with is that of a complete checkpoint."""
+
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Take a batch of records; event times in ms since the epoch, one per value, or None."""
         raise NotImplementedError

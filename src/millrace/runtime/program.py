@@ -103,6 +103,7 @@ class Program:
     memory_cap: int | None = None
     state_backend: StateBackend = field(default_factory=HashMapStateBackend)
     poll_interval: int = 100
+    commit_retries: int = 10
     closed_runs: tuple[str, ...] = ()
     """Runs that ended in this Spark application: workers drop what they hold of them."""
     pickle_allowed: bool = True

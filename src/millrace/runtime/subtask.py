@@ -204,16 +204,19 @@ class Subtask:
         self._refresh(chain)
         for exchange in chain.exchanges.values():
             exchange.begin_epoch(epoch.epoch, attempt)
+        plan = epoch.subtasks[self.stage.id, self.index]
         # Last first: timers fire as an operator begins, and what follows must be ready for them.
         for operator in reversed(chain.operators):
             if isinstance(operator, SinkOperator):
                 operator.flush = epoch.flush
+                operator.commits = plan.commits.get(operator.context.uid, ())
                 operator.attempt = f"{version}-{self.stage.id}-{self.index}"
             elif isinstance(operator, IterationHeadOperator):
-                plan = epoch.subtasks[self.stage.id, self.index]
                 operator.feedback = plan.feedback.get(operator.loop, ())
                 operator.drained = operator.loop in plan.drained
             operator.begin_epoch(epoch.epoch, epoch.now)
+            if epoch.completed_checkpoint is not None:
+                operator.notify_checkpoint_complete(epoch.completed_checkpoint)
 
     def _refresh(self, chain: OperatorChain) -> None:
         """Watermarks are state: take them from the tables when those changed under the chain."""
@@ -242,7 +245,7 @@ class Subtask:
         assert isinstance(source, SourceOperator)
         if not self._ended:
             source.poll_interval = self.program.poll_interval
-            source.assign(list(plan.splits))
+            source.assign(plan.splits, plan.source_events, plan.max_watermark)
             for _ in source.run(self.program.buffer_records):
                 yield from self._drain(chain)
             self._ended = source.finish_input(plan.no_more_splits)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from millrace.common.sink.sink import Committer, Sink, SinkWriter, WriterContext
+from millrace.common.sink import (
+    CommitRequest,
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
 from millrace.testing.stream_record import StreamRecord
 
 T = TypeVar("T")
@@ -59,7 +66,7 @@ class CollectingSink(Sink[T], Generic[T]):
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[T]:
         return _Writer((context.attempt, context.subtask_index))
 
-    def create_committer(self) -> Committer:
+    def create_committer(self, context: CommitterContext) -> Committer:
         return _Committer(self._records, self._committed)
 
     # workers get an empty one
@@ -85,8 +92,8 @@ class _Committer(Committer):
         self._records = records
         self._committed = committed
 
-    def commit(self, committables: Sequence[_Committable]) -> None:
-        for committable in committables:
+    def commit(self, requests: Sequence[CommitRequest[_Committable]]) -> None:
+        for committable in (request.committable for request in requests):
             if committable.name not in self._committed:
                 self._committed.add(committable.name)
                 self._records += committable.records

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source.source import (
+from millrace.common.source import (
     Boundedness,
     ReaderContext,
     Records,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
     StaticEnumerator,
 )
 from millrace.common.time.watermark_strategy import (
@@ -90,7 +90,7 @@ class PushedSource(Generic[T]):
         self._log.entries.extend(entries)
 
 
-class _LogSource(Source[Any]):
+class _LogSource(SplitSource[Any]):
     """Finds its log by number: the program goes to the workers by value, the log does not."""
 
     _logs: ClassVar[WeakValueDictionary[int, _Log]] = WeakValueDictionary()
@@ -113,11 +113,13 @@ class _LogSource(Source[Any]):
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator([SourceSplit("pushed")])
 
-    def create_reader(self, split: Any, position: Any, context: ReaderContext) -> SourceReader[Any]:
+    def create_split_reader(
+        self, split: Any, position: Any, context: ReaderContext
+    ) -> SplitReader[Any]:
         return _LogReader(self._logs[self._number], position or 0)
 
 
-class _LogReader(SourceReader[Any]):
+class _LogReader(SplitReader[Any]):
     def __init__(self, log: _Log, position: int) -> None:
         self._log = log
         self._position = position

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.common.errors import StateError
-from millrace.common.sink import Sink, SinkWriter
+from millrace.common.sink import CommitMode, CommitterContext, Sink, SinkWriter
 
 
 class Counting(Sink):
@@ -19,8 +19,8 @@ class CountingWriter(SinkWriter):
 
 
 def test_nothing_needs_a_commit():
-    assert Counting().create_committer() is None
-    assert Counting().work_files(None) is None
+    assert Counting().create_committer(CommitterContext()) is None
+    assert Counting().commit_mode is CommitMode.BEFORE_NEXT_EPOCH
     assert list(CountingWriter().prepare_commit(end_of_input=True)) == []
 
 

@@ -32,4 +32,5 @@ def test_a_restored_one_knows_that_it_has_handed_them_out():
 
 
 def test_the_package_exports_what_connectors_need():
-    assert Source.__module__ == SourceReader.__module__ == "millrace.common.source.source"
+    assert Source.__module__ == "millrace.common.source.source"
+    assert SourceReader.__module__ == "millrace.common.source.source_reader"

@@ -87,9 +87,9 @@ def test_with_returns_a_new_strategy() -> None:
 
 
 def test_alignment_is_kept() -> None:
-    """With Flink's default interval."""
+    """The interval has no effect."""
     strategy = WatermarkStrategy.no_watermarks().with_watermark_alignment("g", 20_000)
-    assert strategy.alignment == WatermarkAlignment("g", 20_000, 1_000)
+    assert strategy.alignment == WatermarkAlignment("g", 20_000)
 
 
 @pytest.mark.parametrize("timeout", [0, -1])

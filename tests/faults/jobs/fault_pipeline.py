@@ -22,9 +22,9 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.source import (
     ReaderContext,
     Records,
-    Source,
-    SourceReader,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
     StaticEnumerator,
 )
 from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
@@ -51,7 +51,7 @@ Value = tuple[int, int, int]
 """(index, nonce, event time)."""
 
 
-class RestlessNumbers(Source[Value]):
+class RestlessNumbers(SplitSource[Value]):
     """The numbers from 0 to ``count``; a second reading of a position gives other nonces."""
 
     def __init__(self, count: int, splits: int) -> None:
@@ -60,13 +60,13 @@ class RestlessNumbers(Source[Value]):
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator(self.splits)
 
-    def create_reader(
+    def create_split_reader(
         self, split: IndexRangeSplit, position: Any, context: ReaderContext
     ) -> RestlessReader:
         return RestlessReader(split, position)
 
 
-class RestlessReader(SourceReader[Value]):
+class RestlessReader(SplitReader[Value]):
     def __init__(self, split: IndexRangeSplit, position: int | None) -> None:
         self.split = split
         self.next = split.start if position is None else position

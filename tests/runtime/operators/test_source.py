@@ -9,9 +9,10 @@ from millrace.common.source import (
     ReaderContext,
     Records,
     Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
     StaticEnumerator,
 )
 from millrace.common.time.watermark_strategy import WatermarkGenerator
@@ -24,7 +25,7 @@ from millrace.state.store import SubtaskState
 MIN, MAX = -(2**63), 2**63 - 1
 
 
-class Script(Source[int]):
+class Script(SplitSource[int]):
     """Each split gives its records, which are their event times, one list per read. One that ends
     with None goes on for ever without giving more."""
 
@@ -36,12 +37,14 @@ class Script(Source[int]):
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator([SourceSplit(name) for name in self.splits])
 
-    def create_reader(self, split: Any, position: Any, context: ReaderContext) -> ScriptReader:
+    def create_split_reader(
+        self, split: Any, position: Any, context: ReaderContext
+    ) -> ScriptReader:
         self.open_readers += 1
         return ScriptReader(self, self.splits[split.split_id], position or 0)
 
 
-class ScriptReader(SourceReader[int]):
+class ScriptReader(SplitReader[int]):
     def __init__(self, source: Script, reads: list[list[int] | None], position: int) -> None:
         self.source, self.reads, self.next = source, reads, position
 
@@ -122,7 +125,7 @@ def test_reads_a_split_to_its_end() -> None:
     rig = Rig(Script(a=[[1, 2], [3]]), MONOTONOUS)
     ack = rig.run({"a": None})
     assert rig.out == [1, 2, "W1", 3, "W2", "END"]
-    assert positions(ack) == {"a": (2, True)}
+    assert positions(ack) == {"a": (None, True)}
     assert ack.ended
     assert rig.source.open_readers == 0
 
@@ -133,7 +136,7 @@ def test_an_epoch_reads_its_share_and_the_next_goes_on() -> None:
     assert positions(rig.run({"a": None}, limit=2)) == {"a": (2, False)}
     assert rig.operator.next_wakeup() == 0, "there is more to read at once"
     assert source.open_readers == 1
-    assert positions(rig.run({"a": 2})) == {"a": (3, True)}
+    assert positions(rig.run({"a": 2})) == {"a": (None, True)}
     assert rig.out == [1, "W0", 2, "W1", 3, "W2", "END"]
 
 

@@ -327,6 +327,11 @@ SOURCE_POLL_INTERVAL = known(
     .at_least(1),
     "How often an idle source without a wake-up time of its own is asked again.",
 )
+COMMITTER_RETRIES = known(
+    ConfigOptions.key("sink.committer.retries").int_type().default_value(10).at_least(0),
+    "How often a commit of a sink is tried again, after 0.1 s at first and 10 s at most, before "
+    "the job fails.",
+)
 
 REST_ENABLED = known(
     ConfigOptions.key("rest.enabled").boolean_type().default_value(False),

@@ -5,7 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-__all__ = ["Counter", "Distribution", "Meter", "Metric", "MetricGroup"]
+__all__ = [
+    "Counter",
+    "Distribution",
+    "Meter",
+    "Metric",
+    "MetricGroup",
+    "UnregisteredMetricGroup",
+]
 
 
 class Metric:
@@ -70,3 +77,53 @@ class MetricGroup(ABC):
     @abstractmethod
     def distribution(self, name: str) -> Distribution:
         """A distribution of that name."""
+
+
+class _UnregisteredMetric(Counter, Meter, Distribution):
+    """Counts for whoever asks it."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def inc(self, n: int = 1) -> None:
+        self._count += n
+
+    def dec(self, n: int = 1) -> None:
+        self._count -= n
+
+    def mark_event(self, value: int = 1) -> None:
+        self._count += value
+
+    def update(self, value: int) -> None:
+        self._count += 1
+
+    def get_count(self) -> int:
+        return self._count
+
+
+class UnregisteredMetricGroup(MetricGroup):
+    """Metrics that nobody collects, where a connector is used without a job, as in its tests.
+
+    Flink: ``UnregisteredMetricsGroup``.
+    """
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, _UnregisteredMetric] = {}
+
+    def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
+        return UnregisteredMetricGroup()
+
+    def counter(self, name: str) -> Counter:
+        return self._metric(name)
+
+    def gauge(self, name: str, obj: Callable[[], int]) -> None:
+        pass
+
+    def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
+        return self._metric(name)
+
+    def distribution(self, name: str) -> Distribution:
+        return self._metric(name)
+
+    def _metric(self, name: str) -> _UnregisteredMetric:
+        return self._metrics.setdefault(name, _UnregisteredMetric())

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from millrace.common.sink.sink import (
+from millrace.common.sink.committer import (
+    CommitMode,
+    CommitRequest,
+    CommitState,
     Committer,
+    CommitterContext,
+)
+from millrace.common.sink.orphan_sweep import SupportsOrphanSweep
+from millrace.common.sink.sink import (
     Sink,
     SinkWriter,
     WriterContext,
 )
 
 __all__ = [
+    "CommitMode",
+    "CommitRequest",
+    "CommitState",
     "Committer",
+    "CommitterContext",
     "Sink",
     "SinkWriter",
+    "SupportsOrphanSweep",
     "WriterContext",
 ]

@@ -14,7 +14,7 @@ Example: a complete exactly-once sink that writes one text file per subtask and 
         def create_writer(self, context, state):
             return LinesWriter(self.directory, context.attempt)
 
-        def create_committer(self) -> Committer:
+        def create_committer(self, context) -> Committer:
             return LinesCommitter()
 
     class LinesWriter(SinkWriter[str]):
@@ -33,20 +33,26 @@ Example: a complete exactly-once sink that writes one text file per subtask and 
             return [self.final]
 
     class LinesCommitter(Committer):
-        def commit(self, committables) -> None:
-            for final in committables:
+        def commit(self, requests) -> None:
+            for request in requests:
+                final = request.committable
                 if os.path.exists(final + ".pending"):
                     os.replace(final + ".pending", final)
+                else:
+                    request.signal_already_committed()
 """
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from millrace.common.errors import StateError
+from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
+from millrace.common.sink.committer import CommitMode, Committer, CommitterContext
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -68,6 +74,8 @@ class WriterContext:
     """Processing time at the start of the epoch, ms since the epoch."""
     shared: dict[str, Any] = field(default_factory=dict)
     """Survives from epoch to epoch in this worker, for connections; may be empty at any time."""
+    metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
+    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
 
 
 class SinkWriter(ABC, Generic[T]):
@@ -76,6 +84,9 @@ class SinkWriter(ABC, Generic[T]):
     @abstractmethod
     def write(self, values: list[T], timestamps: list[int] | None) -> None:
         """Take a batch; ``timestamps`` in ms since the epoch, one per value, or None."""
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint was completed since the last writer; called before the first `write`."""
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
         """Make this epoch's work durable and return what the committer needs (picklable).
@@ -95,27 +106,6 @@ class SinkWriter(ABC, Generic[T]):
 
     def close(self) -> None:
         """Release files and connections; also called when the epoch failed."""
-
-
-class Committer(ABC):
-    """Makes prepared work visible; runs in the driver after the checkpoint is durable."""
-
-    @abstractmethod
-    def commit(self, committables: Sequence[Any]) -> None:
-        """Commit all of them. Idempotent: any of them may have been committed before."""
-
-    def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:
-        """Delete what failed attempts have left behind. Called now and then, in another thread
-        than `commit`, and only by the run that owns the job.
-
-        Args:
-            in_use: what the job's writers refer to (`Sink.work_files`).
-            run_ids: the job's runs, this one included; what others made is not to be touched.
-            older_than: in milliseconds; an attempt may still be writing what is younger.
-        """
-
-    def close(self) -> None:
-        """Release connections."""
 
 
 class Sink(ABC, Generic[T_contra]):
@@ -139,13 +129,11 @@ class Sink(ABC, Generic[T_contra]):
             "merge_writer_states(), so its parallelism cannot become smaller"
         )
 
-    def work_files(self, state: Any) -> Collection[str] | None:
-        """The files that a writer's state (or None) refers to, all of them not yet committed.
+    @property
+    def commit_mode(self) -> CommitMode:
+        """Where the committer runs, and who waits for it."""
+        return CommitMode.BEFORE_NEXT_EPOCH
 
-        None, the default: it is not known, and `Committer.sweep` is never called.
-        """
-        return None
-
-    def create_committer(self) -> Committer | None:
+    def create_committer(self, context: CommitterContext) -> Committer | None:
         """The committer, or None when the writers' work needs no commit (at-least-once)."""
         return None

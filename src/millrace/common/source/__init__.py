@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from millrace.common.source.source import (
-    Boundedness,
-    ReaderContext,
-    Records,
-    Source,
-    SourceReader,
-    SourceSplit,
+from millrace.common.source.source import Boundedness, Source
+from millrace.common.source.source_reader import ReaderContext, SourceReader, SplitRecords
+from millrace.common.source.source_split import AssignedSplit, SourceEvent, SourceSplit
+from millrace.common.source.split_enumerator import (
+    EnumeratorContext,
     SplitEnumerator,
     StaticEnumerator,
 )
+from millrace.common.source.split_source import (
+    MultiplexSourceReader,
+    Records,
+    SplitReader,
+    SplitSource,
+)
 
 __all__ = [
+    "AssignedSplit",
     "Boundedness",
+    "EnumeratorContext",
+    "MultiplexSourceReader",
     "ReaderContext",
     "Records",
     "Source",
+    "SourceEvent",
     "SourceReader",
     "SourceSplit",
     "SplitEnumerator",
+    "SplitReader",
+    "SplitRecords",
+    "SplitSource",
     "StaticEnumerator",
 ]

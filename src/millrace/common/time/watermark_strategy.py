@@ -49,7 +49,6 @@ class WatermarkAlignment:
 
     watermark_group: str
     max_allowed_watermark_drift: int
-    update_interval: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +129,21 @@ class WatermarkStrategy(Generic[T]):
         max_allowed_watermark_drift: Duration | Time | timedelta | int,
         update_interval: Duration | Time | timedelta | int | None = None,
     ) -> WatermarkStrategy[T]:
-        """Note the wish that no source of the group runs ahead. It is stored, not yet obeyed.
+        """Let no split of the group's sources run far ahead of the slowest one.
 
-        Alignment only saves memory; results are the same without it.
+        A split whose watermark is more than the drift ahead of the lowest of all splits in the
+        group, of whatever source, is paused until the others have come up. Idle and finished splits
+        hold nobody back. Alignment saves state in joins and windows; results are the same without
+        it. Only `from_source` heeds it. Flink docs, "Generating Watermarks", alignment.
+
+        Args:
+            watermark_group: the sources of the job that name the same group wait for each other.
+            max_allowed_watermark_drift: a number is ms; it is kept to within one batch.
+            update_interval: as in Flink; the group's lowest watermark is known anew with every
+                epoch, so that it changes nothing.
         """
         drift = non_negative("max_allowed_watermark_drift", max_allowed_watermark_drift)
-        interval = 1000 if update_interval is None else millis(update_interval)
-        return replace(self, alignment=WatermarkAlignment(watermark_group, drift, interval))
+        return replace(self, alignment=WatermarkAlignment(watermark_group, drift))
 
 
 def non_negative(name: str, value: Duration | Time | timedelta | int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from millrace.common.sink.sink import (
     Sink,
 )
-from millrace.common.source.source import (
+from millrace.common.source import (
     Source,
 )
 

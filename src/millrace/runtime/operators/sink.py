@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from millrace.common.errors import SerializationError
-from millrace.common.sink.sink import Sink, SinkWriter, WriterContext
+from millrace.common.errors import JobExecutionError, SerializationError
+from millrace.common.sink import (
+    CommitMode,
+    CommitRequest,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    SupportsOrphanSweep,
+    WriterContext,
+)
+from millrace.runtime.committing import Committing
 from millrace.runtime.declared_state import declared_table
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, CommitPlan
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.operator_table import OperatorTable
@@ -35,6 +47,14 @@ class SinkOperator(Operator):
         self._committables: list[bytes] = []
         self._wakeup: int | None = None
         self._asked = False
+        self._completed: int | None = None
+        self._metrics = RegisteredGroup(self.context.metrics)
+        self._logger = logging.getLogger(f"millrace.sink.{self.context.name}")
+        self._commits_here = self._sink.commit_mode is CommitMode.IN_SUBTASK
+        self._committing: Committing | None = None
+        self.commits: Sequence[CommitPlan] = ()
+        """What is to be committed first; set before each epoch."""
+        self._uncommitted: list[bytes] = []
         self.attempt = ""
         self.flush = False
         """Whether this epoch must leave nothing open; set before each epoch."""
@@ -50,6 +70,35 @@ class SinkOperator(Operator):
         self._committables = []
         if not self._asked:
             self._merge_states()
+        self._uncommitted = self._commit() if self.commits else []
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._completed = checkpoint_id
+
+    def _commit(self) -> list[bytes]:
+        """Commit what the plan says; returns what is to be tried again."""
+        codec = self.context.state.codec
+        requests = [
+            CommitRequest(codec.decode(item.committable)[1], item.retries) for item in self.commits
+        ]
+        committing = self._committing or self._create_committing()
+        return [self._encoded(request.committable) for request in committing.attempt(requests)]
+
+    def _create_committing(self) -> Committing:
+        context = CommitterContext(
+            self.context.subtask_index,
+            self.context.parallelism,
+            self._shared,
+            self._metrics,
+            self._logger,
+        )
+        committer = self._sink.create_committer(context)
+        if committer is None:
+            raise JobExecutionError(
+                f"sink '{self.context.name}' has committables but create_committer() returns None"
+            )
+        self._committing = Committing(self.context.name, committer, self._metrics, self._logger)
+        return self._committing
 
     def _merge_states(self) -> None:
         """Of writers of a former parallelism there may be several states."""
@@ -85,8 +134,13 @@ class SinkOperator(Operator):
             epoch=self._epoch,
             now=self._now,
             shared=self._shared,
+            metrics=self._metrics,
+            logger=self._logger,
         )
         self._writer = self._sink.create_writer(context, state)
+        if self._completed is not None:
+            self._writer.notify_checkpoint_complete(self._completed)
+            self._completed = None
         return self._writer
 
     def end_epoch(self, ended: bool) -> None:
@@ -101,6 +155,9 @@ class SinkOperator(Operator):
         writer.close()
 
     def _encoded(self, committable: Any) -> bytes:
+        if self._commits_here:
+            # who must commit it is known from the checkpoint alone
+            committable = (self.context.subtask_index, committable)
         try:
             return self.context.state.codec.encode(committable)
         except SerializationError as error:
@@ -129,15 +186,18 @@ class SinkOperator(Operator):
     def contribute(self, ack: Ack) -> None:
         if self._committables:
             ack.committables[self.context.uid] = self._committables
-        files = self._sink.work_files(self._state())
-        if files is not None and tuple(files) != self._told:
-            ack.work_files[self.context.uid] = self._told = tuple(files)
+        if self._uncommitted:
+            ack.uncommitted[self.context.uid] = self._uncommitted
+        if isinstance(self._sink, SupportsOrphanSweep):
+            files = tuple(self._sink.work_files(self._state()))
+            if files != self._told:
+                ack.work_files[self.context.uid] = self._told = files
 
     def next_wakeup(self) -> int | None:
         return self._wakeup
 
     def close(self) -> None:
-        writer = getattr(self, "_writer", None)
-        if writer is not None:
-            with suppress(Exception):
-                writer.close()
+        for part in (getattr(self, "_writer", None), getattr(self, "_committing", None)):
+            if part is not None:
+                with suppress(Exception):
+                    part.close()

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.source.source import ReaderContext, Source, SourceReader
+from millrace.common.errors import JobExecutionError
+from millrace.common.source import (
+    AssignedSplit,
+    ReaderContext,
+    Source,
+    SourceEvent,
+    SourceReader,
+    SplitRecords,
+)
 from millrace.common.time.watermark_strategy import WatermarkStrategy
-from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.batch import Batch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.operators.timestamps import WatermarkTracker
@@ -28,15 +38,15 @@ def wall_clock() -> int:
 @dataclass
 class _ActiveSplit:
     split_id: str
-    reader: SourceReader[Any]
     tracker: WatermarkTracker
     position: Any
-    left: int = 0
-    """Records it may still read in this epoch."""
     read: int = 0
+    """Records in this epoch."""
     drained: bool = False
-    """Had nothing more to give when last asked."""
+    """Had nothing more to give when the reader was last asked."""
     finished: bool = False
+    paused: bool = False
+    """Waits for the others of its alignment group."""
 
 
 _SPLITS = OperatorStateDeclaration("@split", RedistributionMode.SOURCE_SPLIT)
@@ -48,7 +58,7 @@ _WATERMARK = OperatorStateDeclaration(
 
 
 class SourceOperator(Operator):
-    """Reads the splits that the plan names, a batch of each in turn."""
+    """Reads the splits that the plan names through the source's reader."""
 
     operator_states = _SPLITS, _WATERMARK
 
@@ -66,18 +76,27 @@ class SourceOperator(Operator):
         self._active: dict[str, _ActiveSplit] = {}
         self._trackers = DeclaredValue(self, _SPLITS)
         self._emitted = DeclaredValue(self, _WATERMARK)
+        self._reader: SourceReader[Any] | None = None
         self._reader_context = ReaderContext(
-            self.context.subtask_index, self.context.parallelism, self.source_clock
+            self.context.subtask_index,
+            self.context.parallelism,
+            self.source_clock,
+            metrics=RegisteredGroup(self.context.metrics),
+            logger=logging.getLogger(f"millrace.source.{self.context.name}"),
         )
         self._now = 0
         self.idle = False
         self.poll_interval = 100
         self.records = 0
         self._last_read = 0
+        self._left = 0
+        """Records that may still be read in this epoch."""
+        self._max_watermark: int | None = None
+        self._told_end = False
+        self._completed: int | None = None
 
     def restore(self) -> None:
-        for split_id in list(self._active):
-            self._drop(split_id)
+        self._close_reader()
         self.watermark = self._emitted.get(MIN_WATERMARK)
 
     def begin_epoch(self, epoch: int, now: int) -> None:
@@ -87,57 +106,116 @@ class SourceOperator(Operator):
     def idle_after(self, idle: bool) -> bool:
         return self.idle
 
-    def assign(self, plans: list[SplitPlan]) -> None:
-        """Take over the splits of this epoch; keep open readers where the position fits."""
-        wanted = {plan.split.split_id for plan in plans}
-        for split_id in self._active.keys() - wanted:
-            self._drop(split_id)
-        for plan in plans:
-            active = self._active.get(plan.split.split_id)
-            if active is None or active.position != plan.position:
-                active = self._open_split(plan)
-            active.left, active.read = plan.max_records, 0
-            active.drained = active.finished = False
+    def assign(
+        self,
+        plans: Sequence[SplitPlan],
+        events: Sequence[SourceEvent] = (),
+        max_watermark: int | None = None,
+    ) -> None:
+        """Take over the splits of this epoch; the reader stays open where its positions fit.
 
-    def _open_split(self, plan: SplitPlan) -> _ActiveSplit:
-        split_id = plan.split.split_id
-        self._drop(split_id)
-        reader = self._source.create_reader(plan.split, plan.position, self._reader_context)
+        Args:
+            plans: all the splits of this subtask.
+            events: from the enumerator.
+            max_watermark: splits that are ahead of it pause; None: none is.
+        """
+        if not self._fits(plans):
+            self._close_reader()
+        reader = self._reader or self._create_reader()
+        self._left = sum(plan.max_records for plan in plans)
+        self._max_watermark = max_watermark
+        new = [plan for plan in plans if plan.split.split_id not in self._active]
+        if new:
+            self._active.update((plan.split.split_id, self._begun(plan)) for plan in new)
+            reader.add_splits([AssignedSplit(plan.split, plan.position) for plan in new])
+        for active in self._active.values():
+            active.read, active.drained = 0, False
+        for event in events:
+            reader.handle_source_event(event)
+        if self._completed is not None:
+            reader.notify_checkpoint_complete(self._completed)
+            self._completed = None
+        reader.begin_epoch(max((plan.max_records for plan in plans), default=0))
+        self._pause_those_ahead()
+
+    def _fits(self, plans: Sequence[SplitPlan]) -> bool:
+        """Whether the reader is where the plan says, as far as it has its splits."""
+        positions = {plan.split.split_id: plan.position for plan in plans}
+        return all(
+            split_id in positions and positions[split_id] == active.position
+            for split_id, active in self._active.items()
+        )
+
+    def _create_reader(self) -> SourceReader[Any]:
+        self._reader_context.poll_interval = self.poll_interval
+        self._reader_context.current_time = self.source_clock
+        self._reader = self._source.create_reader(self._reader_context)
+        self._told_end = False
+        return self._reader
+
+    def _begun(self, plan: SplitPlan) -> _ActiveSplit:
         tracker = WatermarkTracker(self._strategy, self.context.batch_mode)
-        kept = self._trackers.get(None, split_id)
+        kept = self._trackers.get(None, plan.split.split_id)
         if kept is not None:
             tracker.restore(kept)
-        active = _ActiveSplit(split_id, reader, tracker, plan.position)
-        self._active[split_id] = active
-        return active
+        return _ActiveSplit(plan.split.split_id, tracker, plan.position)
 
-    def _drop(self, split_id: str) -> None:
-        active = self._active.pop(split_id, None)
-        if active is not None:
+    def _close_reader(self) -> None:
+        self._active.clear()
+        reader, self._reader = self._reader, None
+        if reader is not None:
             with suppress(Exception):
-                active.reader.close()
+                reader.close()
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        # the reader is told once it has this epoch's splits
+        self._completed = checkpoint_id
 
     def run(self, batch_records: int) -> Iterator[None]:
-        """Read until every split is drained or has read its share; yields after each batch."""
-        waiting = list(self._active.values())
-        while waiting:
-            waiting = [split for split in waiting if self._read(split, batch_records)]
+        """Read until nothing is there or this subtask has read its share; yields after each
+        batch."""
+        reader = self._reader
+        assert reader is not None
+        while self._left > 0 and any(map(_readable, self._active.values())):
+            batches = reader.poll(min(batch_records, self._left))
+            if not batches:
+                for split in self._active.values():
+                    split.drained = not split.paused
+                break
+            for batch in batches:
+                self._take(batch)
+            self._pause_those_ahead()
             yield
+        for split in self._active.values():
+            split.drained |= split.read == 0 and not split.paused
 
-    def _read(self, split: _ActiveSplit, batch_records: int) -> bool:
-        """Read one batch; True when the split may have more for this epoch."""
-        found = split.reader.read(min(batch_records, split.left))
-        batch = found if isinstance(found, ColumnBatch) else RowBatch(*found)
-        count = len(batch)
-        if count:
-            split.left -= count
+    def _take(self, batch: SplitRecords[Any]) -> None:
+        split = self._active.get(batch.split_id)
+        if split is None:
+            raise JobExecutionError(
+                f"the reader of source '{self.context.name}' gave records of split "
+                f"'{batch.split_id}', which it was not assigned; it has: "
+                f"{', '.join(self._active) or 'none'}"
+            )
+        if count := len(batch.batch):
             split.read += count
+            self._left -= count
             self.records += count
             self._last_read = self._now
-            self._emit_batch(split, batch)
-        split.finished = split.reader.finished()
-        split.drained = count == 0 and not split.finished
-        return split.left > 0 and not split.finished and count > 0
+            self._emit_batch(split, batch.batch)
+        split.finished = batch.finished
+
+    def _pause_those_ahead(self) -> None:
+        """Watermark alignment: splits wait that are too far ahead of the group's slowest."""
+        limit = self._max_watermark
+        splits = [split for split in self._active.values() if not split.finished]
+        ahead = [s for s in splits if limit is not None and s.tracker.watermark > limit]
+        pause = [split.split_id for split in ahead if not split.paused]
+        resume = [s.split_id for s in splits if s.paused and s not in ahead]
+        if (pause or resume) and self._reader is not None:
+            for split_id in (*pause, *resume):
+                self._active[split_id].paused = split_id in pause
+            self._reader.pause_or_resume_splits(pause, resume)
 
     def _emit_batch(self, split: _ActiveSplit, batch: Batch) -> None:
         for piece in split.tracker.pieces(batch, self._now):
@@ -151,7 +229,7 @@ class SourceOperator(Operator):
         marks = [
             split.tracker.watermark
             for split in self._active.values()
-            if not split.finished and not (split.drained and split.tracker.idle(self._now))
+            if not split.finished and not (split.drained and self._is_idle(split))
         ]
         if marks and (lowest := min(marks)) > self.watermark:
             self.process_watermark(lowest)
@@ -163,6 +241,9 @@ class SourceOperator(Operator):
         self._advance()
         unfinished = [split for split in self._active.values() if not split.finished]
         ended = no_more_splits and not unfinished
+        if no_more_splits and not self._told_end and self._reader is not None:
+            self._told_end = True
+            self._reader.notify_no_more_splits()
         if ended:
             self.process_watermark(MAX_WATERMARK)
         self.idle = not ended and self._all_idle(unfinished)
@@ -172,9 +253,13 @@ class SourceOperator(Operator):
         """A subtask that waits for its next split is idle after the timeout, one that never had
         any is at once."""
         if unfinished:
-            return all(split.tracker.idle(self._now) for split in unfinished)
+            return all(self._is_idle(split) for split in unfinished)
         idle_at = self._idle_without_split()
         return self.watermark == MIN_WATERMARK or (idle_at is not None and idle_at <= self._now)
+
+    def _is_idle(self, split: _ActiveSplit) -> bool:
+        """A split that was paused could give nothing, so its silence says nothing."""
+        return not split.paused and split.tracker.idle(self._now)
 
     def _idle_without_split(self) -> int | None:
         """When the strategy's timeout makes a subtask idle whose splits have all been read."""
@@ -182,45 +267,67 @@ class SourceOperator(Operator):
         return None if timeout is None else self._last_read + timeout
 
     def end_epoch(self, ended: bool) -> None:
-        self._progress = []
-        for split in list(self._active.values()):
-            self._progress.append(self._note(split))
-            if split.finished:
-                self._drop(split.split_id)
+        reader = self._reader
+        positions = reader.snapshot_state() if reader is not None else {}
+        self._progress = [self._note(split, positions) for split in self._active.values()]
+        self._active = {name: s for name, s in self._active.items() if not s.finished}
         if self.watermark != MIN_WATERMARK:
             self._emitted.put(self.watermark)
+        if ended:
+            self._close_reader()
 
-    def _note(self, split: _ActiveSplit) -> SplitProgress:
-        split.position = split.reader.position()
+    def _note(self, split: _ActiveSplit, positions: Mapping[str, Any]) -> SplitProgress:
         if split.finished:
+            split.position = None
             self._trackers.remove(split.split_id)
         else:
+            split.position = positions[split.split_id]
             self._trackers.put(split.tracker.snapshot(), split.split_id)
-        uid, read = self.context.uid, split.read
-        return SplitProgress(uid, split.split_id, split.position, split.finished, read)
+        return SplitProgress(
+            self.context.uid,
+            split.split_id,
+            split.position,
+            split.finished,
+            split.read,
+            None if self._is_idle(split) else split.tracker.watermark,
+            split.paused,
+        )
 
     def contribute(self, ack: Ack) -> None:
         ack.splits.extend(self._progress)
+        context, uid = self._reader_context, self.context.uid
+        if context.split_requested:
+            ack.split_requests.append(uid)
+        if context.events:
+            ack.source_events[uid] = context.events
+        context.split_requested, context.events = False, []
 
     def next_wakeup(self) -> int | None:
-        times = [self._wakeup(s) for s in self._active.values() if not s.finished]
-        if not times and self.watermark not in (MIN_WATERMARK, MAX_WATERMARK):
+        unfinished = [split for split in self._active.values() if not split.paused]
+        times = [self._reader_wakeup()] if unfinished else []
+        times += [at for split in unfinished if (at := self._idle_at(split)) is not None]
+        if not self._active and self.watermark not in (MIN_WATERMARK, MAX_WATERMARK):
             idle_at = self._idle_without_split()
             if idle_at is not None and idle_at > self._now:
                 times.append(idle_at)
         return min(times, default=None)
 
-    def _wakeup(self, split: _ActiveSplit) -> int:
-        if not split.drained and split.left <= 0:
+    def _reader_wakeup(self) -> int:
+        """When the reader may have more."""
+        now = self.source_clock()
+        if self._left <= 0:
             return self._now
-        at = split.reader.next_wakeup(self.source_clock())
-        if at is None:
-            at = self.source_clock() + self.poll_interval
-        idle_at = split.tracker.idle_at()
-        if idle_at is not None and idle_at > self._now:
-            at = min(at, idle_at)
-        return at
+        at = self._reader.next_wakeup(now) if self._reader is not None else None
+        return now + self.poll_interval if at is None else at
+
+    def _idle_at(self, split: _ActiveSplit) -> int | None:
+        at = split.tracker.idle_at()
+        return at if at is not None and at > self._now else None
 
     def close(self) -> None:
-        for split_id in list(getattr(self, "_active", {})):
-            self._drop(split_id)
+        if hasattr(self, "_reader"):
+            self._close_reader()
+
+
+def _readable(split: _ActiveSplit) -> bool:
+    return not split.finished and not split.paused

@@ -1,0 +1,108 @@
+"""Committers: they make visible what writers have prepared, after the checkpoint.
+
+FLIP-143, FLIP-371.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
+
+__all__ = ["CommitMode", "CommitRequest", "CommitState", "Committer", "CommitterContext"]
+
+T = TypeVar("T")
+
+
+class CommitMode(Enum):
+    """Where a sink's committer runs, and who waits for it."""
+
+    BEFORE_NEXT_EPOCH = "BEFORE_NEXT_EPOCH"
+    """In the driver; the next epoch begins when all is committed. The default."""
+    IN_BACKGROUND = "IN_BACKGROUND"
+    """In a thread of the driver while the job goes on. A driver that was superseded may still be
+    committing, so a commit must do no harm whoever makes it."""
+    IN_SUBTASK = "IN_SUBTASK"
+    """In the subtask that wrote, at the beginning of the next epoch, with the same
+    `WriterContext.shared`: for what only its own connection can commit."""
+
+
+class CommitState(Enum):
+    """What a committer has said of a request."""
+
+    RECEIVED = "RECEIVED"
+    """Nothing: it is committed, if `Committer.commit` returns."""
+    RETRY = "RETRY"
+    ALREADY_COMMITTED = "ALREADY_COMMITTED"
+    FAILED = "FAILED"
+    """For good, and the job goes on without it."""
+    UNKNOWN_FAILURE = "UNKNOWN_FAILURE"
+    """The job fails."""
+
+
+class CommitRequest(Generic[T]):
+    """A committable, and what becomes of it. Flink: ``Committer.CommitRequest``."""
+
+    def __init__(self, committable: T, number_of_retries: int = 0) -> None:
+        self.committable = committable
+        self.number_of_retries = number_of_retries
+        """How often it was tried before in this run."""
+        self.state = CommitState.RECEIVED
+        self.error: BaseException | None = None
+
+    def retry_later(self) -> None:
+        """It could not be committed now: try again after a while."""
+        self.state = CommitState.RETRY
+
+    def update_and_retry_later(self, committable: T) -> None:
+        """A part of it was committed: try the rest again after a while."""
+        self.committable = committable
+        self.retry_later()
+
+    def signal_already_committed(self) -> None:
+        """It was committed before; only the metrics tell."""
+        self.state = CommitState.ALREADY_COMMITTED
+
+    def signal_failed_with_known_reason(self, error: BaseException) -> None:
+        """It can never be committed and what it holds is lost: that is logged and counted, and the
+        job goes on."""
+        self.state, self.error = CommitState.FAILED, error
+
+    def signal_failed_with_unknown_reason(self, error: BaseException) -> None:
+        """It cannot be committed: the job fails. Resumed, it tries again."""
+        self.state, self.error = CommitState.UNKNOWN_FAILURE, error
+
+
+@dataclass
+class CommitterContext:
+    """What a committer may ask about where it runs."""
+
+    subtask_index: int | None = None
+    """None: in the driver."""
+    parallelism: int = 1
+    """Of the sink."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """In a subtask, that of its writers; in the driver, an empty one."""
+    metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
+    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
+
+
+class Committer(ABC):
+    """Makes prepared work visible; runs after the checkpoint is durable."""
+
+    @abstractmethod
+    def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        """Commit all of them. Idempotent: any of them may have been committed before.
+
+        Whatever a request is not told is taken for a success. An exception means that what has
+        been told nothing is tried again; after ``sink.committer.retries`` the job fails. An error
+        of millrace's own fails the job at once.
+        """
+
+    def close(self) -> None:
+        """Release connections."""

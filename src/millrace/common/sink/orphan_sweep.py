@@ -1,0 +1,28 @@
+"""Sinks that can find and delete what failed attempts have left behind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from typing import Any
+
+__all__ = ["SupportsOrphanSweep"]
+
+
+class SupportsOrphanSweep(ABC):
+    """Beside `Sink`: the engine asks it to clean up now and then."""
+
+    @abstractmethod
+    def work_files(self, state: Any) -> Collection[str]:
+        """The files that a writer's state (or None) refers to, all of them not yet committed."""
+
+    @abstractmethod
+    def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:
+        """Delete what failed attempts have left behind. Called in the driver, in a thread of its
+        own, and only by the run that owns the job.
+
+        Args:
+            in_use: what the job's writers refer to (`work_files`).
+            run_ids: the job's runs, this one included; what others made is not to be touched.
+            older_than: in milliseconds; an attempt may still be writing what is younger.
+        """

@@ -1,0 +1,118 @@
+"""The reader of a source: it lives in a subtask and reads the splits assigned to that."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
+from millrace.common.source.source_split import AssignedSplit, SourceEvent
+from millrace.common.types.batch import ColumnBatch, RowBatch
+
+__all__ = ["ReaderContext", "SourceReader", "SplitRecords"]
+
+T = TypeVar("T")
+
+
+class SplitRecords(NamedTuple, Generic[T]):
+    """Records of one split, in its order, with event times if the source knows them."""
+
+    split_id: str
+    batch: RowBatch[T] | ColumnBatch
+    """What is in columns anyway is best returned so."""
+    finished: bool = False
+    """The split ends with these records: nothing of it can follow."""
+
+
+@dataclass
+class ReaderContext:
+    """What a reader may ask about the subtask it runs in, and tell the enumerator."""
+
+    subtask_index: int
+    parallelism: int
+    current_time: Callable[[], int]
+    """Processing time in milliseconds since the epoch (a manual clock in tests)."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """Survives the reader in this worker, for connections; may be empty at any time."""
+    poll_interval: int = 100
+    """After how many ms a reader is asked again that does not know when records will be there."""
+    metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
+    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.source"))
+    split_requested: bool = False
+    """Set by `send_split_request`; taken over at the end of each epoch."""
+    events: list[SourceEvent] = field(default_factory=list)
+    """Not yet sent; taken over at the end of each epoch."""
+
+    def send_split_request(self) -> None:
+        """Ask the enumerator for another split (`SplitEnumerator.handle_split_request`)."""
+        self.split_requested = True
+
+    def send_source_event(self, event: SourceEvent) -> None:
+        """Send the enumerator a message (`SplitEnumerator.handle_source_event`)."""
+        self.events.append(event)
+
+
+class SourceReader(ABC, Generic[T]):
+    """Reads the splits of one subtask, a batch at a time.
+
+    A reader stays open between epochs as long as its positions are those that count; after a
+    failure another one is made, which gets the splits at the positions of the last accepted epoch.
+    Its calls in an epoch: new splits (`add_splits`), events, `notify_checkpoint_complete` if a
+    checkpoint was completed since the last epoch, `begin_epoch`, any number of `poll`,
+    `snapshot_state`. No call may wait for data.
+    """
+
+    @abstractmethod
+    def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
+        """Begin to read these, too."""
+
+    @abstractmethod
+    def poll(self, max_records: int) -> Sequence[SplitRecords[T]]:
+        """The next batches, of one or several splits; together at most about ``max_records``.
+
+        Nothing, when nothing is there right now: that ends the reader's part of the epoch.
+        """
+
+    @abstractmethod
+    def snapshot_state(self) -> Mapping[str, Any]:
+        """By id of each split that has not finished, its position behind the last polled record:
+        picklable, comparable with ``==``, small."""
+
+    def begin_epoch(self, max_records_per_split: int) -> None:
+        """An epoch begins. As many records from each split are wanted as that; less from one may
+        be made up for by others."""
+
+    def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
+        """Give no more records of some splits, and again of others, for watermark alignment.
+
+        Raises:
+            JobExecutionError: the source cannot do so (the default).
+        """
+        raise JobExecutionError(
+            f"{type(self).__name__} cannot pause splits, which watermark alignment asks for; "
+            "define pause_or_resume_splits(), or do without with_watermark_alignment()"
+        )
+
+    def handle_source_event(self, event: SourceEvent) -> None:
+        """The enumerator has sent a message."""
+
+    def notify_no_more_splits(self) -> None:
+        """No split will follow. Called once at most."""
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint is complete; the positions in it are those that the reader has now.
+
+        For information that systems outside keep, such as the committed offsets of Kafka: a reader
+        is not told of every checkpoint.
+        """
+
+    def next_wakeup(self, now: int) -> int | None:
+        """When (ms since the epoch) records may be there again; None: poll as configured."""
+        return None
+
+    def close(self) -> None:
+        """Release files and connections."""

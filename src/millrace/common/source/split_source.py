@@ -1,0 +1,180 @@
+"""Sources that are read split by split: a reader for each, and nothing that they share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from millrace.common.source.source import Source
+from millrace.common.source.source_reader import ReaderContext, SourceReader, SplitRecords
+from millrace.common.source.source_split import AssignedSplit
+from millrace.common.types.batch import ColumnBatch, RowBatch
+
+__all__ = ["MultiplexSourceReader", "Records", "SplitReader", "SplitSource"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Records(NamedTuple, Generic[T]):
+    """What one `SplitReader.read` returns: values and, if the source knows them, event times.
+
+    ``timestamps`` are milliseconds since the epoch, one per value, or None.
+    """
+
+    values: list[T]
+    timestamps: list[int] | None = None
+
+
+class SplitReader(ABC, Generic[T]):
+    """Reads one split from a position on; kept open between epochs while it fits."""
+
+    @abstractmethod
+    def read(self, max_records: int) -> Records[T] | ColumnBatch:
+        """At most ``max_records`` records; none when nothing is there right now: then it is asked
+        again in the next epoch. Must not wait. What is in columns anyway is best returned so."""
+
+    @abstractmethod
+    def position(self) -> Any:
+        """Where to go on: picklable, comparable with ``==``, small."""
+
+    def finished(self) -> bool:
+        """True once the split has been read to its end and nothing can follow."""
+        return False
+
+    def next_wakeup(self, now: int) -> int | None:
+        """When (ms since the epoch) records may be there again; None: poll as configured."""
+        return None
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+class SplitSource(Source[T_co]):
+    """A source whose splits are read one by one, each by a `SplitReader` of its own.
+
+    Example: a complete source of the numbers below ``n``::
+
+        class Numbers(SplitSource[int]):
+            def __init__(self, n: int) -> None:
+                self.n = n
+
+            def create_enumerator(self) -> SplitEnumerator:
+                return StaticEnumerator([SourceSplit("all")])
+
+            def create_split_reader(self, split, position, context):
+                return NumbersReader(position or 0, self.n)
+
+        class NumbersReader(SplitReader[int]):
+            def __init__(self, start: int, end: int) -> None:
+                self.next, self.end = start, end
+
+            def read(self, max_records: int) -> Records[int]:
+                start, self.next = self.next, min(self.end, self.next + max_records)
+                return Records(list(range(start, self.next)))
+
+            def position(self) -> int:
+                return self.next
+
+            def finished(self) -> bool:
+                return self.next >= self.end
+    """
+
+    @abstractmethod
+    def create_split_reader(
+        self, split: Any, position: Any, context: ReaderContext
+    ) -> SplitReader[Any]:
+        """A reader of ``split`` that goes on at ``position`` (None: from its start)."""
+
+    def create_reader(self, context: ReaderContext) -> MultiplexSourceReader[Any]:
+        return MultiplexSourceReader(self.create_split_reader, context)
+
+
+class _OpenSplit(Generic[T]):
+    """A split that is being read."""
+
+    def __init__(self, reader: SplitReader[T]) -> None:
+        self.reader = reader
+        self.left = 0
+        """Records that it may still give in this epoch."""
+        self.drained = False
+        """Had nothing to give when last asked in this epoch."""
+        self.paused = False
+
+    @property
+    def readable(self) -> bool:
+        return self.left > 0 and not self.drained and not self.paused
+
+
+class MultiplexSourceReader(SourceReader[T]):
+    """Asks the readers of its splits in turn; each split has an equal share of an epoch."""
+
+    def __init__(
+        self,
+        create: Callable[[Any, Any, ReaderContext], SplitReader[T]],
+        context: ReaderContext,
+    ) -> None:
+        self._create = create
+        self._context = context
+        self._open: dict[str, _OpenSplit[T]] = {}
+        self._waiting: list[str] = []
+        """Splits that may have more in this epoch, the next to be asked last."""
+
+    def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
+        for split, position in splits:
+            self._open[split.split_id] = _OpenSplit(self._create(split, position, self._context))
+
+    def begin_epoch(self, max_records_per_split: int) -> None:
+        for split in self._open.values():
+            split.left, split.drained = max_records_per_split, False
+        self._waiting = []
+
+    def poll(self, max_records: int) -> Sequence[SplitRecords[T]]:
+        while (split_id := self._next()) is not None:
+            split = self._open[split_id]
+            found = split.reader.read(min(max_records, split.left))
+            batch = found if isinstance(found, ColumnBatch) else RowBatch(*found)
+            if split.reader.finished():
+                self._close(split_id)
+                return [SplitRecords(split_id, batch, finished=True)]
+            if count := len(batch):
+                split.left -= count
+                return [SplitRecords(split_id, batch)]
+            split.drained = True
+        return ()
+
+    def _next(self) -> str | None:
+        """The split to ask: all of them in turn."""
+        for _ in range(2):
+            while self._waiting:
+                split = self._open.get(self._waiting[-1])
+                if split is not None and split.readable:
+                    return self._waiting.pop()
+                self._waiting.pop()
+            self._waiting = [name for name, split in self._open.items() if split.readable][::-1]
+        return None
+
+    def snapshot_state(self) -> Mapping[str, Any]:
+        return {split_id: split.reader.position() for split_id, split in self._open.items()}
+
+    def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
+        for split_id in (*pause, *resume):
+            if split_id in self._open:
+                self._open[split_id].paused = split_id in pause
+
+    def next_wakeup(self, now: int) -> int | None:
+        return min((self._due(s, now) for s in self._open.values() if not s.paused), default=None)
+
+    def _due(self, split: _OpenSplit[T], now: int) -> int:
+        if split.left <= 0 and not split.drained:
+            return now
+        at = split.reader.next_wakeup(now)
+        return now + self._context.poll_interval if at is None else at
+
+    def _close(self, split_id: str) -> None:
+        self._open.pop(split_id).reader.close()
+
+    def close(self) -> None:
+        for split_id in list(self._open):
+            self._close(split_id)

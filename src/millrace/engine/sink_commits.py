@@ -1,0 +1,117 @@
+"""Commits that the driver makes: with retries, at once or in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.sink import CommitRequest
+from millrace.runtime.committing import Committing
+from millrace.state.serialization.snapshot_codec import SnapshotCodec
+
+__all__ = ["FIRST_BACKOFF", "BackgroundCommits", "DriverCommits", "Pause", "backoff", "too_often"]
+
+Pause = Callable[[float], object]
+"""Waits for so many seconds, or less when the job is to end."""
+
+FIRST_BACKOFF = 0.1
+MAX_BACKOFF = 10.0
+
+
+def backoff(retries: int) -> float:
+    """Seconds to wait before a commit that has failed so often is tried again."""
+    return min(MAX_BACKOFF, FIRST_BACKOFF * 2.0 ** min(retries - 1, 20))
+
+
+def too_often(name: str, tries: int, error: BaseException | None) -> JobExecutionError:
+    """The error of a sink whose committables could not be committed in all the tries."""
+    reason = f": {error}" if error is not None else ", as its committer said"
+    return JobExecutionError(
+        f"sink '{name}' could not be committed in {tries} tries{reason}. The checkpoint is "
+        "complete: resume the job to commit the rest"
+    )
+
+
+class DriverCommits:
+    """Commits what one sink has pending, until all is done.
+
+    Args:
+        retries: how often a committable is tried again before the job fails.
+    """
+
+    def __init__(self, name: str, committing: Committing, codec: SnapshotCodec, retries: int):
+        self._name = name
+        self._committing = committing
+        self._codec = codec
+        self._retries = retries
+
+    def commit(self, committables: Sequence[bytes], pause: Pause) -> None:
+        """Returns when all are committed or lost for good.
+
+        Raises:
+            JobExecutionError: one could not be; nothing is lost by that.
+        """
+        requests = [CommitRequest(self._codec.decode(item)) for item in committables]
+        left = self._committing.attempt(requests)
+        tries = 1
+        while left:
+            if tries > self._retries:
+                reason = next((request.error for request in left if request.error), None)
+                raise too_often(self._name, tries, reason) from reason
+            pause(backoff(tries))
+            again = [CommitRequest(request.committable, tries) for request in left]
+            left = self._committing.attempt(again)
+            tries += 1
+
+    def close(self) -> None:
+        """Close the committer."""
+        self._committing.close()
+
+
+class BackgroundCommits:
+    """A thread that commits while the job goes on, in the order of the checkpoints.
+
+    All methods are called from the engine's thread.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._running: list[tuple[str, list[bytes], Future[None]]] = []
+
+    def start(
+        self, uid: str, committables: list[bytes], commit: Callable[[list[bytes]], None]
+    ) -> None:
+        """Have a sink's committables committed."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "sink-commits")
+        future = self._pool.submit(commit, committables)
+        self._running.append((uid, committables, future))
+
+    def unfinished(self) -> dict[str, list[bytes]]:
+        """What is not committed yet, by sink.
+
+        Raises whatever made a commit fail.
+        """
+        found: dict[str, list[bytes]] = {}
+        running = []
+        for entry in self._running:
+            uid, committables, future = entry
+            if future.done():
+                future.result()
+            else:
+                running.append(entry)
+                found.setdefault(uid, []).extend(committables)
+        self._running = running
+        return found
+
+    def wait(self) -> None:
+        """Until all is committed; raises whatever made a commit fail."""
+        for _, _, future in self._running:
+            future.result()
+        self._running = []
+
+    def close(self) -> None:
+        """What runs comes to its end; what has not begun is left to the next run."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,41 @@
+"""Which file system a location belongs to, by its scheme. Flink: ``FileSystem.get``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from millrace.common.errors import UnsupportedFileSystemSchemeError
+from millrace.filesystem.file_system import FileSystem
+from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.filesystem.location import LOCAL_SCHEME, StrPath, scheme_of
+
+__all__ = ["file_system_of", "register_file_system"]
+
+_factories: dict[str, Callable[[], FileSystem]] = {LOCAL_SCHEME: LocalFileSystem}
+_made: dict[str, FileSystem] = {}
+
+
+def register_file_system(scheme: str, factory: Callable[[], FileSystem]) -> None:
+    """Have locations of a scheme served by what ``factory`` makes, once per process."""
+    _factories[scheme] = factory
+    _made.pop(scheme, None)
+
+
+def file_system_of(location: StrPath) -> FileSystem:
+    """The file system that a location belongs to.
+
+    Raises:
+        UnsupportedFileSystemSchemeError: none is known for its scheme.
+
+    >>> type(file_system_of("/data")).__name__
+    'LocalFileSystem'
+    """
+    scheme = scheme_of(location)
+    made = _made.get(scheme)
+    if made is None:
+        factory = _factories.get(scheme)
+        if factory is None:
+            raise UnsupportedFileSystemSchemeError(os.fspath(location), scheme)
+        made = _made[scheme] = factory()
+    return made

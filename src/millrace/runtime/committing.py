@@ -1,0 +1,81 @@
+"""One try to commit: asks a committer, and sorts what it said into done, lost and to be retried."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from millrace.common.errors import JobExecutionError, MillraceError
+from millrace.common.functions.metrics import MetricGroup
+from millrace.common.sink import CommitRequest, CommitState, Committer
+
+__all__ = ["Committing"]
+
+
+class Committing:
+    """A committer with its metrics, which are named as Flink's ``SinkCommitterMetricGroup``.
+
+    Args:
+        name: of the sink, for messages.
+    """
+
+    def __init__(
+        self, name: str, committer: Committer, metrics: MetricGroup, logger: logging.Logger
+    ) -> None:
+        self._name = name
+        self._committer = committer
+        self._logger = logger
+        self._total = metrics.counter("totalCommittables")
+        self._retried = metrics.counter("retriedCommittables")
+        self._done = metrics.counter("successfulCommittables")
+        self._already = metrics.counter("alreadyCommittedCommittables")
+        self._failed = metrics.counter("failedCommittables")
+
+    def attempt(self, requests: Sequence[CommitRequest[Any]]) -> list[CommitRequest[Any]]:
+        """Try to commit; returns those to be tried again, each with the reason if there is one.
+
+        Raises:
+            JobExecutionError: a request failed for a reason that the committer does not know.
+            MillraceError: the committer's own.
+        """
+        if not requests:
+            return []
+        self._total.inc(sum(request.number_of_retries == 0 for request in requests))
+        try:
+            self._committer.commit(requests)
+        except MillraceError:
+            raise
+        except Exception as error:
+            for request in requests:
+                if request.state is CommitState.RECEIVED:
+                    request.retry_later()
+                    request.error = error
+            self._logger.warning("sink '%s' could not commit now: %s", self._name, error)
+        return [request for request in requests if self._is_left(request)]
+
+    def _is_left(self, request: CommitRequest[Any]) -> bool:
+        """Count what became of a request; whether it is to be tried again."""
+        match request.state:
+            case CommitState.RETRY:
+                self._retried.inc()
+                return True
+            case CommitState.UNKNOWN_FAILURE:
+                raise JobExecutionError(
+                    f"sink '{self._name}' cannot commit {request.committable!r}: {request.error}"
+                ) from request.error
+            case CommitState.FAILED:
+                self._failed.inc()
+                self._logger.error(
+                    "sink '%s' has lost %r, which can never be committed: %s",
+                    self._name, request.committable, request.error,
+                )  # fmt: skip
+            case CommitState.ALREADY_COMMITTED:
+                self._already.inc()
+            case CommitState.RECEIVED:
+                self._done.inc()
+        return False
+
+    def close(self) -> None:
+        """Close the committer."""
+        self._committer.close()

@@ -1,0 +1,125 @@
+"""The page about connectors: its code runs as it stands there, through faults and resumption."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from millrace.common import WatermarkStrategy
+from millrace.common.errors import JobCancelledError
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.testing import Faults, run_local
+
+PAGE = Path(__file__).parents[2] / "docs" / "connectors" / "writing-a-connector.md"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[ModuleType]:
+    """All the page's code as one module."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    module = ModuleType("words_page")
+    sys.modules["words_page"] = module
+    exec(compile("\n\n".join(blocks), str(PAGE), "exec"), module.__dict__)
+    yield module
+    del sys.modules["words_page"]
+
+
+class Words:
+    """Logs that grow, and the table that the job fills from them."""
+
+    def __init__(self, page: ModuleType, path: Path) -> None:
+        self.page, self.path = page, path
+        for name in ("logs", "staging"):
+            (path / name).mkdir()
+        self.time = 0
+        self.written: list[str] = []
+
+    def log(self, partition: str, *lines: str) -> None:
+        with (self.path / "logs" / partition).open("a") as file:
+            for line in lines:
+                self.time += 1
+                file.write(f"{self.time} {line}\n")
+                self.written += line.split()
+
+    def table(self) -> list[str]:
+        with sqlite3.connect(self.path / "words.db", timeout=10) as table:
+            return sorted(word for (word,) in table.execute("select word from words"))
+
+    def run(self, until: int, **settings: Any) -> dict[str, Any]:
+        """Run the job until the table has so many words; gives its metrics."""
+        with run_local(epoch_records=3, checkpoint_dir=str(self.path / "chk"), **settings):
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.set_parallelism(2)
+            source = self.page.LogSource(str(self.path / "logs"), look_every=1)
+            strategy = WatermarkStrategy.for_monotonous_timestamps()
+            words = env.from_source(source, strategy, "log").flat_map(str.split)
+            words.sink_to(
+                self.page.TableSink(str(self.path / "words.db"), str(self.path / "staging"))
+            )
+            client = env.execute_async("words")
+            try:
+                for _ in range(600):
+                    if self.count() >= until:
+                        break
+                    threading.Event().wait(0.05)
+                accumulators = client.get_accumulators().result()
+            finally:
+                client.cancel().result()
+            with pytest.raises(JobCancelledError):
+                client.get_job_execution_result().result()
+            return accumulators
+
+    def count(self) -> int:
+        try:
+            return len(self.table())
+        except sqlite3.OperationalError:
+            return 0
+
+
+@pytest.fixture
+def words(page: ModuleType, tmp_path: Path) -> Words:
+    return Words(page, tmp_path)
+
+
+def test_words_of_all_partitions_arrive_once(words: Words) -> None:
+    for number in range(30):
+        words.log(f"p{number % 3}", f"a{number} b{number}")
+    metrics = words.run(until=60)
+    assert words.table() == sorted(words.written)
+    assert metrics["partitions"] == 3
+    assert metrics["successfulCommittables"] > 0
+    assert metrics["bytesRead"] > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_lost_or_doubled_by_faults_and_resumption(words: Words, seed: int) -> None:
+    faults = Faults(lost_epochs=0.2, lost_workers=0.2)
+    words.log("p0", *(f"w{n}" for n in range(20)))
+    words.run(until=20, faults=faults, seed=seed)
+    words.log("p1", *(f"x{n}" for n in range(20)))
+    words.log("p0", *(f"y{n}" for n in range(20)))
+    words.run(until=60, faults=faults, seed=seed, resume=True)
+    assert words.table() == sorted(words.written)
+
+
+def test_a_locked_table_is_waited_for(words: Words) -> None:
+    words.log("p0", "one", "two")
+    lock = sqlite3.connect(words.path / "words.db", check_same_thread=False)
+    lock.execute("begin immediate")
+    threading.Timer(1.0, lock.rollback).start()
+    metrics = words.run(until=2)
+    assert words.table() == ["one", "two"]
+    assert metrics["retriedCommittables"] > 0
+
+
+def test_the_page_is_in_the_navigation() -> None:
+    navigation = (PAGE.parents[2] / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "connectors/writing-a-connector.md" in navigation

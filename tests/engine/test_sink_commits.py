@@ -1,0 +1,113 @@
+"""Commits of the driver: tried again with a growing back-off, at once or in the background."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from threading import Event
+from typing import Any
+
+import pytest
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.sink import CommitMode, CommitRequest, Committer, Sink
+from millrace.engine.sink_commits import DriverCommits, backoff
+from millrace.engine.sink_coordinator import SinkCoordinator
+from millrace.plan.job_graph import SinkNode
+from millrace.runtime.committing import Committing
+from millrace.runtime.epoch import Ack
+from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
+from millrace.state.serialization.payload import encode
+from millrace.state.serialization.snapshot_codec import TRUSTING
+
+
+class Flaky(Committer):
+    """Fails some times, then commits."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.tries: list[list[tuple[Any, int]]] = []
+
+    def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        self.tries.append([(r.committable, r.number_of_retries) for r in requests])
+        if len(self.tries) <= self.failures:
+            requests[0].signal_already_committed()
+            raise TimeoutError("too slow")
+
+
+def commits(committer: Committer, retries: int) -> DriverCommits:
+    metrics = RegisteredGroup(MetricRegistry())
+    committing = Committing("out", committer, metrics, logging.getLogger("millrace.test"))
+    return DriverCommits("out", committing, TRUSTING, retries)
+
+
+def test_only_what_failed_is_tried_again_after_a_growing_pause() -> None:
+    flaky, pauses = Flaky(2), list[float]()
+    commits(flaky, 10).commit([encode(name) for name in "abc"], pauses.append)
+    assert flaky.tries == [[("a", 0), ("b", 0), ("c", 0)], [("b", 1), ("c", 1)], [("c", 2)]]
+    assert pauses == [0.1, 0.2]
+
+
+def test_the_job_fails_after_the_retries_and_says_that_nothing_is_lost() -> None:
+    with pytest.raises(
+        JobExecutionError, match="'out' could not be committed in 3 tries: too slow.*resume"
+    ):
+        commits(Flaky(9), 2).commit([encode(name) for name in "abcd"], lambda _: None)
+
+
+def test_the_pause_has_an_upper_bound() -> None:
+    assert [backoff(n) for n in (1, 2, 7, 8, 1000)] == [0.1, 0.2, 6.4, 10.0, 10.0]
+
+
+class Slow(Sink[Any], Committer):
+    """Commits in the background, when it is let."""
+
+    commit_mode = CommitMode.IN_BACKGROUND
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.let, self.error = Event(), error
+        self.committed: list[Any] = []
+
+    def create_writer(self, context, state):
+        raise AssertionError("writers live in subtasks")
+
+    def create_committer(self, context) -> Committer:
+        return self
+
+    def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        assert self.let.wait(30)
+        if self.error is not None:
+            raise self.error
+        self.committed += [request.committable for request in requests]
+
+
+def ack(*committables: Any) -> Ack:
+    return Ack(0, 0, 0, committables={"s": [encode(item) for item in committables]})
+
+
+def test_what_is_being_committed_stays_pending_in_checkpoints() -> None:
+    sink = Slow()
+    coordinator = SinkCoordinator([SinkNode("s", "slow", sink)])
+    coordinator.accept(ack("a"))
+    coordinator.commit()
+    coordinator.accept(ack("b"))
+    assert coordinator.pending() == {"s": [encode("a"), encode("b")]}
+    assert coordinator.outstanding() == {"s": [encode("a")]}
+    coordinator.commit()
+    sink.let.set()
+    coordinator.finish()
+    assert sink.committed == ["a", "b"]
+    assert coordinator.pending() == {}
+    assert coordinator.metrics["s"].counts()["successfulCommittables"] == 2
+    coordinator.close()
+
+
+def test_a_failure_in_the_background_fails_the_job_at_the_next_checkpoint() -> None:
+    sink = Slow(ConnectionError("gone"))
+    sink.let.set()
+    coordinator = SinkCoordinator([SinkNode("s", "slow", sink)], retries=0)
+    coordinator.accept(ack("a"))
+    coordinator.commit()
+    with pytest.raises(JobExecutionError, match="'slow' could not be committed in 1 tries: gone"):
+        coordinator.finish()
+    coordinator.close()

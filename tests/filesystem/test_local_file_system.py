@@ -1,0 +1,51 @@
+"""What only a disk does: flushing, and leftovers of processes that died."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from millrace.filesystem import local_file_system
+from millrace.filesystem.local_file_system import LocalFileSystem
+
+
+@pytest.fixture
+def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was flushed to the disk, in order."""
+    found: list[str] = []
+    sync = local_file_system.sync
+    monkeypatch.setattr(local_file_system, "sync", lambda path: (found.append(path), sync(path))[1])
+    return found
+
+
+def test_content_is_on_the_disk_before_the_name(tmp_path: Path, flushed: list[str]) -> None:
+    LocalFileSystem().publish(str(tmp_path / "a"), [b"x"])
+    temporary, directory = flushed
+    assert os.path.basename(temporary).startswith(".a.")
+    assert directory == str(tmp_path)
+
+
+def test_new_directories_are_on_the_disk(tmp_path: Path, flushed: list[str]) -> None:
+    LocalFileSystem().make_directory(str(tmp_path / "d" / "e"))
+    assert flushed == [str(tmp_path), str(tmp_path / "d")]
+
+
+def test_what_need_not_last_is_not_flushed(tmp_path: Path, flushed: list[str]) -> None:
+    LocalFileSystem().publish(str(tmp_path / "d" / "a"), [b"x"], durable=False)
+    assert flushed == []
+
+
+def test_leftovers_are_not_listed(tmp_path: Path) -> None:
+    files = LocalFileSystem()
+    pending = files.begin(str(tmp_path / "a"))
+    pending.write(b"the process dies here")
+    assert list(files.list(str(tmp_path))) == []
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_hidden_files_are_files(tmp_path: Path) -> None:
+    (tmp_path / ".hidden").touch()
+    [found] = LocalFileSystem().list(str(tmp_path))
+    assert found.location == str(tmp_path / ".hidden")
