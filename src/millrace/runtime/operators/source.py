@@ -208,6 +208,8 @@ class SourceOperator(Operator):
     def _pause_those_ahead(self) -> None:
         """Watermark alignment: splits wait that are too far ahead of the group's slowest."""
         limit = self._max_watermark
+        if limit is None and not any(split.paused for split in self._active.values()):
+            return
         splits = [split for split in self._active.values() if not split.finished]
         ahead = [s for s in splits if limit is not None and s.tracker.watermark > limit]
         pause = [split.split_id for split in ahead if not split.paused]
