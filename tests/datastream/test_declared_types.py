@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow
 import pytest
 
-from millrace.common import Row, Types
+from millrace.common import Row, Types, WatermarkStrategy
+from millrace.common.errors import SerializationError, UserFunctionError
+from millrace.common.types.batch import ColumnBatch
 from millrace.datastream import (
     CoMapFunction,
     KeyedProcessFunction,
@@ -14,6 +17,8 @@ from millrace.datastream import (
     ProcessWindowFunction,
     StreamExecutionEnvironment,
 )
+from millrace.datastream.connectors.file_system import FileSource, StreamFormat
+from millrace.runtime.declared_output import declared_output
 from millrace.testing import run_local
 
 SIZES = Types.ROW_NAMED(["word", "size"], [Types.STRING(), Types.INT()])
@@ -131,3 +136,115 @@ def test_streams_know_their_declared_type() -> None:
     assert rows.map(len).get_type() == Types.PICKLED_BYTE_ARRAY()
     assert rows.map(len, Types.INT()).get_type() == Types.INT()
     assert rows.process(SizedPlain()).get_side_output(TAG).get_type() == Types.STRING()
+
+
+# -- what is not of its type -------------------------------------------------------------------
+
+
+PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
+TYPED = {
+    "map": lambda words: words.map(lambda w: (w, w), PAIR),
+    "flat_map": lambda words: words.flat_map(lambda w: [(w, w)], PAIR),
+    "row": lambda words: words.map(lambda w: (w, w), SIZES),
+    "keyed process": lambda words: by_word(words).process(SizedKeyed(), Types.STRING()),
+    "window": lambda words: (
+        by_word(words).count_window(1).process(SizedWindow(), Types.TUPLE([Types.LONG()] * 2))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_record_of_another_type_fails_the_job(name: str) -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        stream = TYPED[name](env.from_collection(["a"])).name("Typed")
+        with pytest.raises(UserFunctionError) as refused:
+            list(stream.execute_and_collect())
+    shown = str(refused.value)
+    assert "operator 'Typed'" in shown
+    assert "a record is declared as" in shown
+    assert refused.value.record in ("('a', 'a')", "Row(word='a', size='a')", "('a', 1)")
+
+
+def test_the_error_names_operator_field_and_record() -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        pairs = [("a", 1), ("b", "2"), ("c", 3)]
+        stream = env.from_collection(pairs).map(lambda pair: pair, PAIR).name("Prices")
+        with pytest.raises(UserFunctionError) as refused:
+            list(stream.execute_and_collect())
+    shown = str(refused.value)
+    assert "operator 'Prices'" in shown
+    assert "field f1 is '2' (str), not LONG: ('b', '2')" in shown
+    assert refused.value.record == "('b', '2')"
+
+
+def test_side_outputs_are_checked() -> None:
+    tag = OutputTag("n", Types.LONG())
+
+    class Aside(ProcessFunction):
+        def process_element(self, value, ctx):
+            yield tag, value
+
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        side = env.from_collection([1, "2"]).process(Aside()).name("Aside").get_side_output(tag)
+        with pytest.raises(UserFunctionError, match=r"'2' \(str\), not LONG") as refused:
+            list(side.execute_and_collect())
+    assert "operator 'Aside'" in str(refused.value)
+
+
+def test_collections_are_checked_when_the_program_is_made() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    with pytest.raises(SerializationError, match=r"'2' \(str\), not LONG"):
+        env.from_collection([1, "2"], Types.LONG())
+
+
+def test_sources_are_checked(tmp_path) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        strategy = WatermarkStrategy.no_watermarks()
+        stream = env.from_source(lines.build(), strategy, "lines", Types.LONG())
+        with pytest.raises(UserFunctionError, match=r"'a' \(str\), not LONG") as refused:
+            list(stream.execute_and_collect())
+    assert "operator 'lines'" in str(refused.value)
+
+
+def test_nothing_stands_between_operators_without_a_type() -> None:
+    output = object()
+    assert declared_output(output, None) is output
+    assert declared_output(output, Types.PICKLED_BYTE_ARRAY()) is output
+
+
+def columns(form: str, **fields) -> ColumnBatch:
+    return ColumnBatch(pyarrow.record_batch(fields), form=form)
+
+
+@pytest.mark.parametrize(
+    ("type_info", "batch", "stay"),
+    [
+        (SIZES, columns("row", word=["a"], size=pyarrow.array([1], "int32")), True),
+        (SIZES, columns("dict", word=["a"], size=pyarrow.array([1], "int32")), False),
+        (SIZES, columns("row", word=["a"], size=[1]), False),
+        (PAIR, columns("tuple", f0=["a"], f1=[1]), True),
+        (Types.LONG(), columns("value", value=[1, None]), True),
+        (Types.INT(), columns("value", value=[1, None]), False),
+    ],
+)
+def test_columns_of_the_declared_types_stay_columns(type_info, batch, stay) -> None:
+    class Kept:
+        def emit(self, batch):
+            self.batch = batch
+
+    kept = Kept()
+    declared_output(kept, type_info).emit(batch)
+    assert (kept.batch is batch) == stay
+    if not stay and type_info == SIZES:
+        assert kept.batch.to_rows().values == [Row(word="a", size=1)]
+
+
+def test_columns_of_other_types_are_refused() -> None:
+    with pytest.raises(SerializationError, match=r"'a' \(str\), not LONG"):
+        declared_output(object(), Types.LONG()).emit(columns("value", value=["a"]))

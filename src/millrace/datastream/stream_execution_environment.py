@@ -20,7 +20,6 @@ from millrace.common.source import Source
 from millrace.common.time.amounts import Duration, Time
 from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.row import Row
-from millrace.common.types.row_conversion import row_conversion
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
@@ -28,6 +27,7 @@ from millrace.datastream.job_launcher import JobLauncher
 from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.plan.transformation import Input, Role, Transformation
+from millrace.runtime.declared_output import DeclaredRecords, with_declared_output
 from millrace.runtime.operators.source import SourceOperator
 from millrace.state.backend.state_backend import StateBackend
 
@@ -227,13 +227,19 @@ class StreamExecutionEnvironment:
         self, collection: Collection[T], type_info: TypeInformation[Any] | None = None
     ) -> DataStream[T]:
         """A stream of the elements of a collection. It travels with the program: for tests and
-        small tables. With a row type, tuples, lists and dicts become rows of its names."""
+        small tables. With a row type, tuples, lists and dicts become rows of its names.
+
+        Raises:
+            SerializationError: a record is not of the declared type.
+        """
         from millrace.connectors.collection import CollectionSource
 
-        convert = row_conversion(type_info)
-        records = list(collection) if convert is None else [convert(item) for item in collection]
+        records, declared = list(collection), DeclaredRecords.of(type_info)
+        if declared is not None:
+            records = declared.records(records)
         strategy = WatermarkStrategy.no_watermarks()
-        stream = self.from_source(CollectionSource(records), strategy, "Collection", type_info)
+        stream = self.from_source(CollectionSource(records), strategy, "Collection")
+        stream._transformation.output_type = type_info
         # one reader keeps the collection's order
         return stream.set_parallelism(1)
 
@@ -244,7 +250,10 @@ class StreamExecutionEnvironment:
         source_name: str,
         type_info: TypeInformation[Any] | None = None,
     ) -> DataStream[T]:
-        """A stream from a `Source`, with event times and watermarks made per split."""
+        """A stream from a `Source`, with event times and watermarks made per split.
+
+        A record that is not of the type in ``type_info`` fails the job.
+        """
         if not isinstance(source, Source):
             raise JobDefinitionError(f"from_source() takes a Source, got {source!r}")
         if not isinstance(watermark_strategy, WatermarkStrategy):
@@ -255,7 +264,9 @@ class StreamExecutionEnvironment:
         transformation = Transformation(
             name=source_name,
             role=Role.SOURCE,
-            factory=partial(SourceOperator, source, watermark_strategy),
+            factory=with_declared_output(
+                partial(SourceOperator, source, watermark_strategy), type_info
+            ),
             inputs=(),
             parallelism=self.get_parallelism(),
             chaining=self._chaining,

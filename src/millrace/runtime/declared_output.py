@@ -1,40 +1,111 @@
-"""The main output of an operator whose type is declared and has rows in it."""
+"""Streams whose type is declared: their records are of it, or are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
-from millrace.common.types.batch import Batch, RowBatch
+from millrace.common.errors import SerializationError
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.columns import VALUE
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical.arrow_type import arrow_schema
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row_conversion import Conversion, row_conversion
+from millrace.common.types.type_check import BatchCheck, batch_check, mismatch
 from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.operator import Operator
 from millrace.runtime.output import Output
 
+__all__ = ["DeclaredRecords", "declared_output", "with_declared_output"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredRecords:
+    """Makes batches what a declared type says: rows where it has rows, and nothing else."""
+
+    type_info: TypeInformation[Any]
+    convert: Conversion | None
+    fits: BatchCheck | None
+
+    @staticmethod
+    def of(type_info: TypeInformation[Any] | None) -> DeclaredRecords | None:
+        """None: anything may be in the stream."""
+        if type_info is None:
+            return None
+        convert, fits = row_conversion(type_info), batch_check(type_info)
+        return None if convert is fits is None else DeclaredRecords(type_info, convert, fits)
+
+    def records(self, values: list[Any]) -> list[Any]:
+        """The batch as the type wants it.
+
+        Raises:
+            SerializationError: a record is not of the type.
+        """
+        if self.convert is not None:
+            convert = self.convert
+            values = [convert(value) for value in values]
+        if self.fits is not None and not self.fits(values):
+            self.refuse(values)
+        return values
+
+    def has_columns(self, batch: ColumnBatch) -> bool:
+        """Whether columns are of the type as they are: its records, its names, its Arrow types."""
+        kind, schema = self.type_info.logical_type, batch.data.schema
+        if isinstance(kind, RowType):
+            form = "row" if isinstance(self.type_info, RowTypeInfo) else "tuple"
+            wanted = arrow_schema(kind)
+        else:
+            form, wanted = "value", arrow_schema(RowType.of((VALUE, kind)))
+        return batch.form == form and (schema.names, schema.types) == (wanted.names, wanted.types)
+
+    def refuse(self, values: list[Any]) -> NoReturn:
+        """Raise the error that names the first record that is not of the type."""
+        # the report of a failure takes the record from the variable of this name
+        for value in values:
+            found = mismatch(self.type_info, value)
+            if found is not None:
+                raise SerializationError(
+                    f"a record is declared as {self.type_info.name}, but {found}: {value!r}; emit "
+                    "what is declared, or declare what is emitted"
+                )
+        raise AssertionError("a batch is not of its type, but each of its records is")
+
 
 @dataclass(frozen=True, slots=True)
 class DeclaredOutput:
-    """Converts every record before it hands it on."""
+    """An output for records of a declared type."""
 
     output: Output
-    convert: Conversion
+    declared: DeclaredRecords
 
     def emit(self, batch: Batch) -> None:
-        """Hand on the batch as rows."""
-        convert, records = self.convert, batch.to_rows()
-        converted = [convert(value) for value in records.values]
-        self.output.emit(RowBatch(converted, records.timestamps))
+        """Check and hand on the batch."""
+        if isinstance(batch, ColumnBatch) and self.declared.has_columns(batch):
+            self.output.emit(batch)
+            return
+        rows = batch.to_rows()
+        records = self.declared.records(rows.values)
+        if records is not rows.values:
+            rows = RowBatch(records, rows.timestamps)
+        self.output.emit(rows)
 
     def emit_watermark(self, timestamp: int) -> None:
         """Hand on the watermark."""
         self.output.emit_watermark(timestamp)
 
 
+def declared_output(output: Output, type_info: TypeInformation[Any] | None) -> Output:
+    """The output for records of that type; the same one if it takes anything."""
+    declared = DeclaredRecords.of(type_info)
+    return output if declared is None else DeclaredOutput(output, declared)
+
+
 @dataclass(frozen=True, slots=True)
 class _Declared:
     factory: Callable[[], Operator]
-    convert: Conversion
+    type_info: TypeInformation[Any]
 
     def __call__(self) -> Operator:
         operator = self.factory()
@@ -42,19 +113,11 @@ class _Declared:
         return operator
 
     def _output(self, output: Output) -> Output:
-        return DeclaredOutput(output, self.convert)
-
-
-def declared_output(output: Output, type_info: TypeInformation[Any] | None) -> Output:
-    """The output for records of that type; the same one if the type has no rows in it."""
-    convert = row_conversion(type_info)
-    return output if convert is None else DeclaredOutput(output, convert)
+        return declared_output(output, self.type_info)
 
 
 def with_declared_output(
     factory: Callable[[], Operator], output_type: TypeInformation[Any] | None
 ) -> Callable[[], Operator]:
-    """The factory of an operator that emits what the type says; the same one if the type has no
-    rows in it."""
-    convert = row_conversion(output_type)
-    return factory if convert is None else _Declared(factory, convert)
+    """The factory of an operator whose records are of that type."""
+    return factory if output_type is None else _Declared(factory, output_type)

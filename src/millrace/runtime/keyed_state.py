@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from millrace.common.errors import StateError, StateMigrationError
+from millrace.common.errors import StateError
 from millrace.common.functions.base import AggregateFunction
 from millrace.common.functions.runtime_context import KeyedStateStore
 from millrace.common.state.descriptors import (
@@ -24,6 +24,7 @@ from millrace.common.state.descriptors import (
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import are_immutable
 from millrace.runtime.epoch import QueryableState
+from millrace.runtime.state_check import StateCheck, entry_check, key_check, value_check
 from millrace.runtime.state_scope import FUNCTION, StateScope
 from millrace.runtime.ttl_cleanup import Cleanup, Lifetime, without_expired
 from millrace.runtime.ttl_state import (
@@ -32,6 +33,7 @@ from millrace.runtime.ttl_state import (
     TtlMapState,
     TtlReducingState,
     TtlValueState,
+    check_expires_alike,
 )
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
@@ -47,9 +49,6 @@ from millrace.state.table_kinds import (
     TTL_FLAT,
     TTL_LIST,
     TTL_MAP,
-    WINDOW_FLAT,
-    WINDOW_LIST,
-    WINDOW_MAP,
 )
 
 Expiring = TypeVar(
@@ -63,9 +62,10 @@ Expiring = TypeVar(
 
 
 class _ValueState(ValueState[Any]):
-    __slots__ = ("_current", "_data", "_table", "_undo")
+    __slots__ = ("_check", "_current", "_data", "_table", "_undo")
 
-    def __init__(self, table: FlatTable, current: CurrentKey) -> None:
+    def __init__(self, table: FlatTable, current: CurrentKey, check: StateCheck | None) -> None:
+        self._check = check
         self._table = table
         self._data = table.data
         self._undo = table.undo
@@ -84,6 +84,8 @@ class _ValueState(ValueState[Any]):
         if value is None:
             self._table.remove(key)
             return
+        if self._check is not None:
+            self._check(value)
         if type(value) not in IMMUTABLE:
             self._current.note(value)
         if key not in self._undo:
@@ -97,12 +99,21 @@ class _ValueState(ValueState[Any]):
 class _ImmutableValueState(_ValueState):
     """For declared types whose values nobody can change in place."""
 
-    __slots__ = ()
+    __slots__ = ("_cls", "_high", "_low")
+
+    def __init__(self, table: FlatTable, current: CurrentKey, check: StateCheck) -> None:
+        super().__init__(table, current, check)
+        self._check: StateCheck = check
+        self._cls, self._low, self._high = check.cls, check.low, check.high
 
     def value(self) -> Any:
         return self._data.get(self._current.key)
 
     def update(self, value: Any) -> None:
+        if type(value) is not self._cls or (
+            self._low is not None and not self._low <= value <= self._high
+        ):
+            self._check(value)
         key = self._current.key
         if key not in self._undo:
             self._undo[key] = self._data.get(key, MISSING)
@@ -113,9 +124,10 @@ class _ImmutableValueState(_ValueState):
 
 
 class _ListState(ListState[Any]):
-    def __init__(self, table: ListTable, current: CurrentKey) -> None:
+    def __init__(self, table: ListTable, current: CurrentKey, check: StateCheck | None) -> None:
         self._table = table
         self._current = current
+        self._check = check
 
     def get(self) -> list[Any]:
         found = self._table.get(self._current.key) or []
@@ -124,6 +136,8 @@ class _ListState(ListState[Any]):
         return found
 
     def add(self, value: Any) -> None:
+        if self._check is not None:
+            self._check(value)
         self._current.note(value)
         self._table.append(self._current.key, value)
 
@@ -133,6 +147,9 @@ class _ListState(ListState[Any]):
 
     def update(self, values: Iterable[Any]) -> None:
         replacement = list(values)
+        if self._check is not None:
+            for value in replacement:
+                self._check(value)
         self._current.note(tuple(replacement))
         if replacement:
             self._table.put(self._current.key, replacement)
@@ -150,9 +167,17 @@ class _ListState(ListState[Any]):
 
 
 class _MapState(MapState[Any, Any]):
-    def __init__(self, table: NestedTable, current: CurrentKey) -> None:
+    def __init__(
+        self,
+        table: NestedTable,
+        current: CurrentKey,
+        key_check: StateCheck | None,
+        check: StateCheck | None,
+    ) -> None:
         self._table = table
         self._current = current
+        self._key_check = key_check
+        self._check = check
 
     def _entries(self) -> dict[Any, Any]:
         return self._table.data.get(self._current.key, {})
@@ -165,6 +190,10 @@ class _MapState(MapState[Any, Any]):
         return value
 
     def put(self, key: Any, value: Any) -> None:
+        if self._key_check is not None:
+            self._key_check(key)
+        if self._check is not None:
+            self._check(value)
         if type(value) not in IMMUTABLE:
             self._current.note(value)
         self._table.put(self._current.key, key, value)
@@ -207,8 +236,13 @@ class _MapState(MapState[Any, Any]):
 
 class _ReducingState(ReducingState[Any]):
     def __init__(
-        self, table: FlatTable, current: CurrentKey, reduce: Callable[[Any, Any], Any]
+        self,
+        table: FlatTable,
+        current: CurrentKey,
+        reduce: Callable[[Any, Any], Any],
+        check: StateCheck | None,
     ) -> None:
+        self._check = check
         self._table = table
         self._current = current
         self._reduce = reduce
@@ -222,7 +256,10 @@ class _ReducingState(ReducingState[Any]):
         key = self._current.key
         self._table.touch(key)
         data = self._table.data
-        data[key] = self._reduce(data[key], value) if key in data else value
+        reduced = self._reduce(data[key], value) if key in data else value
+        if self._check is not None:
+            self._check(reduced)
+        data[key] = reduced
 
     def clear(self) -> None:
         self._table.remove(self._current.key)
@@ -234,8 +271,13 @@ class _ReducingState(ReducingState[Any]):
 
 class _AggregatingState(AggregatingState[Any, Any]):
     def __init__(
-        self, table: FlatTable, current: CurrentKey, aggregate: AggregateFunction[Any, Any, Any]
+        self,
+        table: FlatTable,
+        current: CurrentKey,
+        aggregate: AggregateFunction[Any, Any, Any],
+        check: StateCheck | None,
     ) -> None:
+        self._check = check
         self._table = table
         self._current = current
         self._aggregate = aggregate
@@ -251,7 +293,10 @@ class _AggregatingState(AggregatingState[Any, Any]):
         self._table.touch(key)
         data = self._table.data
         accumulator = data[key] if key in data else self._aggregate.create_accumulator()
-        data[key] = self._aggregate.add(value, accumulator)
+        accumulator = self._aggregate.add(value, accumulator)
+        if self._check is not None:
+            self._check(accumulator)
+        data[key] = accumulator
 
     def clear(self) -> None:
         self._table.remove(self._current.key)
@@ -293,48 +338,56 @@ class KeyedStates(KeyedStateStore):
         """How many records the open epoch has had so far."""
 
     def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> ValueState[Any]:
-        lifetime = self._lifetime(state_descriptor)
+        lifetime, check = self._lifetime(state_descriptor), value_check(state_descriptor)
         if lifetime is not None:
             table = self._table(state_descriptor, TTL_FLAT)
-            return self._expiring(TtlValueState(table, self._current, lifetime), state_descriptor)
+            state = TtlValueState(table, self._current, lifetime, check)
+            return self._expiring(state, state_descriptor)
         table = self._table(state_descriptor, FLAT)
-        info = state_descriptor.type_info
-        immutable = info is not None and info.is_immutable
-        return (_ImmutableValueState if immutable else _ValueState)(table, self._current)
+        if check is not None and state_descriptor.type_info.is_immutable:
+            return _ImmutableValueState(table, self._current, check)
+        return _ValueState(table, self._current, check)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
-        lifetime = self._lifetime(state_descriptor)
+        lifetime, check = self._lifetime(state_descriptor), entry_check(state_descriptor)
         if lifetime is not None:
             table = self._table(state_descriptor, TTL_LIST)
-            return self._expiring(TtlListState(table, self._current, lifetime), state_descriptor)
-        return _ListState(self._table(state_descriptor, LIST), self._current)
+            state = TtlListState(table, self._current, lifetime, check)
+            return self._expiring(state, state_descriptor)
+        return _ListState(self._table(state_descriptor, LIST), self._current, check)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> MapState[Any, Any]:
         lifetime = self._lifetime(state_descriptor)
+        checks = key_check(state_descriptor), entry_check(state_descriptor)
         if lifetime is not None:
             table = self._table(state_descriptor, TTL_MAP)
-            return self._expiring(TtlMapState(table, self._current, lifetime), state_descriptor)
-        return _MapState(self._table(state_descriptor, MAP), self._current)
+            state = TtlMapState(table, self._current, lifetime, *checks)
+            return self._expiring(state, state_descriptor)
+        return _MapState(self._table(state_descriptor, MAP), self._current, *checks)
 
     def get_reducing_state(
         self, state_descriptor: ReducingStateDescriptor[Any]
     ) -> ReducingState[Any]:
         lifetime, reduce = self._lifetime(state_descriptor), state_descriptor.reducer
+        check = value_check(state_descriptor)
         if lifetime is not None:
             table = self._table(state_descriptor, TTL_FLAT)
-            state = TtlReducingState(table, self._current, lifetime, reduce)
+            state = TtlReducingState(table, self._current, lifetime, reduce, check)
             return self._expiring(state, state_descriptor)
-        return _ReducingState(self._table(state_descriptor, FLAT), self._current, reduce)
+        table = self._table(state_descriptor, FLAT)
+        return _ReducingState(table, self._current, reduce, check)
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor[Any, Any, Any]
     ) -> AggregatingState[Any, Any]:
         lifetime, aggregate = self._lifetime(state_descriptor), state_descriptor.get_agg_function()
+        check = value_check(state_descriptor)
         if lifetime is not None:
             table = self._table(state_descriptor, TTL_FLAT)
-            state = TtlAggregatingState(table, self._current, lifetime, aggregate)
+            state = TtlAggregatingState(table, self._current, lifetime, aggregate, check)
             return self._expiring(state, state_descriptor)
-        return _AggregatingState(self._table(state_descriptor, FLAT), self._current, aggregate)
+        table = self._table(state_descriptor, FLAT)
+        return _AggregatingState(table, self._current, aggregate, check)
 
     def newly_queryable(self) -> list[QueryableState]:
         """The queryable states that have come since this was last asked."""
@@ -432,10 +485,9 @@ class KeyedStates(KeyedStateStore):
                 f"{descriptor!r}; give each state descriptor of an operator its own name"
             )
         table_name = self._scope.table(self._uid, name)
-        if self._scope.windowed:
-            kind = _PER_WINDOW[kind]
+        kind = self._scope.kind(kind)
         if table_name in self._state.tables:
-            _check_expires_alike(name, self._state.kind(table_name), kind)
+            check_expires_alike(name, self._state.kind(table_name), kind)
         table = self._state.table(table_name, kind, descriptor.type_info)
         if table.spills:
             self._spilling[name] = table
@@ -445,22 +497,3 @@ class KeyedStates(KeyedStateStore):
         """The states of these keys are about to be used."""
         for table in self._spilling.values():
             table.prefetch(keys)
-
-
-_PER_WINDOW = {FLAT: WINDOW_FLAT, LIST: WINDOW_LIST, MAP: WINDOW_MAP}
-
-
-def _check_expires_alike(name: str, written: TableKind, declared: TableKind) -> None:
-    """Raises StateMigrationError when only one of two kinds of tables is of state that expires."""
-    if written.layout is not declared.layout or written.windowed or declared.windowed:
-        return
-    if written.expires and not declared.expires:
-        raise StateMigrationError(
-            f"state '{name}' was written with a time to live, and its descriptor has none; call "
-            "enable_time_to_live() again, or give the state another name and start it empty"
-        )
-    if declared.expires and not written.expires:
-        raise StateMigrationError(
-            f"state '{name}' was written without a time to live, and its descriptor has one; "
-            "leave out enable_time_to_live(), or give the state another name and start it empty"
-        )

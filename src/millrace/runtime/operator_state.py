@@ -22,6 +22,7 @@ from millrace.common.state.operator_state import (
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operator_state_declaration import kind_of
+from millrace.runtime.state_check import StateCheck, entry_check, key_check
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING, freeze
 from millrace.state.redistribution_mode import RedistributionMode
@@ -32,8 +33,9 @@ from millrace.state.table_id import TableId
 class BroadcastMap(BroadcastState[Any, Any]):
     """A map over a table of the subtask."""
 
-    def __init__(self, table: FlatTable) -> None:
+    def __init__(self, table: FlatTable, descriptor: MapStateDescriptor[Any, Any]) -> None:
         self._table = table
+        self._key_check, self._check = key_check(descriptor), entry_check(descriptor)
 
     def get(self, key: Any) -> Any:
         return self._table.get(key)
@@ -54,11 +56,15 @@ class BroadcastMap(BroadcastState[Any, Any]):
         return not self._table.data
 
     def put(self, key: Any, value: Any) -> None:
+        if self._key_check is not None:
+            self._key_check(key)
+        if self._check is not None:
+            self._check(value)
         self._table.put(key, value)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         for key, value in dict_value.items():
-            self._table.put(key, value)
+            self.put(key, value)
 
     def remove(self, key: Any) -> None:
         self._table.remove(key)
@@ -106,7 +112,8 @@ class ReadOnlyMap(BroadcastMap):
 class _OperatorList(ListState[Any]):
     """The elements of a list, one to an entry, for they may be redistributed."""
 
-    def __init__(self, table: FlatTable, subtask: int) -> None:
+    def __init__(self, table: FlatTable, subtask: int, check: StateCheck | None) -> None:
+        self._check = check
         self._table = table
         self._subtask = subtask
         self._last = max((number for _, number in table.data), default=-1)
@@ -115,6 +122,8 @@ class _OperatorList(ListState[Any]):
         return [self._table.get(place) for place in sorted(self._table.data)]
 
     def add(self, value: Any) -> None:
+        if self._check is not None:
+            self._check(value)
         self._last += 1
         self._table.put((self._subtask, self._last), value)
 
@@ -124,6 +133,9 @@ class _OperatorList(ListState[Any]):
 
     def update(self, values: Iterable[Any]) -> None:
         replacement = list(values)
+        if self._check is not None:
+            for value in replacement:
+                self._check(value)
         table, data = self._table, self._table.data
         wanted = {(self._subtask, number): value for number, value in enumerate(replacement)}
         for place in [place for place in data if place not in wanted]:
@@ -149,7 +161,8 @@ class OperatorStates(OperatorStateStore):
         self._lists: dict[str, _OperatorList] = {}
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
-        return BroadcastMap(self.table(state_descriptor, RedistributionMode.BROADCAST))
+        table = self.table(state_descriptor, RedistributionMode.BROADCAST)
+        return BroadcastMap(table, state_descriptor)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> ListState[Any]:
         return self._list(state_descriptor, RedistributionMode.SPLIT)
@@ -162,7 +175,9 @@ class OperatorStates(OperatorStateStore):
     ) -> _OperatorList:
         table = self.table(descriptor, mode)
         if descriptor.name not in self._lists:
-            self._lists[descriptor.name] = _OperatorList(table, self._subtask)
+            self._lists[descriptor.name] = _OperatorList(
+                table, self._subtask, entry_check(descriptor)
+            )
         return self._lists[descriptor.name]
 
     def table(self, descriptor: StateDescriptor, mode: RedistributionMode) -> FlatTable:

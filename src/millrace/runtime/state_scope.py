@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT, LIST, MAP, WINDOW_FLAT, WINDOW_LIST, WINDOW_MAP
 
 __all__ = ["FUNCTION", "TRIGGER", "WINDOW", "StateScope"]
 
@@ -22,6 +24,12 @@ class StateScope:
         """The table of the state called ``name`` of operator ``uid``."""
         return TableId(uid, f"{self.place}{name}")
 
+    def kind(self, kind: TableKind) -> TableKind:
+        """The kind of table that states of that kind have here."""
+        return _PER_WINDOW[kind] if self.windowed else kind
+
+
+_PER_WINDOW = {FLAT: WINDOW_FLAT, LIST: WINDOW_LIST, MAP: WINDOW_MAP}
 
 FUNCTION = StateScope()
 WINDOW = StateScope("@window/", windowed=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from millrace.common.errors import StateMigrationError
 from millrace.common.functions.base import AggregateFunction
 from millrace.common.state.descriptors import (
     AggregatingState,
@@ -18,8 +19,10 @@ from millrace.common.state.descriptors import (
     ValueState,
 )
 from millrace.runtime.current_key import CurrentKey
+from millrace.runtime.state_check import StateCheck
 from millrace.runtime.ttl_cleanup import Cleanup, Lifetime, Stamped
 from millrace.state.flat_table import FlatTable
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 
@@ -27,7 +30,14 @@ from millrace.state.nested_table import NestedTable
 class _Flat:
     """One stamped value per key."""
 
-    def __init__(self, table: FlatTable, current: CurrentKey, lifetime: Lifetime) -> None:
+    def __init__(
+        self,
+        table: FlatTable,
+        current: CurrentKey,
+        lifetime: Lifetime,
+        check: StateCheck | None,
+    ) -> None:
+        self._check = check
         self._table = table
         self._current = current
         self._lifetime = lifetime
@@ -61,6 +71,8 @@ class _Flat:
 
     def write(self, value: Any) -> None:
         """Set the value of the current key."""
+        if self._check is not None:
+            self._check(value)
         self._current.note(value)
         self._table.put(self._current.key, (value, self._lifetime.clock()))
         self.cleanup.accessed()
@@ -92,8 +104,9 @@ class TtlReducingState(_Flat, ReducingState[Any]):
         current: CurrentKey,
         lifetime: Lifetime,
         reduce: Callable[[Any, Any], Any],
+        check: StateCheck | None,
     ) -> None:
-        super().__init__(table, current, lifetime)
+        super().__init__(table, current, lifetime, check)
         self._reduce = reduce
 
     def get(self) -> Any:
@@ -113,8 +126,9 @@ class TtlAggregatingState(_Flat, AggregatingState[Any, Any]):
         current: CurrentKey,
         lifetime: Lifetime,
         aggregate: AggregateFunction[Any, Any, Any],
+        check: StateCheck | None,
     ) -> None:
-        super().__init__(table, current, lifetime)
+        super().__init__(table, current, lifetime, check)
         self._aggregate = aggregate
 
     def get(self) -> Any:
@@ -131,7 +145,14 @@ class TtlAggregatingState(_Flat, AggregatingState[Any, Any]):
 class TtlListState(ListState[Any]):
     """A list whose elements expire one by one."""
 
-    def __init__(self, table: ListTable, current: CurrentKey, lifetime: Lifetime) -> None:
+    def __init__(
+        self,
+        table: ListTable,
+        current: CurrentKey,
+        lifetime: Lifetime,
+        check: StateCheck | None,
+    ) -> None:
+        self._check = check
         self._table = table
         self._current = current
         self._lifetime = lifetime
@@ -163,6 +184,8 @@ class TtlListState(ListState[Any]):
         return values
 
     def add(self, value: Any) -> None:
+        if self._check is not None:
+            self._check(value)
         self._current.note(value)
         self._table.append(self._current.key, (value, self._lifetime.clock()))
         self.cleanup.accessed()
@@ -174,6 +197,9 @@ class TtlListState(ListState[Any]):
     def update(self, values: Iterable[Any]) -> None:
         now = self._lifetime.clock()
         replacement = [(value, now) for value in values]
+        if self._check is not None:
+            for value, _ in replacement:
+                self._check(value)
         self._current.note(tuple(replacement))
         self._keep(self._current.key, replacement)
 
@@ -184,7 +210,16 @@ class TtlListState(ListState[Any]):
 class TtlMapState(MapState[Any, Any]):
     """A map whose entries expire one by one."""
 
-    def __init__(self, table: NestedTable, current: CurrentKey, lifetime: Lifetime) -> None:
+    def __init__(
+        self,
+        table: NestedTable,
+        current: CurrentKey,
+        lifetime: Lifetime,
+        key_check: StateCheck | None,
+        check: StateCheck | None,
+    ) -> None:
+        self._key_check = key_check
+        self._check = check
         self._table = table
         self._current = current
         self._lifetime = lifetime
@@ -213,6 +248,10 @@ class TtlMapState(MapState[Any, Any]):
         return value
 
     def put(self, key: Any, value: Any) -> None:
+        if self._key_check is not None:
+            self._key_check(key)
+        if self._check is not None:
+            self._check(value)
         self._current.note(value)
         self._table.put(self._current.key, key, (value, self._lifetime.clock()))
         self.cleanup.accessed()
@@ -251,3 +290,19 @@ class TtlMapState(MapState[Any, Any]):
         if self._lifetime.shows_expired:
             return list(entries)
         return [key for key, stamped in entries.items() if not self._lifetime.expired(stamped)]
+
+
+def check_expires_alike(name: str, written: TableKind, declared: TableKind) -> None:
+    """Raises StateMigrationError when only one of two kinds of tables is of state that expires."""
+    if written.layout is not declared.layout or written.windowed or declared.windowed:
+        return
+    if written.expires and not declared.expires:
+        raise StateMigrationError(
+            f"state '{name}' was written with a time to live, and its descriptor has none; call "
+            "enable_time_to_live() again, or give the state another name and start it empty"
+        )
+    if declared.expires and not written.expires:
+        raise StateMigrationError(
+            f"state '{name}' was written without a time to live, and its descriptor has one; "
+            "leave out enable_time_to_live(), or give the state another name and start it empty"
+        )

@@ -152,7 +152,6 @@ def test_maps_of_lists_come_back_from_any_slice(values: list[Any], start: int) -
         (Types.LONG(), "7"),
         (Types.LONG(), 2**63),
         (Types.LONG(), 1.5),
-        (Types.LONG(), True),
         (Types.INT(), 2**31),
         (Types.BYTE(), 200),
         (Types.STRING(), 7),

@@ -21,13 +21,13 @@ BASIC = [
     (Types.STRING(), "a", 1),
     (Types.CHAR(), "a", 1),
     (Types.BOOLEAN(), True, 1),
-    (Types.BYTE(), 1, True),
+    (Types.BYTE(), 1, 128),
     (Types.SHORT(), 1, "1"),
     (Types.INT(), 1, 1.0),
     (Types.LONG(), 1, None),
     (Types.BIG_INT(), 2**99, "1"),
     (Types.FLOAT(), 1.5, "1"),
-    (Types.DOUBLE(), 1, True),
+    (Types.DOUBLE(), 1, "1.5"),
     (Types.BIG_DEC(), Decimal("1.50"), 1.5),
     (Types.INSTANT(), Instant(1, 2), 1),
     (Types.SQL_DATE(), date(2013, 1, 1), datetime(2013, 1, 1)),
@@ -38,7 +38,7 @@ COMPOSITE = [
     (Types.LIST(Types.LONG()), [1, None], ["a"]),
     (Types.MAP(Types.STRING(), Types.SQL_DATE()), {"a": date(2013, 1, 1)}, {"a": 1}),
     (Types.TUPLE([Types.STRING(), Types.BIG_DEC()]), ("a", Decimal(1)), ("a",)),
-    (Types.ROW([Types.STRING()]), Row("a"), ("a",)),
+    (Types.ROW([Types.STRING()]), Row("a"), ("a", "b")),
     (Types.ROW_NAMED(["d"], [Types.SQL_DATE()]), Row(d=date(2013, 1, 1)), Row(d="a")),
     (Types.PRIMITIVE_ARRAY(Types.BYTE()), b"ab", "ab"),
     (Types.PRIMITIVE_ARRAY(Types.LONG()), array("q", [1]), b"ab"),
@@ -51,7 +51,7 @@ ALL = [*BASIC, *COMPOSITE]
 
 @pytest.mark.parametrize(("kind", "good", "bad"), ALL, ids=lambda value: str(value)[:20])
 def test_accepts(kind: TypeInformation[Any], good: Any, bad: Any) -> None:
-    """A quick look tells values from others."""
+    """Values are told from others."""
     assert kind.accepts(good)
     assert not kind.accepts(bad)
 

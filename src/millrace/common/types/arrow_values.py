@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import singledispatch
 from itertools import islice
-from operator import attrgetter, methodcaller
+from operator import attrgetter, index, methodcaller
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -166,10 +166,8 @@ _WHOLE = frozenset({"BYTE", "SHORT", "INT", "LONG"})
 
 
 def _whole(value: Any) -> int:
-    # Arrow would cut off fractions and count True as 1 without a word
-    if type(value) is bool or not hasattr(value, "__index__"):
-        raise TypeError("not a whole number")
-    return int(value)
+    # Arrow would cut off fractions without a word
+    return index(value)
 
 
 @_out.register
@@ -258,9 +256,11 @@ def _class_out(type_info: ClassTypeInfo, raw: RawCodec) -> Convert:
     names = type_info.field_names
 
     def values(value: Any) -> Any:
+        if type(value) is not type_info.cls:
+            raise TypeError("of another class")
         return [getattr(value, name) for name in names]
 
-    return _exact(type_info, _fields_out(type_info.types, raw, values))
+    return _fields_out(type_info.types, raw, values)
 
 
 def _fields_out(types: Sequence[TypeInformation[Any]], raw: RawCodec, values: Convert) -> Convert:

@@ -49,9 +49,6 @@ class ClassTypeInfo(TypeInformation[Any]):
     def logical_type(self) -> LogicalType:
         return StructuredType(fields_of(self.field_names, self.types), self.cls.__qualname__)
 
-    def accepts(self, value: Any) -> bool:
-        return type(value) is self.cls
-
     def need_conversion(self) -> bool:
         return True
 

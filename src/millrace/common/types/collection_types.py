@@ -35,9 +35,6 @@ class SetTypeInfo(TypeInformation[Any]):
     def logical_type(self) -> LogicalType:
         return ArrayType(self.element_type.logical_type)
 
-    def accepts(self, value: Any) -> bool:
-        return type(value) is self.kind and all(map(self.element_type.accepts, list(value)[:1]))
-
     def need_conversion(self) -> bool:
         return self.element_type.need_conversion()
 
@@ -73,9 +70,6 @@ class VariadicTupleTypeInfo(TypeInformation[Any]):
     def logical_type(self) -> LogicalType:
         return ArrayType(self.element_type.logical_type)
 
-    def accepts(self, value: Any) -> bool:
-        return type(value) is tuple and all(map(self.element_type.accepts, value[:1]))
-
     def need_conversion(self) -> bool:
         return self.element_type.need_conversion()
 
@@ -110,9 +104,6 @@ class UnionTypeInfo(TypeInformation[Any]):
     @property
     def logical_type(self) -> LogicalType:
         return RawType(self.name, "plain")
-
-    def accepts(self, value: Any) -> bool:
-        return any(member.accepts(value) for member in self.types)
 
     def schema(self) -> Schema:
         return ("UNION", tuple(member.schema() for member in self.types))

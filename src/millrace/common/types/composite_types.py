@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from millrace.common.types.logical.logical_type import (
     VarBinaryType,
 )
 from millrace.common.types.row import Row, RowKind, named_row
-from millrace.common.types.type_information import BasicTypeInfo, Schema, TypeInformation
+from millrace.common.types.type_information import Schema, TypeInformation
 
 __all__ = ["ArrayTypeInfo", "ListTypeInfo", "MapTypeInfo", "RowTypeInfo", "TupleTypeInfo"]
 
@@ -42,9 +41,6 @@ class ListTypeInfo(TypeInformation[list[Any]]):
     @property
     def logical_type(self) -> LogicalType:
         return ArrayType(self.element_type.logical_type)
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, list) and first_accepted(self.element_type, value)
 
     def need_conversion(self) -> bool:
         return self.element_type.need_conversion()
@@ -85,12 +81,6 @@ class ArrayTypeInfo(ListTypeInfo):
         element = self.element_type.logical_type
         return ArrayType(element.with_nullable(self.kind != "PRIMITIVE_ARRAY"))
 
-    def accepts(self, value: Any) -> bool:
-        if isinstance(value, (bytes, bytearray)):
-            return self.element_type == BasicTypeInfo("BYTE")
-        is_array = isinstance(value, (list, tuple, array))
-        return is_array and first_accepted(self.element_type, value)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MapTypeInfo(TypeInformation[dict[Any, Any]]):
@@ -113,12 +103,6 @@ class MapTypeInfo(TypeInformation[dict[Any, Any]]):
     @property
     def logical_type(self) -> LogicalType:
         return MapType(self.key_type.logical_type, self.value_type.logical_type)
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, dict) and all(
-            self.key_type.accepts(key) and is_null_or_accepted(self.value_type, item)
-            for key, item in list(value.items())[:1]
-        )
 
     def need_conversion(self) -> bool:
         return self.key_type.need_conversion() or self.value_type.need_conversion()
@@ -160,9 +144,6 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
     @property
     def logical_type(self) -> LogicalType:
         return RowType(fields_of(positions(len(self.types)), self.types))
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, tuple) and all_accepted(self.types, value)
 
     def need_conversion(self) -> bool:
         return any(field.need_conversion() for field in self.types)
@@ -225,9 +206,6 @@ class RowTypeInfo(TypeInformation[Row]):
     def logical_type(self) -> LogicalType:
         return RowType(fields_of(self.get_field_names(), self.types))
 
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, Row) and all_accepted(self.types, list(value))
-
     def need_conversion(self) -> bool:
         return True
 
@@ -263,18 +241,6 @@ def fields_of(names: Sequence[str], types: Sequence[TypeInformation[Any]]) -> tu
     """The fields of a logical row type."""
     pairs = zip(names, types, strict=True)
     return tuple(RowField(name, field.logical_type) for name, field in pairs)
-
-
-def is_null_or_accepted(field: TypeInformation[Any], value: Any) -> bool:
-    return value is None or field.accepts(value)
-
-
-def first_accepted(element: TypeInformation[Any], values: Sequence[Any]) -> bool:
-    return not len(values) or is_null_or_accepted(element, values[0])
-
-
-def all_accepted(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> bool:
-    return len(fields) == len(values) and all(map(is_null_or_accepted, fields, values))
 
 
 def convert_out(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> list[Any]:

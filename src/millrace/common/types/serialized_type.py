@@ -34,9 +34,6 @@ class SerializedTypeInfo(TypeInformation[Any]):
     def logical_type(self) -> LogicalType:
         return RawType(self.label, f"version {self.version}")
 
-    def accepts(self, value: Any) -> bool:
-        return True
-
     def need_conversion(self) -> bool:
         return True
 

@@ -13,6 +13,7 @@ from millrace.common.types.logical.logical_type import (
     DecimalType,
     DoubleType,
     FloatType,
+    IntegralType,
     IntType,
     LogicalType,
     NullType,
@@ -87,9 +88,11 @@ class TypeInformation(ABC, Generic[T_co]):
         """Whether a value may be shared, because nobody can change it."""
         return True
 
-    @abstractmethod
     def accepts(self, value: Any) -> bool:
-        """Whether ``value`` looks like one of this type: quick, not deep, for error messages."""
+        """Whether ``value`` is of this type, as deep as declared types are checked."""
+        from millrace.common.types.type_check import mismatch  # it knows all the types
+
+        return value is not None and mismatch(self, value) is None
 
     def need_conversion(self) -> bool:
         """Whether the internal form differs from the Python value."""
@@ -125,9 +128,19 @@ class BasicTypeInfo(TypeInformation[Any]):
     def logical_type(self) -> LogicalType:
         return LOGICAL_TYPES[self.label]
 
+    @property
+    def python_type(self) -> type:
+        """The class that values usually have."""
+        return PYTHON_TYPES[self.label][0]
+
     def accepts(self, value: Any) -> bool:
-        is_bool = isinstance(value, bool)
-        return is_bool == (self.label == "BOOLEAN") and isinstance(value, PYTHON_TYPES[self.label])
+        if not isinstance(value, PYTHON_TYPES[self.label]):
+            # a scalar of NumPy is what it holds
+            is_numpy = type(value).__module__ == "numpy" and hasattr(value, "item")
+            return is_numpy and self.accepts(value.item())
+        kind = LOGICAL_TYPES[self.label]
+        is_ranged = isinstance(kind, IntegralType) and isinstance(value, int)
+        return not is_ranged or kind.holds(value)  # type: ignore[attr-defined]
 
     def schema(self) -> Schema:
         return self.label

@@ -41,8 +41,8 @@ class _BroadcastStates:
         states = OperatorStates(context.state, context.uid, context.subtask_index)
         self._name = context.name
         tables = {d.name: (d, states.table(d, RedistributionMode.BROADCAST)) for d in descriptors}
-        self._writable = {name: (d, BroadcastMap(table)) for name, (d, table) in tables.items()}
-        self._readable = {name: (d, ReadOnlyMap(table)) for name, (d, table) in tables.items()}
+        self._writable = {name: (d, BroadcastMap(table, d)) for name, (d, table) in tables.items()}
+        self._readable = {name: (d, ReadOnlyMap(table, d)) for name, (d, table) in tables.items()}
         self._mutable: bool | None = None
         """What `hold_mutable` has found; None: it must look again."""
 

@@ -127,6 +127,11 @@ class IntegralType(LogicalType):
         limit = 1 << (self.BITS - 1)
         return -limit, limit - 1
 
+    def holds(self, value: int) -> bool:
+        """Whether a number is within the bounds."""
+        low, high = self.bounds()
+        return low <= value <= high
+
 
 class TinyIntType(IntegralType):
     """One byte."""

@@ -1,0 +1,104 @@
+"""Checks of the declared type where a value enters state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.common.state.descriptors import StateDescriptor
+from millrace.common.types.composite_types import (
+    ListTypeInfo,
+    MapTypeInfo,
+    TupleTypeInfo,
+)
+from millrace.common.types.logical.logical_type import IntegralType
+from millrace.common.types.type_check import batch_check, mismatch
+from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
+
+__all__ = ["StateCheck", "entry_check", "key_check", "value_check"]
+
+NEVER = type("Never", (), {})
+"""A class that no value has."""
+
+
+class StateCheck:
+    """Refuses values that are not of the declared type of a state.
+
+    The one class that most values have, and the range of whole numbers, stand open, for a state
+    that asks for every record and cannot afford a call.
+    """
+
+    __slots__ = ("_fits", "_ranges", "_subject", "_type_info", "_usual", "cls", "high", "low")
+
+    def __init__(self, subject: str, type_info: TypeInformation[Any]) -> None:
+        self._subject = subject
+        self._type_info = type_info
+        self._fits = batch_check(type_info) or _anything
+        self.cls, self.low, self.high = _leaf(type_info)
+        fields = type_info.types if isinstance(type_info, TupleTypeInfo) else ()
+        leaves = [_leaf(field) for field in fields]
+        self._usual = tuple(cls for cls, _, _ in leaves)
+        self._ranges = [
+            (i, low, high) for i, (_, low, high) in enumerate(leaves) if low is not None
+        ]
+
+    def __call__(self, value: Any) -> None:
+        """Raises SerializationError unless the value is of the type or None."""
+        kind = type(value)
+        if kind is self.cls and (self.low is None or self.low <= value <= self.high):
+            return
+        if kind is tuple and self._is_usual(value):
+            return
+        if not self._fits((value,)):
+            raise SerializationError(
+                f"{self._subject} is declared as {self._type_info.name}, but "
+                f"{mismatch(self._type_info, value)}: {value!r}; store what is declared, or "
+                "declare what is stored"
+            )
+
+    def _is_usual(self, value: tuple[Any, ...]) -> bool:
+        """Whether a tuple has fields of exactly the usual classes, within their ranges."""
+        if tuple(map(type, value)) != self._usual:
+            return False
+        return all(low <= value[index] <= high for index, low, high in self._ranges)
+
+
+def _anything(values: Sequence[Any]) -> bool:
+    return True
+
+
+def _leaf(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
+    """The usual class of a plain type, and its range if it has one."""
+    if not isinstance(type_info, BasicTypeInfo):
+        return NEVER, None, None
+    kind = type_info.logical_type
+    bounds = kind.bounds() if isinstance(kind, IntegralType) else (None, None)
+    return type_info.python_type, *bounds
+
+
+def value_check(descriptor: StateDescriptor) -> StateCheck | None:
+    """The check of the values of a value, reducing or aggregating state; None: there is none."""
+    return _check(f"state '{descriptor.name}'", descriptor.type_info)
+
+
+def entry_check(descriptor: StateDescriptor) -> StateCheck | None:
+    """The check of the elements of a list state, or of the values of a map state."""
+    kind = descriptor.type_info
+    if isinstance(kind, MapTypeInfo):
+        return _check(f"a value of state '{descriptor.name}'", kind.value_type)
+    if isinstance(kind, ListTypeInfo):
+        return _check(f"an element of state '{descriptor.name}'", kind.element_type)
+    return None
+
+
+def key_check(descriptor: StateDescriptor) -> StateCheck | None:
+    """The check of the keys of a map state."""
+    kind = descriptor.type_info
+    if not isinstance(kind, MapTypeInfo):
+        return None
+    return _check(f"a key of state '{descriptor.name}'", kind.key_type)
+
+
+def _check(subject: str, type_info: TypeInformation[Any]) -> StateCheck | None:
+    return None if batch_check(type_info) is None else StateCheck(subject, type_info)
