@@ -33,6 +33,7 @@ import savepoint
 import startup
 import state_bytes
 import state_growth
+import typed_checks
 import vectorised
 from bar import Bar
 from job_process import BENCHMARKS, RESULTS, MeasurementError
@@ -56,6 +57,7 @@ BARS: dict[str, Bar] = {
             affinity,
             vectorised,
             columns_exchanged,
+            typed_checks,
             async_lookups,
             loop_pattern,
             dynamic_rules,

@@ -46,6 +46,9 @@ BatchCheck = Callable[[Sequence[Any]], bool]
 ELEMENTS = 100
 """How many elements of a list, set, array or map are looked at."""
 
+CHUNK = 500
+"""How many records are turned into columns together."""
+
 NONE = type(None)
 _FORMATS = {"BYTE": "b", "SHORT": "h", "INT": "i", "LONG": "q", "FLOAT": "d", "DOUBLE": "d"}
 
@@ -219,22 +222,28 @@ def _fields(
 ) -> BatchCheck:
     """Column by column. ``all_fields`` gives the fields of values that all are of the class,
     ``fields_of`` those of any value, None of one that has none."""
-    only, widths = {cls}, {len(types)}
+    only, width = {cls}, len(types)
     checks = [(index, fits) for index, fits in enumerate(map(batch_check, types)) if fits]
 
-    def check(values: Sequence[Any]) -> bool:
+    def fits_chunk(values: Sequence[Any]) -> bool:
         if only.issuperset(map(type, values)):
             found = all_fields(values)
         else:
             found = [fields_of(value) for value in values if value is not None]
             if None in found:
                 return False
-        if not found:
-            return True
-        if not widths.issuperset(map(len, found)):
+        try:
+            columns = list(zip(*found, strict=True))
+        except ValueError:  # they are not all of one length
             return False
-        columns = list(zip(*found, strict=True))
+        if len(columns) != width:
+            return not found or (not width and not any(map(len, found)))
         return all(fits(columns[index]) for index, fits in checks)
+
+    def check(values: Sequence[Any]) -> bool:
+        # turned into columns while they are in the processor's cache
+        chunks = range(0, len(values), CHUNK)
+        return all(fits_chunk(values[start : start + CHUNK]) for start in chunks)
 
     return check
 
