@@ -227,7 +227,7 @@ def test_a_class_that_decides_itself_what_is_of_it_is_not_written() -> None:
 @pytest.mark.parametrize(
     ("form", "problem"),
     [
-        ([], "condition: expected a condition, such as an object with field, op and value, got a"),
+        ([], "condition: expected an object, got a list"),
         ({"field": "a", "op": "=", "value": 1}, "condition.op: expected one of ==, !=, <"),
         ({"field": "a", "op": "<"}, "condition: 'value' is missing"),
         ({"op": "<", "value": 1}, "condition: 'field' is missing"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
+from millrace.cep.rules import forms
 from millrace.cep.rules.condition_tree import (
     COMPARISONS,
     TEXT_TESTS,
@@ -19,10 +22,17 @@ from millrace.cep.rules.condition_tree import (
     Tree,
 )
 from millrace.cep.rules.expression import Expression
-from millrace.cep.rules.json_place import JsonPlace
+from millrace.cep.rules.forms import ConditionForm, OperandForm
+from millrace.cep.rules.json_document import (
+    check_constant,
+    check_depth,
+    check_text,
+    one_of,
+    only,
+    read,
+    refuse,
+)
 from millrace.cep.rules.operands import (
-    ARITHMETIC,
-    WHICH,
     Arithmetic,
     Constant,
     Field,
@@ -58,16 +68,17 @@ def field_condition(form: Mapping[str, Any]) -> Condition:
         >>> small.call({"amount": 5}), small.call({"amount": 50}), small.call({})
         (True, False, False)
     """
-    return read_condition(JsonPlace(form, "condition"), None)
+    check_depth(form, "condition")
+    return read_condition(read(form, ConditionForm, "condition"), "condition", None)
 
 
-def read_condition(place: JsonPlace, parts: Collection[str] | None) -> Condition:
+def read_condition(form: ConditionForm, at: str, parts: Collection[str] | None) -> Condition:
     """The condition at a place; ``parts`` are those whose events it may ask for, None: any.
 
     Raises:
-        RuleError: there is none.
+        RuleError: it contradicts itself, or names what is not there.
     """
-    return Expression(_Reader(parts).condition(place)).condition()
+    return Expression(_ConditionReader(parts).condition(form, at)).condition()
 
 
 def written_condition(condition: Condition) -> dict[str, Any]:
@@ -97,97 +108,101 @@ def _subtype_form(kind: type) -> dict[str, Any]:
     return {"type": kind.__name__}
 
 
-class _Reader:
+class _ConditionReader:
     def __init__(self, parts: Collection[str] | None) -> None:
         self._parts = parts
 
     # -- conditions ------------------------------------------------------------------------------
 
-    def condition(self, place: JsonPlace) -> Tree:
-        if not isinstance(place.value, dict):
-            place.expected("a condition, such as an object with field, op and value")
-        for word in ("and", "or"):
-            if word in place:
-                place.only(word)
-                inner = place[word].items()
-                return Junction(word, tuple(self.condition(part) for part in inner))
-        if "not" in place:
-            place.only("not")
-            return Not(self.condition(place["not"]))
-        if "type" in place:
-            place.only("type")
-            return IsType(place["type"].text())
-        return self._comparison(place)
+    def condition(self, form: ConditionForm, at: str) -> Tree:
+        for word, inner in (("and", form.all), ("or", form.any)):
+            if not isinstance(inner, UnsetType):
+                only(form, at, word)
+                parts = (self.condition(part, f"{at}.{word}[{n}]") for n, part in enumerate(inner))
+                return Junction(word, tuple(parts))
+        if not isinstance(form.negated, UnsetType):
+            only(form, at, "not")
+            return Not(self.condition(form.negated, f"{at}.not"))
+        if not isinstance(form.type, UnsetType):
+            only(form, at, "type")
+            return IsType(check_text(form.type, f"{at}.type"))
+        return self._test(form, at)
 
-    def _comparison(self, place: JsonPlace) -> Tree:
-        place.only("field", "of", "event", "left", "op", "value")
-        op = place["op"].one_of(*OPERATORS)
-        left = self._left(place)
+    def _test(self, form: ConditionForm, at: str) -> Tree:
+        op = one_of(_there(form.op, "op", at), f"{at}.op", OPERATORS)
+        left = self._left(form, at)
+        place = f"{at}.value"
         if op in ("is null", "is not null"):
-            if "value" in place:
-                place["value"].fail(f"{op!r} takes no value")
+            if form.value is not UNSET:
+                refuse(place, f"{op!r} takes no value")
             return IsNull(left, negated=op == "is not null")
-        right = place["value"]
+        value = _there(form.value, "value", at)
         if op in ("in", "not in"):
-            values = tuple(item.constant() for item in right.items())
-            return Membership(left, values, negated=op == "not in")
+            constants: list[forms.Constant] = read(value, forms.Constants, place)
+            checked = (check_constant(v, f"{place}[{n}]") for n, v in enumerate(constants))
+            return Membership(left, tuple(checked), negated=op == "not in")
         if op == "between":
-            bounds = right.items(2)
+            bounds: list[forms.Operand] = read(value, forms.Operands, place)
             if len(bounds) != 2:
-                right.fail(f"expected the least and the most, got {len(bounds)} values")
-            return Between(left, self._operand(bounds[0]), self._operand(bounds[1]))
-        if op in TEXT_TESTS:
-            return TextTest(left, op, self._operand(right))
-        return Comparison(left, op, self._operand(right))
+                refuse(place, f"expected the least and the most, got {len(bounds)} values")
+            least, most = (self._operand(v, f"{place}[{n}]") for n, v in enumerate(bounds))
+            return Between(left, least, most)
+        right = self._operand(read(value, forms.Operand, place), place)
+        return TextTest(left, op, right) if op in TEXT_TESTS else Comparison(left, op, right)
 
-    def _left(self, place: JsonPlace) -> Operand:
-        if "left" not in place:
-            return self._field(place)
+    def _left(self, form: ConditionForm, at: str) -> Operand:
+        if isinstance(form.left, UnsetType):
+            return self._field(form, at)
         for name in ("field", "of", "event"):
-            if name in place:
-                place[name].fail("is said already by 'left'; leave one of them away")
-        return self._operand(place["left"])
+            if getattr(form, name) is not UNSET:
+                refuse(f"{at}.{name}", "is said already by 'left'; leave one of them away")
+        return self._operand(form.left, f"{at}.left")
 
     # -- operands --------------------------------------------------------------------------------
 
-    def _operand(self, place: JsonPlace) -> Operand:
-        if not isinstance(place.value, dict):
-            if place.value is None:
-                place.fail("nothing compares with null; ask 'is null' or 'is not null'")
-            return Constant(place.constant())
-        for word in ARITHMETIC:
-            if word in place:
-                place.only(word)
-                operands = place[word].items(2)
-                return Arithmetic(word, tuple(map(self._operand, operands)))
-        place.only("field", "of", "event", *ARITHMETIC)
-        return self._field(place)
+    def _operand(self, form: forms.Operand, at: str) -> Operand:
+        if form is None:
+            refuse(at, "nothing compares with null; ask 'is null' or 'is not null'")
+        if not isinstance(form, OperandForm):
+            return Constant(check_constant(form, at))
+        words = {"+": form.plus, "-": form.minus, "*": form.times, "/": form.divided}
+        for word, inner in words.items():
+            if not isinstance(inner, UnsetType):
+                only(form, at, word)
+                places = (f"{at}.{word}[{n}]" for n in range(len(inner)))
+                return Arithmetic(word, tuple(map(self._operand, inner, places)))
+        return self._field(form, at)
 
-    def _field(self, place: JsonPlace) -> Field | Matched:
-        if "of" not in place:
-            if "event" in place:
-                place["event"].fail("needs 'of': the part of the pattern whose events are meant")
-            return Field(_path(place["field"]))
-        part = place["of"].text()
+    def _field(self, form: ConditionForm | OperandForm, at: str) -> Field | Matched:
+        if isinstance(form.of, UnsetType):
+            if form.event is not UNSET:
+                refuse(f"{at}.event", "needs 'of': the part of the pattern whose events are meant")
+            return Field(_path(form.field, at))
+        part = check_text(form.of, f"{at}.of")
         if self._parts is not None and part not in self._parts:
             known = ", ".join(map(repr, self._parts))
-            place["of"].fail(f"there is no part {part!r} that has events; there are {known}")
-        which = place["event"].one_of(*WHICH) if "event" in place else "last"
+            refuse(f"{at}.of", f"there is no part {part!r} that has events; there are {known}")
+        which = "last" if isinstance(form.event, UnsetType) else form.event
         if which == "count":
-            if "field" in place:
-                place["field"].fail("a count of events needs no field")
+            if form.field is not UNSET:
+                refuse(f"{at}.field", "a count of events needs no field")
             return Matched(part, which, ())
-        return Matched(part, which, _path(place["field"]))
+        return Matched(part, which, _path(form.field, at))
 
 
-def _path(place: JsonPlace) -> FieldPath:
-    if isinstance(place.value, (list, tuple)):
-        return tuple(_step(step) for step in place.items(0))
-    return (_step(place),)
+def _there(value: Any, name: str, at: str) -> Any:
+    if value is UNSET:
+        refuse(at, f"{name!r} is missing")
+    return value
 
 
-def _step(place: JsonPlace) -> str | int:
-    return place.whole(0) if type(place.value) is int else place.text()
+def _path(path: forms.Path | UnsetType, at: str) -> FieldPath:
+    given = _there(path, "field", at)
+    steps = given if isinstance(given, list) else [given]
+    for step in steps:
+        if isinstance(step, str):
+            check_text(step, f"{at}.field")
+    return tuple(steps)
 
 
 def _condition_form(tree: Tree) -> dict[str, Any]:

@@ -9,9 +9,12 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from millrace.cep.pattern import Pattern
 from millrace.cep.rules.condition_form import read_condition, written_condition
-from millrace.cep.rules.json_place import JsonPlace
+from millrace.cep.rules.forms import PartForm, PatternForm, SkipForm, TimesForm
+from millrace.cep.rules.json_document import check_text, one_of, only, refuse
 from millrace.cep.rules.rule_error import RuleError
 from millrace.common.errors import MillraceError
 from millrace.common.time.amounts import Duration
@@ -30,26 +33,29 @@ __all__ = ["read_pattern", "written_pattern"]
 
 MOST_OCCURRENCES = 1_000
 """Of all parts together; each occurrence is a state of the automaton."""
-FOLLOWING = ("next", "followed_by", "followed_by_any", "not_next", "not_followed_by")
 SKIPS = {skip.value: skip for skip in Skip}
 QUANTIFIED = ("times", "optional", "greedy", "inner", "until", "within")
 
 
-def read_pattern(place: JsonPlace) -> EventPattern:
-    """The pattern at a place.
+def read_pattern(form: PatternForm, at: str) -> EventPattern:
+    """The pattern that a form says.
 
     Raises:
-        RuleError: there is none.
+        RuleError: it contradicts itself.
     """
-    place.only("parts", "within", "skip")
-    parts = place["parts"]
-    _check_size(parts)
-    skip = _skip(place["skip"]) if "skip" in place else AfterMatchSkipStrategy.no_skip()
-    pattern = _sequence(parts, skip, list(_event_names(parts)))
-    if "within" in place:
-        with _refused_at(place["within"]):
-            pattern = pattern.within(_duration(place["within"]))
-    with _refused_at(place):
+    if _occurrences(form.parts) > MOST_OCCURRENCES:
+        refuse(
+            f"{at}.parts",
+            f"the parts occur more than {MOST_OCCURRENCES} times in all; count with "
+            '{"event": "count"} instead',
+        )
+    skip = _skip(form.skip, f"{at}.skip")
+    pattern = _sequence(form.parts, f"{at}.parts", skip, list(_event_names(form.parts)))
+    if not isinstance(form.within, UnsetType):
+        place = f"{at}.within"
+        with _refused_at(place):
+            pattern = pattern.within(_duration(form.within, place))
+    with _refused_at(at):
         return pattern.model()
 
 
@@ -71,149 +77,144 @@ def written_pattern(pattern: EventPattern) -> dict[str, Any]:
 
 
 def _sequence(
-    parts: JsonPlace, skip: AfterMatchSkipStrategy | None, names: Collection[str]
+    parts: list[PartForm], at: str, skip: AfterMatchSkipStrategy | None, names: Collection[str]
 ) -> Pattern:
     pattern: Pattern | None = None
-    for place in parts.items():
-        pattern = _part(place, pattern, skip, names)
+    for number, part in enumerate(parts):
+        pattern = _part(part, f"{at}[{number}]", pattern, skip, names)
     assert pattern is not None
     return pattern
 
 
 def _part(
-    place: JsonPlace,
+    form: PartForm,
+    at: str,
     before: Pattern | None,
     skip: AfterMatchSkipStrategy | None,
     names: Collection[str],
 ) -> Pattern:
     head: str | Pattern
-    if "group" in place:
-        place.only("group", "contiguity", *QUANTIFIED)
-        head = _sequence(place["group"], None, names)
+    if not isinstance(form.group, UnsetType):
+        only(form, at, "group", "contiguity", *QUANTIFIED)
+        head = _sequence(form.group, f"{at}.group", None, names)
+    elif isinstance(form.name, UnsetType):
+        refuse(at, "'name' is missing")
     else:
-        place.only("name", "contiguity", "where", *QUANTIFIED)
-        head = place["name"].text()
-    with _refused_at(place):
-        pattern = _begun(place, head, before, skip)
-    if "where" in place:
-        pattern = pattern.where(read_condition(place["where"], names))
-    return _quantified(place, pattern, names)
+        head = check_text(form.name, f"{at}.name")
+    with _refused_at(at):
+        pattern = _begun(form, at, head, before, skip)
+    if not isinstance(form.where, UnsetType):
+        pattern = pattern.where(read_condition(form.where, f"{at}.where", names))
+    return _quantified(form, at, pattern, names)
 
 
 def _begun(
-    place: JsonPlace,
+    form: PartForm,
+    at: str,
     head: str | Pattern,
     before: Pattern | None,
     skip: AfterMatchSkipStrategy | None,
 ) -> Pattern:
     if before is None:
-        if "contiguity" in place:
-            place["contiguity"].fail("the first part follows nothing; leave it away")
+        if form.contiguity is not UNSET:
+            refuse(f"{at}.contiguity", "the first part follows nothing; leave it away")
         return Pattern.begin(head, skip)
-    word = place["contiguity"].one_of(*FOLLOWING) if "contiguity" in place else "followed_by"
+    word = "followed_by" if isinstance(form.contiguity, UnsetType) else form.contiguity
     if word.startswith("not_") and not isinstance(head, str):
-        place["contiguity"].fail(f"a group cannot be {word}; only a single part can")
+        refuse(f"{at}.contiguity", f"a group cannot be {word}; only a single part can")
     following: Pattern = getattr(before, word)(head)
     return following
 
 
-def _quantified(place: JsonPlace, pattern: Pattern, names: Collection[str]) -> Pattern:
-    if "times" in place:
-        with _refused_at(place["times"]):
-            pattern = _repeated(place["times"], pattern)
-    for word in ("optional", "greedy"):
-        if word in place and place[word].flag():
-            with _refused_at(place[word]):
-                pattern = pattern.optional() if word == "optional" else pattern.greedy()
-    if "inner" in place:
-        with _refused_at(place["inner"]):
-            inner = place["inner"].one_of("consecutive", "allow_combinations")
-            between = Pattern.consecutive if inner == "consecutive" else Pattern.allow_combinations
-            pattern = between(pattern)
-    if "until" in place:
-        with _refused_at(place["until"]):
-            pattern = pattern.until(read_condition(place["until"], names))
-    if "within" in place:
-        with _refused_at(place["within"]):
-            gap = _duration(place["within"])
+def _quantified(form: PartForm, at: str, pattern: Pattern, names: Collection[str]) -> Pattern:
+    with _refused_at(f"{at}.times"):
+        pattern = _repeated(form.times, f"{at}.times", pattern)
+    if form.optional:
+        with _refused_at(f"{at}.optional"):
+            pattern = pattern.optional()
+    if form.greedy:
+        with _refused_at(f"{at}.greedy"):
+            pattern = pattern.greedy()
+    if not isinstance(form.inner, UnsetType):
+        with _refused_at(f"{at}.inner"):
+            strict = form.inner == "consecutive"
+            pattern = pattern.consecutive() if strict else pattern.allow_combinations()
+    if not isinstance(form.until, UnsetType):
+        with _refused_at(f"{at}.until"):
+            pattern = pattern.until(read_condition(form.until, f"{at}.until", names))
+    if not isinstance(form.within, UnsetType):
+        with _refused_at(f"{at}.within"):
+            gap = _duration(form.within, f"{at}.within")
             pattern = pattern.within(gap, WithinType.PREVIOUS_AND_CURRENT)
     return pattern
 
 
-def _repeated(place: JsonPlace, pattern: Pattern) -> Pattern:
-    if not isinstance(place.value, dict):
-        return pattern.times(place.whole(1))
-    place.only("from", "to", "within")
-    least = place["from"].whole(0)
-    gap = _duration(place["within"]) if "within" in place else None
-    if "to" in place:
-        return pattern.times(least, place["to"].whole(1), gap)
-    if least:
-        return pattern.times_or_more(least, gap)
+def _repeated(form: int | TimesForm | UnsetType, at: str, pattern: Pattern) -> Pattern:
+    if isinstance(form, UnsetType):
+        return pattern
+    if isinstance(form, int):
+        return pattern.times(form)
+    within = form.within
+    gap = None if isinstance(within, UnsetType) else _duration(within, f"{at}.within")
+    if not isinstance(form.most, UnsetType):
+        return pattern.times(form.least, form.most, gap)
+    if form.least:
+        return pattern.times_or_more(form.least, gap)
     return pattern.one_or_more(gap).optional()
 
 
-def _duration(place: JsonPlace) -> int:
-    if isinstance(place.value, str):
-        try:
-            return Duration.parse(place.value).to_millis()
-        except ValueError as error:
-            place.fail(str(error))
-    return place.whole(1)
+def _duration(form: str | int, at: str) -> int:
+    if isinstance(form, int):
+        return form
+    try:
+        return Duration.parse(form).to_millis()
+    except ValueError as error:
+        refuse(at, str(error))
 
 
-def _skip(place: JsonPlace) -> AfterMatchSkipStrategy:
-    if isinstance(place.value, str):
-        kind = SKIPS[place.one_of(*SKIPS)]
-        if kind in (Skip.TO_FIRST, Skip.TO_LAST):
-            place.fail(f'needs a part: {{"kind": "{kind.value}", "part": "..."}}')
-        return AfterMatchSkipStrategy(kind)
-    place.only("kind", "part")
-    kind = SKIPS[place["kind"].one_of(*SKIPS)]
+def _skip(form: str | SkipForm | UnsetType, at: str) -> AfterMatchSkipStrategy:
+    if isinstance(form, UnsetType):
+        return AfterMatchSkipStrategy.no_skip()
+    given = form if isinstance(form, SkipForm) else SkipForm(form)
+    kind = SKIPS[one_of(given.kind, at if given is not form else f"{at}.kind", tuple(SKIPS))]
     if kind not in (Skip.TO_FIRST, Skip.TO_LAST):
-        place.only("kind")
+        only(given, at, "kind")
         return AfterMatchSkipStrategy(kind)
-    return AfterMatchSkipStrategy(kind, place["part"].text())
+    if isinstance(given.part, UnsetType):
+        refuse(at, f'needs a part: {{"kind": "{kind.value}", "part": "..."}}')
+    return AfterMatchSkipStrategy(kind, check_text(given.part, f"{at}.part"))
 
 
-def _event_names(parts: JsonPlace) -> Iterator[str]:
+def _event_names(parts: list[PartForm]) -> Iterator[str]:
     """The names of the parts that have events."""
-    for place in parts.items():
-        if "group" in place:
-            yield from _event_names(place["group"])
-        elif "name" in place and not str(place.value.get("contiguity")).startswith("not_"):
-            yield place["name"].text()
+    for part in parts:
+        if not isinstance(part.group, UnsetType):
+            yield from _event_names(part.group)
+        elif not isinstance(part.name, UnsetType) and not str(part.contiguity).startswith("not_"):
+            yield part.name
 
 
-def _check_size(parts: JsonPlace) -> None:
-    if _occurrences(parts) > MOST_OCCURRENCES:
-        parts.fail(
-            f"the parts occur more than {MOST_OCCURRENCES} times in all; count with "
-            '{"event": "count"} instead'
-        )
-
-
-def _occurrences(parts: JsonPlace) -> int:
-    """How many states the automaton will have; what is no number is refused later."""
+def _occurrences(parts: list[PartForm]) -> int:
+    """How many states the automaton will have."""
     count = 0
-    for place in parts.items():
-        times = place.value.get("times", 1) if isinstance(place.value, dict) else 1
-        if isinstance(times, dict):
-            times = times.get("to", times.get("from"))
-        own = _occurrences(place["group"]) if "group" in place else 1
-        count += own * max(times, 1) if type(times) is int else own
+    for part in parts:
+        times = part.times
+        if isinstance(times, TimesForm):
+            times = times.least if isinstance(times.most, UnsetType) else times.most
+        own = 1 if isinstance(part.group, UnsetType) else _occurrences(part.group)
+        count += own * (1 if isinstance(times, UnsetType) else max(times, 1))
     return count
 
 
 @contextmanager
-def _refused_at(place: JsonPlace) -> Iterator[None]:
+def _refused_at(at: str) -> Iterator[None]:
     """Say of what `Pattern` refuses where it stands."""
     try:
         yield
     except RuleError:
         raise
     except MillraceError as error:
-        place.fail(str(error))
+        refuse(at, str(error))
 
 
 # -- writing ---------------------------------------------------------------------------------------

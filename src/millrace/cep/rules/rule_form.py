@@ -9,7 +9,8 @@ import json
 from collections import Counter
 from typing import Any, NoReturn
 
-from millrace.cep.rules.json_place import JsonPlace
+from millrace.cep.rules.forms import ChangeForm, FormatForm, KeysForm, RuleForm
+from millrace.cep.rules.json_document import check_depth, check_text, read, refuse
 from millrace.cep.rules.pattern_form import read_pattern, written_pattern
 from millrace.cep.rules.rule import Rule
 from millrace.cep.rules.rule_error import RuleError
@@ -94,10 +95,10 @@ def _read(form: Any) -> Rule | RuleChange:
     if isinstance(form, (str, bytes, bytearray)):
         _check_length(form)
         text = form if isinstance(form, str) else _decoded(form)
-        return _rule(JsonPlace(_parsed(text)), text)
+        return _rule(_parsed(text), text)
     text = _as_text(form)
     _check_length(text)
-    return _rule(JsonPlace(form), text)
+    return _rule(form, text)
 
 
 def _check_length(text: str | bytes | bytearray) -> None:
@@ -114,42 +115,31 @@ def _check_automaton(rule: Rule) -> None:
         raise RuleError(f"pattern: {error}") from None
 
 
-def _rule(place: JsonPlace, text: str) -> Rule | RuleChange:
-    if not isinstance(place.value, dict):
-        place.expected("an object")
-    version = place["format"].whole(1)
+def _rule(value: Any, text: str) -> Rule | RuleChange:
+    check_depth(value, "")
+    version: int = read(value, FormatForm, "").format
     if version > FORMAT:
-        place["format"].fail(f"this program reads up to format {FORMAT}, this is {version}")
-    if "action" in place:
-        place.only("format", "rule", "action")
-        action = place["action"].one_of(*(known.value for known in RuleAction))
-        return RuleChange(RuleAction(action), place["rule"].text())
-    place.only("format", "rule", "version", "keys", "enabled", "pattern", "metadata")
-    pattern = read_pattern(place["pattern"])
+        refuse("format", f"this program reads up to format {FORMAT}, this is {version}")
+    if "action" in value:
+        change: ChangeForm = read(value, ChangeForm, "")
+        return RuleChange(RuleAction(change.action), check_text(change.rule, "rule"))
+    form: RuleForm = read(value, RuleForm, "")
     return Rule(
-        place["rule"].text(),
-        place["version"].whole(1),
-        pattern,
-        _key_prefix(place["keys"]) if "keys" in place else "",
-        place["enabled"].flag() if "enabled" in place else True,
-        _metadata(place["metadata"]) if "metadata" in place else {},
+        check_text(form.rule, "rule"),
+        form.version,
+        read_pattern(form.pattern, "pattern"),
+        _key_prefix(form.keys),
+        form.enabled,
+        form.metadata,
     ).read_from(text)
 
 
-def _key_prefix(place: JsonPlace) -> str:
-    if place.value == "all":
-        return ""
-    if not isinstance(place.value, dict):
-        place.expected('"all", or an object with a prefix')
-    place.only("prefix")
-    return place["prefix"].text()
-
-
-def _metadata(place: JsonPlace) -> dict[str, Any]:
-    if not isinstance(place.value, dict):
-        place.expected("an object")
-    place.check_depth()
-    return place.value
+def _key_prefix(keys: str | KeysForm) -> str:
+    if isinstance(keys, KeysForm):
+        return check_text(keys.prefix, "keys.prefix")
+    if keys != "all":
+        refuse("keys", f'expected "all", or an object with a prefix, got {keys!r}')
+    return ""
 
 
 def _parsed(text: str) -> Any:
