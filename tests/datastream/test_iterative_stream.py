@@ -42,10 +42,12 @@ def steps(n: int) -> int:
     return count
 
 
-def collatz_steps(env: Env, numbers, parallelism: int = 1):
+def collatz_steps(env: Env, numbers, across: bool = False):
+    """With ``across`` an exchange is part of the loop: one round is one epoch."""
     loop = env.from_collection([(n, n, 0) for n in numbers]).rebalance().iterate()
     stepped = loop.map(lambda v: (v[0], collatz(v[1]), v[2] + 1) if v[1] > 1 else v)
-    loop.close_with(stepped.filter(lambda v: v[1] > 1))
+    more = stepped.filter(lambda v: v[1] > 1)
+    loop.close_with(more.rebalance() if across else more)
     return stepped.filter(lambda v: v[1] <= 1).map(lambda v: (v[0], v[2]))
 
 
@@ -55,19 +57,27 @@ def collatz_steps(env: Env, numbers, parallelism: int = 1):
     st.sampled_from([1, 2, 4]),
     st.integers(0, 99),
     FAULTS,
+    st.booleans(),
 )
-def test_collatz(numbers, parallelism, seed, faults) -> None:
+def test_collatz(numbers, parallelism, seed, faults, across) -> None:
     with run_local(3, seed, faults=faults, epoch_records=3, buffer_records=2):
-        found = list(collatz_steps(new_env(parallelism), numbers).execute_and_collect())
+        found = list(collatz_steps(new_env(parallelism), numbers, across).execute_and_collect())
     assert Counter(found) == Counter((n, steps(n)) for n in numbers)
 
 
 def test_an_epoch_per_round_and_the_end_at_once() -> None:
     with run_local() as cluster:
-        assert list(collatz_steps(new_env(), [8]).execute_and_collect()) == [(8, 3)]
+        assert list(collatz_steps(new_env(), [8], across=True).execute_and_collect()) == [(8, 3)]
     # three rounds, and one that tells everybody that it is over
     assert len(cluster.progress) == 4
     assert cluster.clock.now() == 0, "nothing waits for a time"
+
+
+def test_rounds_of_a_loop_in_one_chain_need_no_epochs_of_their_own() -> None:
+    with run_local() as cluster:
+        assert list(collatz_steps(new_env(), [27]).execute_and_collect()) == [(27, 111)]
+    # the bound of rounds is passed once; the last epoch tells everybody that it is over
+    assert len(cluster.progress) == 3
 
 
 def test_a_loop_without_records_ends() -> None:
@@ -221,13 +231,16 @@ class Stop(Exception):
     """The test ends the job."""
 
 
-@pytest.mark.parametrize("stop_after", range(1, 12))
-def test_resuming_in_the_middle_of_a_loop(tmp_path, stop_after) -> None:
+@pytest.mark.parametrize("parallelism", [2, 3])
+@pytest.mark.parametrize("stop_after", range(1, 12, 2))
+def test_resuming_in_the_middle_of_a_loop(tmp_path, stop_after, parallelism) -> None:
+    """Also with another parallelism: what goes round is redistributed."""
+
     def build(env):
         env.enable_checkpointing(0)
         numbers = [3, 7, 9, 1, 6]
         results: list = []
-        stream = collatz_steps(env, numbers)
+        stream = collatz_steps(env, numbers, across=True)
         collecting = stream._collecting("results")
         env.add_result_handler(collecting, lambda values, *_: results.extend(values))
         env.add_sink_transformation(collecting)
@@ -245,7 +258,7 @@ def test_resuming_in_the_middle_of_a_loop(tmp_path, stop_after) -> None:
         with pytest.raises(Stop):
             env.execute("loop")
     with run_local(2, 8, resume=True, **options):
-        env = new_env(2)
+        env = new_env(parallelism)
         second, expected = build(env)
         env.execute("loop")
     assert Counter(first + second) == expected

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from millrace.engine.epoch_check import (
@@ -10,7 +12,7 @@ from millrace.engine.epoch_check import (
     user_failure,
 )
 from millrace.runtime.epoch import Ack, Failure, FailureKind
-from millrace.runtime.program import Edge, Exchange, Program, Stage
+from millrace.runtime.program import Edge, Exchange, LoopEnds, Program, Stage
 
 
 def stage(number: int, *inputs: int) -> Stage:
@@ -80,7 +82,14 @@ def test_state_misses() -> None:
     acks = answers()
     acks[1].failure = failed(FailureKind.STATE_MISS)
     acks[2].failure = failed(FailureKind.INCOMPLETE)
-    assert state_misses(acks) == {(0, 1)}
+    assert state_misses(PROGRAM, acks) == {(0, 1)}
+
+
+def test_who_ends_a_loop_is_restored_with_who_begins_it() -> None:
+    looped = replace(PROGRAM, loops=(LoopEnds("loop", 0, 1, "uid"),))
+    acks = answers()
+    acks[1].failure = failed(FailureKind.STATE_MISS)
+    assert state_misses(looped, acks) == {(0, 1), (1, 1)}
 
 
 def test_storage_failures() -> None:

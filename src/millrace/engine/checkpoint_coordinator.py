@@ -50,8 +50,6 @@ class Restored:
     sources: dict[str, bytes]
     pending: Pending
     finished: bool
-    feedback: bytes
-    allow_non_restored: bool
     """Whether what belongs to operators that the job does not have is left behind."""
 
 
@@ -171,8 +169,6 @@ class CheckpointCoordinator:
             sources=manifest.sources,
             pending={} if done else manifest.pending,
             finished=manifest.finished and own,
-            feedback=manifest.feedback,
-            allow_non_restored=origin.allow_non_restored,
         )
 
     def due(self, now: int) -> bool:
@@ -189,7 +185,6 @@ class CheckpointCoordinator:
         sources: dict[str, bytes],
         pending: Pending,
         finished: bool,
-        feedback: bytes,
         now: int,
     ) -> int:
         """Write a checkpoint and return its number; it counts once this returns.
@@ -213,7 +208,6 @@ class CheckpointCoordinator:
             sources=sources,
             pending=pending,
             finished=finished,
-            feedback=feedback,
             ancestor=self._ancestor,
             chains=chains_of(self._graph),
             inputs=inputs_of(self._graph),

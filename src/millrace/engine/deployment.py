@@ -51,8 +51,6 @@ class Deployment:
             snapshot = restored.sources.get(source.node.uid)
             if snapshot is not None:
                 source.restore(snapshot)
-        if restored.feedback:
-            self.loops.restore(restored.feedback, restored.allow_non_restored)
         self.restoring = self.states.restore(restored.states)
 
     # -- before an epoch ---------------------------------------------------------------
@@ -105,7 +103,6 @@ class Deployment:
             commits=self.sinks.commits(stage, index, now),
             source_events=source.events(index) if source else (),
             max_watermark=self._alignments.max_watermark(source) if source else None,
-            feedback=self.loops.feedback(subtask),
             drained=self.loops.drained(stage),
         )
 

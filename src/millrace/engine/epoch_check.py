@@ -30,13 +30,19 @@ def storage_failure(acks: Sequence[Ack]) -> Failure | None:
     return None
 
 
-def state_misses(acks: Sequence[Ack]) -> set[SubtaskId]:
-    """The subtasks whose workers need all the layers."""
-    return {
+def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
+    """The subtasks whose workers need all the layers. Who begins a loop reads the state of who
+    ends it: it may be either that was not found."""
+    missed = {
         (ack.stage, ack.subtask)
         for ack in acks
         if ack.failure is not None and ack.failure.kind is FailureKind.STATE_MISS
     }
+    ends = {ends.tail_stage: ends.head_stage for ends in program.loops}
+    tails = {
+        (tail, index) for tail, head in ends.items() for stage, index in missed if stage == head
+    }
+    return missed | tails
 
 
 def check(program: Program, acks: Sequence[Ack]) -> None:

@@ -88,7 +88,7 @@ class EpochRunner:
     def _checked(
         self, plan: EpochPlan, deployment: Deployment, acks: list[Ack]
     ) -> list[Ack] | None:
-        misses = state_misses(acks)
+        misses = state_misses(deployment.program, acks)
         if misses:
             log.info("%d subtasks need their whole state; running the epoch again", len(misses))
             deployment.restoring |= misses

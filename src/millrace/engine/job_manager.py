@@ -333,7 +333,6 @@ class JobManager:
                 sources=deployment.source_snapshots(),
                 pending=pending,
                 finished=self._input_ended,
-                feedback=deployment.loops.snapshot(),
                 now=now,
             )
         except CheckpointError as error:

@@ -47,8 +47,6 @@ class LoopNode:
     """All stages that something in the loop passes through."""
     feeders: frozenset[int] = frozenset()
     """Stages outside that send something into the body, to its beginning or elsewhere."""
-    uid: str = ""
-    """Of the operator at the beginning: what checkpoints call the loop."""
 
 
 @dataclass(frozen=True)

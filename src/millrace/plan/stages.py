@@ -14,7 +14,7 @@ from millrace.runtime.operator_state_declaration import (
     OperatorStateDeclaration,
     check_declarations,
 )
-from millrace.runtime.program import Edge, Exchange, Node, Program, Route, Stage
+from millrace.runtime.program import Edge, Exchange, LoopEnds, Node, Program, Route, Stage
 from millrace.state.key_groups import MAX_KEY_GROUPS
 from millrace.state.serialization.payload import dump_code
 
@@ -75,8 +75,14 @@ class _Builder:
         for transformation in self._ordered:
             self._place(transformation)
         stages = tuple(self._stage(chain) for chain in self._chains)
+        loops = self._loops()
         program = Program(
-            run_id=run_id, job_name=job_name, stages=stages, edges=tuple(self._edges), **settings
+            run_id=run_id,
+            job_name=job_name,
+            stages=stages,
+            edges=tuple(self._edges),
+            loops=tuple(ends for _, ends in loops),
+            **settings,
         )
         self._check_parallelism(program)
         self._check_max_parallelism(program)
@@ -85,7 +91,7 @@ class _Builder:
             tuple(self._sources()),
             tuple(self._sinks()),
             self._uids,
-            tuple(self._loops()),
+            tuple(node for node, _ in loops),
         )
 
     def _place(self, transformation: Transformation) -> None:
@@ -196,11 +202,11 @@ class _Builder:
             if t.role is Role.SOURCE and t.source is not None
         ]  # fmt: skip
 
-    def _loops(self) -> list[LoopNode]:
+    def _loops(self) -> list[tuple[LoopNode, LoopEnds]]:
         heads = [t for t in self._ordered if t.loop is not None and t.role is not Role.FEEDBACK]
         return [self._loop(head) for head in heads]
 
-    def _loop(self, head: Transformation) -> LoopNode:
+    def _loop(self, head: Transformation) -> tuple[LoopNode, LoopEnds]:
         tail = next(t for t in self._ordered if t.loop == head.loop and t.role is Role.FEEDBACK)
         if tail.parallelism != head.parallelism:
             raise JobDefinitionError(
@@ -221,14 +227,9 @@ class _Builder:
         body = {self._chain_of[t].id for t in behind & set(inputs_first([tail]))}
         into = [edge for edge in self._edges if edge.target_stage in body]
         feeders = {edge.source_stage for edge in into} - set(body)
-        return LoopNode(
-            str(head.loop),
-            self._chain_of[head].id,
-            head.parallelism,
-            frozenset(body),
-            frozenset(feeders),
-            self._uids[head],
-        )
+        loop, stage = str(head.loop), self._chain_of[head].id
+        node = LoopNode(loop, stage, head.parallelism, frozenset(body), frozenset(feeders))
+        return node, LoopEnds(loop, stage, self._chain_of[tail].id, self._uids[tail])
 
     def _sinks(self) -> list[SinkNode]:
         return [

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 
 from millrace.common.errors import JobDefinitionError
-from millrace.plan.transformation import Transformation
+from millrace.plan.transformation import Role, Transformation
 
 
 def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:
@@ -21,7 +21,8 @@ def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:
     uids: dict[Transformation, str] = {}
     taken: dict[str, Transformation] = {}
     for transformation in ordered:
-        uid = transformation.uid or _structural(transformation, uids, taken)
+        uid = transformation.uid or _of_loop(transformation, uids)
+        uid = uid or _structural(transformation, uids, taken)
         if uid in taken:
             raise JobDefinitionError(
                 f"operators '{taken[uid].name}' and '{transformation.name}' both have the uid "
@@ -30,6 +31,16 @@ def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:
         taken[uid] = transformation
         uids[transformation] = uid
     return uids
+
+
+def _of_loop(transformation: Transformation, uids: dict[Transformation, str]) -> str | None:
+    """The uid of the end of a loop follows from that of its beginning, which users can give one:
+    what goes round is found again when the loop's body has changed."""
+    if transformation.role is not Role.FEEDBACK:
+        return None
+    heads = (uid for other, uid in uids.items() if other.loop == transformation.loop)
+    head = next(heads, None)
+    return None if head is None else f"{head}-feedback"
 
 
 def _structural(

@@ -12,6 +12,7 @@ from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.operator_input import operator_input
+from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
 from millrace.runtime.output import Output, combined
 from millrace.runtime.program import Node, Program, Stage
 from millrace.runtime.runtime_context import StreamRuntimeContext
@@ -33,6 +34,14 @@ class OperatorChain:
         self.operators: list[Operator] = [_made(node) for node in stage.nodes]
         for index in reversed(range(len(self.operators))):
             self._setup(index, state, clock)
+        self._close_loops()
+
+    def _close_loops(self) -> None:
+        """Let heads know tails that are in the same chain."""
+        tails = {op.loop: op for op in self.operators if isinstance(op, IterationTailOperator)}
+        for operator in self.operators:
+            if isinstance(operator, IterationHeadOperator):
+                operator.tail = tails.get(operator.loop)
 
     @property
     def head(self) -> Operator:

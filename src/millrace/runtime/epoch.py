@@ -100,8 +100,6 @@ class SubtaskPlan:
     """From the enumerator to this subtask's reader."""
     max_watermark: int | None = None
     """Splits that are ahead of it are to wait (watermark alignment)."""
-    feedback: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
-    """Per loop: encoded batches that the epoch before fed back to this subtask."""
     drained: tuple[str, ...] = ()
     """Loops whose inputs have ended and in which nothing goes round any more."""
 
@@ -205,8 +203,8 @@ class Ack:
     """Per operator uid: what its counters counted in this epoch."""
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
     """By name, what this epoch added."""
-    feedback: dict[str, list[bytes]] = field(default_factory=dict)
-    """Per loop: encoded batches to be fed back to the head with this subtask's index."""
+    feedback: dict[str, int] = field(default_factory=dict)
+    """Per loop: how many records are to be fed back to the head with this subtask's index."""
     queryable: list[QueryableState] = field(default_factory=list)
     """Queryable states that have been used for the first time in this worker."""
     parts: tuple[Layer, ...] = ()

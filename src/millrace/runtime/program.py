@@ -89,6 +89,17 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class LoopEnds:
+    """Where a loop begins and ends: stages of the same parallelism, perhaps one and the same."""
+
+    loop: str
+    head_stage: int
+    tail_stage: int
+    tail: str
+    """Uid of the operator at its end."""
+
+
+@dataclass(frozen=True)
 class Program:
     """Everything a worker must know of a job."""
 
@@ -110,6 +121,7 @@ class Program:
     """Whether state may be pickled, and pickles in checkpoints may be read."""
     main_classes: dict[str, type] = field(default_factory=dict)
     """Classes defined in the job file itself; workers know them under their own names."""
+    loops: tuple[LoopEnds, ...] = ()
     tasks: int | None = None
     """The most tasks that a level runs as, each with several subtasks; None: one per subtask."""
 

@@ -20,7 +20,7 @@ from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
 from millrace.runtime.failure import describe_failure
 from millrace.runtime.gathered_rows import GatheredRows
-from millrace.runtime.operators.iteration import IterationHeadOperator
+from millrace.runtime.operators.iteration import IterationHeadOperator, fed_back
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
@@ -56,6 +56,7 @@ class Subtask:
         index: int,
         worker: str = "",
         source_clock: Clock | None = None,
+        neighbour: Callable[[int], Subtask] | None = None,
     ) -> None:
         self.program = program
         self.stage = stage
@@ -68,6 +69,9 @@ class Subtask:
         )
         self._worker = worker
         self._source_clock = source_clock
+        self._neighbour = neighbour
+        """Gives the subtask of another stage with the same index: it is in the same worker."""
+        self._prepared: tuple[EpochPlan, str] | None = None
         self._chain: OperatorChain | None = None
         self._now = 0
         self._valve = WatermarkValve([])
@@ -114,15 +118,13 @@ class Subtask:
         ack: Ack,
     ) -> Iterator[Buffer]:
         plan = epoch.subtasks[self.stage.id, self.index]
-        if self._was_rolled_back(epoch, plan):
-            # what user functions hold themselves is stale
-            self._discard_operators()
-        self._last_epoch = epoch.epoch
         self._now = epoch.now
-        ack.cached = self._align(plan, load)
+        ack.cached = self.prepare(epoch, load)
+        self._prepared = None
         chain = self._opened(epoch.restarts)
         version = f"{self.program.run_id}-{epoch.epoch}-{epoch.attempt}-{attempt}"
-        self._begin(chain, epoch, attempt, version)
+        feedback = self._feedback(chain, epoch, load)
+        self._begin(chain, epoch, attempt, version, feedback)
         if self.stage.inputs:
             yield from self._take_input(chain, buffers, ack)
         else:
@@ -136,6 +138,34 @@ class Subtask:
         yield from self._drain(chain)
         self._snapshot(epoch, version, ack, write_segment)
         self._contribute(chain, ack)
+
+    def prepare(self, epoch: EpochPlan, load: Loader) -> str:
+        """Bring the state to the version that the epoch starts from, before the epoch runs here or
+        for a neighbour that reads the state; tells how it was found."""
+        if self._prepared is None or self._prepared[0] is not epoch:
+            plan = epoch.subtasks[self.stage.id, self.index]
+            if self._was_rolled_back(epoch, plan):
+                # what user functions hold themselves is stale
+                self._discard_operators()
+            self._last_epoch = epoch.epoch
+            self._prepared = epoch, self._align(plan, load)
+        return self._prepared[1]
+
+    def _feedback(
+        self, chain: OperatorChain, epoch: EpochPlan, load: Loader
+    ) -> dict[str, list[bytes]]:
+        """Per loop that begins here, what was fed back in the epoch before."""
+        found: dict[str, list[bytes]] = {}
+        heads = {op.loop for op in chain.operators if isinstance(op, IterationHeadOperator)}
+        for ends in self.program.loops:
+            if ends.loop in heads:
+                end: Subtask = self
+                if ends.tail_stage != self.stage.id:
+                    assert self._neighbour is not None
+                    end = self._neighbour(ends.tail_stage)
+                    end.prepare(epoch, load)
+                found[ends.loop] = fed_back(end.state, ends.tail)
+        return found
 
     def _was_rolled_back(self, epoch: EpochPlan, plan: SubtaskPlan) -> bool:
         """Whether the last epoch that ran here did not count."""
@@ -200,7 +230,14 @@ class Subtask:
                 operator.open()
         return self._chain
 
-    def _begin(self, chain: OperatorChain, epoch: EpochPlan, attempt: int, version: str) -> None:
+    def _begin(
+        self,
+        chain: OperatorChain,
+        epoch: EpochPlan,
+        attempt: int,
+        version: str,
+        feedback: dict[str, list[bytes]],
+    ) -> None:
         self._refresh(chain)
         for exchange in chain.exchanges.values():
             exchange.begin_epoch(epoch.epoch, attempt)
@@ -212,7 +249,7 @@ class Subtask:
                 operator.commits = plan.commits.get(operator.context.uid, ())
                 operator.attempt = f"{version}-{self.stage.id}-{self.index}"
             elif isinstance(operator, IterationHeadOperator):
-                operator.feedback = plan.feedback.get(operator.loop, ())
+                operator.feedback = feedback[operator.loop]
                 operator.drained = operator.loop in plan.drained
             operator.begin_epoch(epoch.epoch, epoch.now)
             if epoch.completed_checkpoint is not None:

@@ -86,7 +86,12 @@ class Worker:
         key = (program.run_id, stage.id, index)
         subtask = self._subtasks.get(key)
         if subtask is None:
-            subtask = Subtask(program, stage, index, self._name, self._source_clock)
+
+            def neighbour(stage_id: int) -> Subtask:
+                other = next(stage for stage in program.stages if stage.id == stage_id)
+                return self._subtask(program, other, index)
+
+            subtask = Subtask(program, stage, index, self._name, self._source_clock, neighbour)
             self._subtasks[key] = subtask
         self._subtasks.move_to_end(key)
         return subtask

@@ -43,7 +43,6 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.typeinfo import Types
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.window import TumblingEventTimeWindows
-from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.state.checkpoint.envelope import seal
 from millrace.state.checkpoint.layer_file import LayerEntry, LayerFile, write_layer_file
 from millrace.state.checkpoint.manifest import _MAGIC, FORMAT_VERSION, Manifest
@@ -414,14 +413,12 @@ def read_entries(snapshot: Snapshot) -> None:
 
 
 def read_driver_part(snapshot: Snapshot) -> None:
-    """Positions of sources, committables, records in loops."""
+    """Positions of sources, committables."""
     manifest = snapshot.manifest
     for data in manifest.sources.values():
         SAFE.decode(data)
     for item in (item for items in manifest.pending.values() for item in items):
         SAFE.decode(item)
-    if manifest.feedback:
-        FeedbackCoordinator([]).restore(manifest.feedback)
 
 
 class Guard:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.types.batch import RowBatch
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import OperatorContext
-from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
+from millrace.runtime.operators.iteration import (
+    MAX_ROUNDS,
+    IterationHeadOperator,
+    IterationTailOperator,
+    fed_back,
+)
 from millrace.runtime.output import Discard
 from millrace.state.serialization.payload import decode, encode_records
 from millrace.state.store import SubtaskState
@@ -28,7 +37,7 @@ def answer(harness: OperatorHarness) -> Ack:
 
 def test_what_was_fed_back_comes_first() -> None:
     with head() as harness:
-        harness.operator.feedback = (encode_records([1], [11]), encode_records([2], None))
+        harness.operator.feedback = [encode_records([1], [11]), encode_records([2], None)]
         harness.set_processing_time(5)
         harness.process_element(3, 13)
         assert [tuple(r) for r in harness.records()] == [(1, 11), (2, None), (3, 13)]
@@ -66,7 +75,7 @@ def test_an_end_that_did_not_count_is_not_held() -> None:
         assert answer(harness).held == []
 
 
-def test_the_tail_hands_over_what_it_took_in_this_epoch() -> None:
+def tail() -> IterationTailOperator:
     env = StreamExecutionEnvironment.get_execution_environment()
     loop = env.from_collection([]).iterate()
     loop.close_with(loop.map(abs))
@@ -75,15 +84,55 @@ def test_the_tail_hands_over_what_it_took_in_this_epoch() -> None:
     context = OperatorContext("tail", "tail", 0, 1, 1, SubtaskState(), lambda: 0)
     tail.setup(context, Discard(), {})
     tail.open()
-    tail.begin_epoch(0, 0)
-    tail.process([1, 2], [11, 12])
-    tail.process([3], None)
+    return tail
+
+
+def kept(tail: IterationTailOperator) -> list[Any]:
+    return [decode(batch) for batch in fed_back(tail.context.state, "tail")]
+
+
+def told(tail: IterationTailOperator) -> dict[str, int]:
     ack = Ack(0, 0, 0)
     tail.contribute(ack)
-    batches = [decode(batch) for batch in ack.feedback.pop("loop-1")]
-    assert batches == [([1, 2], [11, 12]), ([3], None)]
-    assert ack.feedback == {}
-    tail.begin_epoch(1, 0)
-    ack = Ack(0, 0, 0)
-    tail.contribute(ack)
-    assert ack.feedback == {}
+    return ack.feedback
+
+
+def test_what_the_tail_took_is_its_state_until_the_next_epoch() -> None:
+    end = tail()
+    end.begin_epoch(0, 0)
+    end.process([1, 2], [11, 12])
+    end.process([3], None)
+    end.process([4], None)
+    end.end_epoch(False)
+    assert kept(end) == [([1, 2], [11, 12]), ([3, 4], None)]
+    assert told(end) == {"loop-1": 4}
+    end.begin_epoch(1, 0)
+    assert kept(end) == []
+    end.end_epoch(False)
+    assert told(end) == {}
+
+
+def test_in_one_chain_records_go_round_within_the_epoch_up_to_a_bound() -> None:
+    with head() as harness:
+        end = harness.operator.tail = tail()
+        end.begin_epoch(0, 0)
+        end.process([0], None)
+        emitted = []
+
+        def body(batch: RowBatch[int]) -> None:
+            emitted.extend(batch.values)
+            end.process([value + 1 for value in batch.values], None)
+
+        harness.operator.output = Body(body)
+        harness.operator.end_epoch(False)
+        assert emitted == list(range(MAX_ROUNDS))
+        assert not harness.operator.idle_after(True)
+        end.end_epoch(False)
+        assert kept(end) == [([MAX_ROUNDS], None)]
+
+
+class Body(Discard):
+    """What is between both ends of a loop."""
+
+    def __init__(self, body: Callable[[RowBatch[int]], None]) -> None:
+        self.emit = body

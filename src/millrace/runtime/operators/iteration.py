@@ -1,8 +1,9 @@
 """Both ends of a loop: the tail takes what is to be fed back, the head emits it in the next epoch.
 
-What the tail takes in epoch n travels with its acknowledgement and the plan of epoch n + 1, and is
-part of every checkpoint in between. The end of the input (the maximum watermark) is held at the
-head until nothing goes round any more.
+What the tail takes in epoch n is its operator state, so it is part of every checkpoint and is
+redistributed like any state. In epoch n + 1 the head of the same index reads it there: both are in
+one worker process. If they are chained, it goes round within the epoch up to `MAX_ROUNDS` times.
+The end of the input (the maximum watermark) is held at the head until nothing goes round any more.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from typing import Any
 
 from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
-from millrace.runtime.declared_state import DeclaredValue
+from millrace.runtime.declared_state import DeclaredValue, declared_table
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 
 def _least_ended(kept: list[tuple[str, int]]) -> tuple[str, int]:
@@ -27,6 +30,23 @@ _ENDING = OperatorStateDeclaration("@ended", RedistributionMode.MERGE, _least_en
 """Whether the end of the input is held or released, and the watermark before it."""
 
 
+_FEEDBACK = OperatorStateDeclaration("@feedback", RedistributionMode.SPLIT)
+"""Encoded batches of records that are to be fed back in the next epoch."""
+_BATCH = 4096
+"""Records in one element of that list, about."""
+MAX_ROUNDS = 64
+"""How often records go round a loop of chained operators within an epoch."""
+
+Taken = list[tuple[list[Any], list[int] | None]]
+"""Batches of records with their event times."""
+
+
+def fed_back(state: SubtaskState, tail: str) -> list[bytes]:
+    """What the tail with that uid took in the epoch before, given its subtask's state."""
+    table = state.table(TableId(tail, _FEEDBACK.name), _FEEDBACK.table_kind)
+    return [table.data[place] for place in sorted(table.data)]
+
+
 class IterationHeadOperator(Operator):
     """Emits its input, and what was fed back in the epoch before."""
 
@@ -34,8 +54,11 @@ class IterationHeadOperator(Operator):
 
     def __init__(self, loop: str) -> None:
         self.loop = loop
-        self.feedback: tuple[bytes, ...] = ()
+        self.feedback: list[bytes] = []
         """What was fed back to this subtask; set before each epoch."""
+        self.tail: IterationTailOperator | None = None
+        """The tail, if it is in the same chain."""
+        self._went_round = False
         self.drained = False
         """Whether nothing goes round any more and the inputs have ended; set before each epoch."""
 
@@ -49,9 +72,10 @@ class IterationHeadOperator(Operator):
             self.watermark = passed
 
     def idle_after(self, idle: bool) -> bool:
-        return idle and not self.feedback
+        return idle and not self.feedback and not self._went_round
 
     def begin_epoch(self, epoch: int, now: int) -> None:
+        self._went_round = False
         for payload in self.feedback:
             values, timestamps = self.context.state.codec.decode(payload)
             self.output.emit(RowBatch(values, timestamps))
@@ -68,6 +92,15 @@ class IterationHeadOperator(Operator):
         else:
             super().process_watermark(timestamp)
 
+    def end_epoch(self, ended: bool) -> None:
+        for _ in range(MAX_ROUNDS if self.tail is not None else 0):
+            taken = self.tail.take() if self.tail is not None else []
+            for values, timestamps in taken:
+                self._went_round = True
+                self.output.emit(RowBatch(values, timestamps))
+            if not taken:
+                break
+
     def _end(self, state: str) -> None:
         self.holds_end = state == "held"
         self._ending.put((state, self.watermark))
@@ -79,20 +112,55 @@ class IterationHeadOperator(Operator):
 
 
 class IterationTailOperator(Operator):
-    """Takes what is to be fed back."""
+    """Takes what is to be fed back, and keeps it as operator state until the next epoch."""
+
+    operator_states = (_FEEDBACK,)
 
     def __init__(self, loop: str) -> None:
-        self._loop = loop
+        self.loop = loop
 
     def open(self) -> None:
-        self._taken: list[bytes] = []
+        self._table = declared_table(self, _FEEDBACK)
+        self._taken: Taken = []
+        self._records = 0
 
     def begin_epoch(self, epoch: int, now: int) -> None:
+        for place in list(self._table.data):
+            self._table.remove(place)
         self._taken = []
+        self._records = 0
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self._taken.append(self.context.state.codec.encode((values, timestamps)))
+        self._taken.append((values, timestamps))
+
+    def take(self) -> Taken:
+        """What has been taken so far in this epoch, to be emitted at once."""
+        taken, self._taken = self._taken, []
+        return taken
+
+    def end_epoch(self, ended: bool) -> None:
+        subtask, encode = self.context.subtask_index, self.context.state.codec.encode
+        for number, batch in enumerate(_gathered(self._taken)):
+            self._table.put((subtask, number), encode(batch))
+            self._records += len(batch[0])
+        self._taken = []
 
     def contribute(self, ack: Ack) -> None:
-        if self._taken:
-            ack.feedback[self._loop] = self._taken
+        if self._records:
+            ack.feedback[self.loop] = self._records
+
+
+def _gathered(taken: Taken) -> Taken:
+    """The same records in fewer batches."""
+    gathered: Taken = []
+    for values, timestamps in taken:
+        last_values, last_times = gathered[-1] if gathered else (None, None)
+        fits = last_values is not None and len(last_values) < _BATCH
+        if fits and (last_times is None) is (timestamps is None):
+            assert last_values is not None
+            last_values += values
+            if last_times is not None and timestamps is not None:
+                last_times += timestamps
+        else:
+            gathered.append((list(values), None if timestamps is None else list(timestamps)))
+    return gathered
