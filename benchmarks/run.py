@@ -23,6 +23,7 @@ import dynamic_rules
 import epoch_overhead
 import latency
 import loop_pattern
+import loops
 import memory
 import parallelism
 import queryable_state
@@ -60,6 +61,7 @@ BARS: dict[str, Bar] = {
             typed_checks,
             async_lookups,
             loop_pattern,
+            loops,
             dynamic_rules,
             queryable_state,
             rescale,
