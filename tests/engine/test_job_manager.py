@@ -31,7 +31,7 @@ from millrace.engine.executor import ExecutorError
 from millrace.engine.job_observer import JobObserver
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
-from millrace.testing import LocalExecutor, ManualClock, run_local
+from millrace.testing import CollectingSink, LocalExecutor, ManualClock, run_local
 
 KEEP_WARM = 45_000
 
@@ -488,3 +488,28 @@ def test_an_observer_is_told_what_a_job_does(tmp_path) -> None:
     assert notes.told == [
         "started", 2, ("committed", 1, False), 1, ("committed", 2, True), "closed",
     ]  # fmt: skip
+
+
+class Witness(JobObserver):
+    """Looks, when a checkpoint is announced, at what the sink has committed by then."""
+
+    def __init__(self, sink: CollectingSink[int]) -> None:
+        self.sink = sink
+        self.seen: list[int] = []
+
+    def committed(self, manifest) -> None:
+        self.seen.append(len(self.sink.values()))
+
+
+def test_a_commit_is_announced_when_the_sinks_have_committed() -> None:
+    sink: CollectingSink[int] = CollectingSink()
+    with run_local(epoch_records=2):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.enable_checkpointing(0)
+        env.from_collection([1, 2, 3]).sink_to(sink)
+        client = env.build_client("announced")
+        witness = Witness(sink)
+        client._manager.observe(witness)
+        client.run()
+        client.result()
+    assert witness.seen == [2, 3]

@@ -52,6 +52,7 @@ from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.state.checkpoint.crash_points import crash_point
+from millrace.state.checkpoint.manifest import Manifest
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +91,8 @@ class JobManager:
         self._leaves_cancelled = False
         self._completed: int | None = None
         """The checkpoint of which the subtasks have not heard yet."""
+        self._uncommitted: Manifest | None = None
+        """Of the newest checkpoint, while sinks commit what it names."""
         self._serving: QueuedRequest | None = None
         """The request that the running epoch prepares for."""
         self._writer: AsyncSavepointWriter | None = None
@@ -172,8 +175,7 @@ class JobManager:
         sinks = self._deployment.sinks
         if sinks.outstanding():
             sinks.finish()
-            if self._history.checkpoint is not None:
-                self._checkpoints.note_committed(self._history.checkpoint)
+            self._note_commit()
         if self._leaves_cancelled:
             self.states.cancel()
             raise JobCancelledError("the job was cancelled after a savepoint")
@@ -300,6 +302,7 @@ class JobManager:
         deployment = self._deployment
         self._input_ended = deployment.accept(acks, self._clock.now())
         self._completed = None
+        self._note_commit()
         for observer in self._observers:
             observer.accepted(acks)
         self._timer.plan_next(acks, at_once=deployment.loops.has_news)
@@ -343,10 +346,9 @@ class JobManager:
         with self._checkpoints.guard():
             crash_point("before-sink-commit")
             deployment.sinks.commit(self.bus.ending.wait)
-        if not deployment.sinks.outstanding():
-            self._checkpoints.note_committed(saved)
+        self._uncommitted = self._checkpoints.manifest
+        self._note_commit()
         self._note_checkpoint(saved, now, started)
-        self._announce_commit()
         self._sweeper.committed(deployment.sinks, self._checkpoints.run_ids)
         self._results.deliver(deployment.program)
         return True
@@ -357,11 +359,15 @@ class JobManager:
         duration = (time.perf_counter() - started) * 1000
         self._history.checkpointed(CheckpointStats(number, self._epoch, now, duration, failure))
 
-    def _announce_commit(self) -> None:
-        manifest = self._checkpoints.manifest
-        if manifest is not None:
-            for observer in self._observers:
-                observer.committed(manifest)
+    def _note_commit(self) -> None:
+        """Announce the newest checkpoint as soon as the sinks have committed what it names."""
+        manifest = self._uncommitted
+        if manifest is None or self._deployment.sinks.outstanding():
+            return
+        self._uncommitted = None
+        self._checkpoints.note_committed(manifest.checkpoint)
+        for observer in self._observers:
+            observer.committed(manifest)
 
     def _checkpoint_failed(self, error: CheckpointError) -> None:
         """Nothing is lost: what was not saved stays in memory for the next checkpoint."""

@@ -21,7 +21,8 @@ class JobObserver:
         """An epoch counts."""
 
     def committed(self, manifest: Manifest) -> None:
-        """A checkpoint of the job's directory is complete: what it holds is committed."""
+        """A checkpoint of the job's directory is complete, and the sinks have committed what it
+        names. A later one may be announced instead of it."""
 
     def closed(self) -> None:
         """The job has ended, in whatever way."""
