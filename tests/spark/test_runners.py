@@ -362,7 +362,8 @@ class Rounds(KeyedProcessFunction):
 
 def vectorised(env: Env) -> DataStream:
     batches = env.from_collection(range(40)).rebalance().map_batches(doubled).rebalance()
-    return batches.map_batches(divisible_by_four).map(lambda row: row["value"])
+    keyed = batches.map_batches(divisible_by_four).key_by("value")
+    return keyed.map_batches(lambda batch: batch).map(lambda row: row["value"])
 
 
 def even_then_odd(stream: DataStream) -> DataStream:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from millrace.common.types.batch import RowBatch
+from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
-from millrace.runtime.operator import Operator
+from millrace.runtime.operator import BatchForm, Operator
 
 
 class TimelessOperator(Operator):
@@ -15,11 +16,16 @@ class TimelessOperator(Operator):
     Only its end counts (see Flink docs, "Generating Watermarks", Dealing With Idle Sources).
     """
 
+    takes = BatchForm.EITHER
+
     def idle_after(self, idle: bool) -> bool:
         return True
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         self.output.emit(RowBatch(values))
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        self.output.emit(replace(batch, timestamps=None))
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp == MAX_WATERMARK:
