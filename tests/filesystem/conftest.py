@@ -43,6 +43,10 @@ class ObjectStore(FileSystem):
         below = (key[len(prefix) :] for key in self.objects if key.startswith(prefix))
         yield from {rest.partition("/")[0] for rest in below if "/" in rest}
 
+    def is_directory(self, directory: str) -> bool:
+        prefix = directory.rstrip("/") + "/"
+        return any(key.startswith(prefix) for key in self.objects)
+
     def begin(self, location: str, durable: bool = True) -> PendingFile:
         return Upload(self, location)
 

@@ -105,6 +105,7 @@ class TestFileSystem:
         assert files.status(f"{root}/none") is None
         assert list(files.list(f"{root}/none", recursive=True)) == []
         assert list(files.directories(f"{root}/none")) == []
+        assert not files.is_directory(f"{root}/none")
         assert not files.delete(f"{root}/none")
         files.delete_directory(f"{root}/none")
         with pytest.raises(FileNotFoundError):
@@ -120,6 +121,8 @@ class TestFileSystem:
         everything = names(list(files.list(root, recursive=True)), root)
         assert everything == ["/a", "/d/b", "/d/e/c", "/dd"]
         assert list(files.directories(root)) == ["d"]
+        assert files.is_directory(f"{root}/d")
+        assert not files.is_directory(f"{root}/a")
         assert files.status(f"{root}/d") is None, "that is no file"
 
     def test_delete(self, files: FileSystem, root: str) -> None:

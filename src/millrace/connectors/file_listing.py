@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
 from millrace.connectors.errors import SourceFileError
+from millrace.filesystem.registry import file_system_of
 
 __all__ = ["is_hidden", "list_files"]
 
@@ -25,22 +23,11 @@ def list_files(root: str) -> list[str]:
     Raises:
         SourceFileError: there is nothing of that name.
     """
-    if os.path.isdir(root):
-        return sorted(_walk(root))
-    if os.path.exists(root):
+    files = file_system_of(root)
+    if files.status(root) is not None:
         return [root]
-    raise SourceFileError(root, "there is no such file or directory")
-
-
-def _walk(directory: str) -> Iterator[str]:
-    try:
-        entries = list(os.scandir(directory))
-    except FileNotFoundError:
-        return  # it vanished since its parent was listed
-    for entry in entries:
-        if is_hidden(entry.name):
-            continue
-        if entry.is_dir():
-            yield from _walk(entry.path)
-        elif entry.is_file():
-            yield entry.path
+    if not files.is_directory(root):
+        raise SourceFileError(root, "there is no such file or directory")
+    prefix = len(root.rstrip("/")) + 1
+    found = (status.location for status in files.list(root, recursive=True))
+    return sorted(path for path in found if not any(map(is_hidden, path[prefix:].split("/"))))

@@ -26,7 +26,7 @@ from millrace.common.types.batch import ColumnBatch
 from millrace.connectors.errors import SourceFileError
 from millrace.connectors.file_listing import list_files
 from millrace.connectors.index_range import require_at_least
-from millrace.filesystem.location import qualified
+from millrace.filesystem.registry import file_system_of, resolved
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
 
 __all__ = ["FileSource", "FileSourceBuilder", "FileSourceSplit"]
@@ -131,7 +131,7 @@ class FileSourceBuilder(Generic[T]):
         if not paths:
             raise JobDefinitionError("a FileSource needs at least one path")
         self._format = file_format
-        self._paths = [qualified(path) for path in paths]
+        self._paths = [resolved(path) for path in paths]
         self._discovery_interval: int | None = None
         self._split_size = DEFAULT_SPLIT_SIZE
 
@@ -212,7 +212,7 @@ class FileEnumerator(SplitEnumerator):
 
     def _splits(self, path: str) -> list[FileSourceSplit]:
         with explained(path, "found"):
-            size = os.path.getsize(path)
+            size = _size(path)
             ranges = self._format.ranges(path, size, self._split_size)
         return [FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, size) for r in ranges]
 
@@ -257,13 +257,20 @@ class FileSplitReader(SplitReader[T]):
         return self._reader
 
     def _check_size(self) -> None:
-        size = os.path.getsize(self._split.path)
+        size = _size(self._split.path)
         if size < self._split.size:
             raise SourceFileError(
                 self._split.path,
                 f"it shrank from {self._split.size} to {size} bytes since it was found; files "
                 "must not change until they were read",
             )
+
+
+def _size(path: str) -> int:
+    status = file_system_of(path).status(path)
+    if status is None:
+        raise FileNotFoundError(path)
+    return status.length
 
 
 @contextmanager

@@ -89,6 +89,10 @@ class FileSystem(ABC):
         """The names of the directories in a directory."""
 
     @abstractmethod
+    def is_directory(self, directory: str) -> bool:
+        """Whether there is a directory of that name, which may be empty where such things exist."""
+
+    @abstractmethod
     def begin(self, location: str, durable: bool = True) -> PendingFile:
         """Begin to write a file.
 

@@ -16,6 +16,7 @@ __all__ = ["TEMP_SUFFIX", "LocalFileSystem"]
 TEMP_SUFFIX = ".tmp"
 """Files being written are hidden and end so."""
 _BUFFER = 1 << 20
+_READ_BUFFER = 1 << 18
 
 
 class LocalFileSystem(FileSystem):
@@ -31,7 +32,7 @@ class LocalFileSystem(FileSystem):
     """
 
     def open(self, location: str) -> BinaryIO:
-        return open(location, "rb")
+        return open(location, "rb", buffering=_READ_BUFFER)
 
     def status(self, location: str) -> FileStatus | None:
         try:
@@ -51,6 +52,9 @@ class LocalFileSystem(FileSystem):
 
     def directories(self, directory: str) -> Iterator[str]:
         yield from (entry.name for entry in _entries(directory) if entry.is_dir())
+
+    def is_directory(self, directory: str) -> bool:
+        return os.path.isdir(directory)
 
     def begin(self, location: str, durable: bool = True) -> PendingFile:
         self.make_directory(os.path.dirname(location), durable)

@@ -30,14 +30,13 @@ def scheme_of(location: StrPath) -> str:
 
 
 def qualified(location: StrPath) -> str:
-    """The form in which the engine keeps a location: an absolute path for a local one.
+    """The absolute path that a location is, for what is kept on local disks and mounts only.
 
     Args:
         location: a path, absolute or relative to the working directory, or a URI.
 
     Raises:
-        UnsupportedFileSystemSchemeError: no file system is known for the URI's scheme, or it
-            names a file of another host.
+        UnsupportedFileSystemSchemeError: it is a URI of another scheme or another host.
 
     >>> qualified("file:///data/a%20b")
     '/data/a b'

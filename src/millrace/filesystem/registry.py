@@ -8,9 +8,9 @@ from collections.abc import Callable
 from millrace.common.errors import UnsupportedFileSystemSchemeError
 from millrace.filesystem.file_system import FileSystem
 from millrace.filesystem.local_file_system import LocalFileSystem
-from millrace.filesystem.location import LOCAL_SCHEME, StrPath, scheme_of
+from millrace.filesystem.location import LOCAL_SCHEME, StrPath, qualified, scheme_of
 
-__all__ = ["file_system_of", "register_file_system"]
+__all__ = ["file_system_of", "register_file_system", "resolved"]
 
 _factories: dict[str, Callable[[], FileSystem]] = {LOCAL_SCHEME: LocalFileSystem}
 _made: dict[str, FileSystem] = {}
@@ -20,6 +20,17 @@ def register_file_system(scheme: str, factory: Callable[[], FileSystem]) -> None
     """Have locations of a scheme served by what ``factory`` makes, once per process."""
     _factories[scheme] = factory
     _made.pop(scheme, None)
+
+
+def resolved(location: StrPath) -> str:
+    """The form in which a location is given to its file system: `qualified` for a local one.
+
+    Raises:
+        UnsupportedFileSystemSchemeError: no file system is known for its scheme.
+    """
+    file_system_of(location)
+    local = scheme_of(location) == LOCAL_SCHEME
+    return qualified(location) if local else os.fspath(location)
 
 
 def file_system_of(location: StrPath) -> FileSystem:

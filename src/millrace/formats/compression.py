@@ -6,7 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
-from typing import Any
+from typing import Any, BinaryIO
+
+from millrace.filesystem.registry import file_system_of
 
 __all__ = ["is_compressed", "open_binary"]
 
@@ -40,16 +42,16 @@ def open_binary(path: str, offset: int = 0) -> io.BufferedReader:
 
 
 def _open_decompressed(path: str) -> io.BufferedReader:
-    name = path.lower()
+    name, file = path.lower(), file_system_of(path).open(path)
     if name.endswith((".gz", ".gzip")):
-        return _buffered(gzip.open(path))
+        return _buffered(_Owning(gzip.GzipFile(fileobj=file), file))
     if name.endswith(".bz2"):
-        return _buffered(bz2.open(path))
+        return _buffered(_Owning(bz2.BZ2File(file), file))
     if name.endswith((".xz", ".lzma")):
-        return _buffered(lzma.open(path))
+        return _buffered(_Owning(lzma.LZMAFile(file), file))
     if name.endswith(".zst"):
-        return _buffered(_open_zstd(path))
-    return _buffered(io.FileIO(path))
+        return _buffered(_Counted(_zstd_stream(file)))
+    return file if isinstance(file, io.BufferedReader) else _buffered(file)
 
 
 def _buffered(stream: Any) -> io.BufferedReader:
@@ -57,10 +59,38 @@ def _buffered(stream: Any) -> io.BufferedReader:
     return io.BufferedReader(stream, _BUFFER_BYTES)
 
 
-def _open_zstd(path: str) -> Any:
+def _zstd_stream(file: BinaryIO) -> Any:
     import pyarrow
 
-    return _Counted(pyarrow.input_stream(path, compression="zstd"))
+    return pyarrow.input_stream(pyarrow.PythonFile(file, mode="r"), compression="zstd")
+
+
+class _Owning(io.RawIOBase):
+    """A decompressor that closes the file it reads from."""
+
+    def __init__(self, stream: Any, file: BinaryIO) -> None:
+        self._stream = stream
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return int(self._stream.readinto(buffer))
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> None:
+        self._stream.close()
+        self._file.close()
+        super().close()
 
 
 class _Counted(io.RawIOBase):

@@ -10,6 +10,8 @@ from millrace.common.errors import SerializationError
 from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row
+from millrace.filesystem.location import LOCAL_SCHEME, scheme_of
+from millrace.filesystem.registry import file_system_of
 from millrace.formats.file_format import BulkFormat, FileRange, FormatReader
 from millrace.formats.parquet_writer import ParquetBulkWriters
 from millrace.formats.records import records_from_columns, require_record_type
@@ -161,7 +163,8 @@ def _parquet_file(path: str) -> Any:
     import pyarrow.parquet
 
     try:
-        return pa.parquet.ParquetFile(path)
+        local = scheme_of(path) == LOCAL_SCHEME
+        return pa.parquet.ParquetFile(path if local else file_system_of(path).open(path))
     except pa.ArrowInvalid as error:
         raise SerializationError(f"not a complete Parquet file: {error}") from None
 
