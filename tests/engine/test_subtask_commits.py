@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from millrace.common.errors import JobExecutionError
+from millrace.common.completable_future import CompletableFuture
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.sink import (
     CommitMode,
     CommitRequest,
@@ -165,3 +169,75 @@ def test_refused_commits_are_tried_again() -> None:
 def test_lost_epochs_and_workers_double_nothing(seed: int, tmp_path: Path) -> None:
     faults = Faults(lost_workers=0.2, lost_epochs=0.2)
     assert run(seed=seed, faults=faults, checkpoint_dir=str(tmp_path)) == list(range(40))
+
+
+def told(path: Path, act: Any, start_from: str | None = None, resume: bool = False) -> list[Any]:
+    """Run the job, which is told something after its fourth epoch; the answers."""
+    answers: list[Any] = []
+    settings = Configuration()
+    settings.set(options.SAVEPOINT_DIR, str(path / "savepoints"))
+    if start_from is not None:
+        settings.set(options.START_FROM, start_from)
+    with run_local(
+        epoch_records=2, workers=2, seed=1, checkpoint_dir=str(path / "chk"), resume=resume
+    ) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment(settings)
+        env.set_parallelism(2).enable_checkpointing(0)
+        numbers = env.from_collection(list(range(40))).uid("numbers")
+        numbers.rebalance().map(str).uid("text").sink_to(Transactional()).uid("sink")
+        client = env.build_client("transactions")
+        cluster.listeners.append(
+            lambda details: answers.append(act(client)) if details.epochs == 4 else None
+        )
+        with suppress(JobCancelledError):
+            client.start().get_job_execution_result().result()
+    return [answer.result() for answer in answers]
+
+
+def committed() -> list[int]:
+    return sorted(int(v) for records in Server.committed.values() for v in records)
+
+
+@pytest.mark.parametrize("refusals", [0, 3])
+@pytest.mark.parametrize("end", ["stop_with_savepoint", "cancel_with_savepoint"])
+def test_what_precedes_a_savepoint_is_committed_before_the_job_ends(
+    end: str, refusals: int, tmp_path: Path
+) -> None:
+    """And nothing that follows it: the job that starts there does the rest, once."""
+
+    def act(client: Any) -> Any:
+        Server.refusals = refusals
+        return getattr(client, end)()
+
+    [savepoint] = told(tmp_path, act)
+    before = committed()
+    assert 4 <= len(before) < 40
+    told(tmp_path, lambda client: CompletableFuture.completed(None), start_from=savepoint)
+    assert committed() == list(range(40))
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_what_waits_when_the_job_is_rescaled_is_committed_by_others(
+    parallelism: int, tmp_path: Path
+) -> None:
+    def act(client: Any) -> Any:
+        Server.refusals = 2
+        return client.rescale(parallelism)
+
+    told(tmp_path, act)
+    assert committed() == list(range(40))
+
+
+@pytest.mark.parametrize("refusals", [0, 3])
+def test_what_a_stopped_job_left_is_committed_by_the_one_that_resumes(
+    refusals: int, tmp_path: Path
+) -> None:
+    def act(client: Any) -> Any:
+        Server.refusals = refusals
+        client.stop()
+        return CompletableFuture.completed(None)
+
+    told(tmp_path, act)
+    assert len(committed()) < 40
+    told(tmp_path, lambda client: CompletableFuture.completed(None), resume=True)
+    assert committed() == list(range(40))

@@ -291,7 +291,7 @@ class JobManager:
             now=now,
             job_dir=self._checkpoints.job_dir,
             durable=self._checkpoints.durable,
-            subtasks=self._deployment.plans(self._pacer.records, now),
+            subtasks=self._deployment.plans(self._pacer.records, self._clock.now()),
             completed_checkpoint=self._completed,
             flush=self._serving is not None,
             divide=divide,
