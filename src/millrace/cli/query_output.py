@@ -10,7 +10,7 @@ from typing import Any
 from millrace.cli.printing import print_table
 from millrace.state_processor.arrow_columns import json_text
 
-Row = Sequence[Any]
+ResultRow = Sequence[Any]
 
 
 def print_answer(answer: Any, style: str) -> None:
@@ -18,7 +18,7 @@ def print_answer(answer: Any, style: str) -> None:
     print_rows(answer.columns, _rows(answer), style)
 
 
-def print_rows(names: Sequence[str], rows: Iterable[Row], style: str) -> None:
+def print_rows(names: Sequence[str], rows: Iterable[ResultRow], style: str) -> None:
     """Print rows; only a table needs all of them at once.
 
     Example:
@@ -38,7 +38,7 @@ def print_rows(names: Sequence[str], rows: Iterable[Row], style: str) -> None:
         print_table(names, [[_text(value, "NULL") for value in row] for row in rows])
 
 
-def _print_json(names: Sequence[str], rows: Iterable[Row]) -> None:
+def _print_json(names: Sequence[str], rows: Iterable[ResultRow]) -> None:
     before = "[\n"
     for row in rows:
         print(before, json_text(dict(zip(names, row, strict=True))), sep="", end="")
@@ -46,7 +46,7 @@ def _print_json(names: Sequence[str], rows: Iterable[Row]) -> None:
     print("\n]" if before != "[\n" else "[]")
 
 
-def _rows(answer: Any) -> Iterator[Row]:
+def _rows(answer: Any) -> Iterator[ResultRow]:
     from millrace.spark.state_frames import answer_rows
 
     return answer_rows(answer)

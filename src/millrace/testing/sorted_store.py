@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millrace.state.backend.key_value_store import Changes, KeyValueStore, Row
+from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
 
 
 class SortedStore(KeyValueStore):
@@ -28,5 +28,5 @@ class SortedStore(KeyValueStore):
             self.rows.pop(key, None)
         self.rows.update(changes.puts)
 
-    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+    def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
         return iter([(k, self.rows[k]) for k in sorted(self.rows) if start <= k < end])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import KeyTypeError
-from millrace.state.backend.key_value_store import KeyValueStore, Row
+from millrace.state.backend.key_value_store import KeyValueStore, StoredRow
 from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
@@ -228,7 +228,7 @@ class Counting(SortedStore):
 
     scanned = 0
 
-    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+    def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
         for row in super().scan(start, end):
             self.scanned += 1
             yield row

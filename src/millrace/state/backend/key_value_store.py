@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-Row = tuple[bytes, bytes]
+StoredRow = tuple[bytes, bytes]
 """A key and what is stored under it."""
 
 
@@ -18,7 +18,7 @@ class Changes:
     ranges: list[tuple[bytes, bytes]] = field(default_factory=list)
     """From the first key (inclusive) to the second (exclusive)."""
     deletes: list[bytes] = field(default_factory=list)
-    puts: list[Row] = field(default_factory=list)
+    puts: list[StoredRow] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.ranges or self.deletes or self.puts)
@@ -59,7 +59,7 @@ class KeyValueStore(ABC):
         """Make all these changes, or (when the process dies meanwhile) none of them."""
 
     @abstractmethod
-    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+    def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
         """The rows from ``start`` (inclusive) to ``end`` (exclusive) in order, as they are when
         the iteration begins."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.state.backend.key_value_store import Changes, KeyValueStore, Row
+from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
 
 BATCH_BYTES = 16 << 20
 """Bulk loads make files of about this size."""
@@ -91,7 +91,7 @@ class RocksDBStore(KeyValueStore):
                 put(key, value)
         self._db.write(batch)
 
-    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+    def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
         bounded = self._rocks.ReadOptions()
         bounded.set_iterate_upper_bound(end)
         return _bounded(self._db.items(from_key=start, read_opt=bounded), bounded)
@@ -108,7 +108,7 @@ class RocksDBStore(KeyValueStore):
         self._db.close()
 
 
-def _bounded(rows: Iterable[Row], bound: Any) -> Iterator[Row]:
+def _bounded(rows: Iterable[StoredRow], bound: Any) -> Iterator[StoredRow]:
     """Keeps the options alive, for the iterator points to the bound in them."""
     yield from rows
 

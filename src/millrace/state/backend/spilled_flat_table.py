@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
 from typing import Any, NamedTuple
 
-from millrace.state.backend.key_value_store import Changes, Row
+from millrace.state.backend.key_value_store import Changes, StoredRow
 from millrace.state.backend.row_format import entry_in, row_key, row_keys, rows_of, value_in
 from millrace.state.backend.spilled_dict import SpilledDict, in_memory
 from millrace.state.backend.spilled_table import (
@@ -190,7 +190,7 @@ class _SpilledEntries(SpilledTable):
     def _scan_rows(self, cursor: _Cursor, budget: int) -> Scan:
         rows = self.rows
         skipped, known = len(rows.prefix), self._is_known
-        read: list[Row] = list(islice(rows.scan(cursor.row or rows.prefix, rows.end), budget))
+        read: list[StoredRow] = list(islice(rows.scan(cursor.row or rows.prefix, rows.end), budget))
         put: dict[Any, Any] = {}
         data = self.data
         for row_key_, row in read:

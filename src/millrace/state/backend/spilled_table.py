@@ -18,7 +18,7 @@ from random import randrange
 from typing import Any
 
 from millrace.state.backend.deep_size import mean_size
-from millrace.state.backend.key_value_store import Changes, KeyValueStore, Row
+from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
 from millrace.state.backend.spilled_dict import in_memory
 from millrace.state.frozen import MISSING
 from millrace.state.table import Table
@@ -57,7 +57,7 @@ class TableRows:
         """What is stored under a key of this table."""
         return None if self.empty else self.store.get(key)
 
-    def scan(self, start: bytes, end: bytes) -> Iterator[Row]:
+    def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
         """The rows of a range."""
         return iter(()) if self.empty else self.store.scan(start, end)
 
