@@ -1,14 +1,8 @@
-"""Directories and deletions that may have happened before."""
+"""Deletions that may have happened before."""
 
 from pathlib import Path
 
-from millrace.connectors.durable_files import delete_if_there, make_durable_directory
-
-
-def test_directories_are_made_with_their_parents_and_may_exist(tmp_path: Path) -> None:
-    for _ in range(2):
-        make_durable_directory(str(tmp_path / "a" / "b"))
-    assert (tmp_path / "a" / "b").is_dir()
+from millrace.connectors.durable_files import delete_if_there
 
 
 def test_deleting_twice_is_no_error(tmp_path: Path) -> None:

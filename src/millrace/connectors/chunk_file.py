@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from millrace.connectors.durable_files import sync_file
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.part_file import Chunk
+from millrace.filesystem.local_file_system import sync
 
 __all__ = ["ChunkFile", "join_chunks"]
 
@@ -50,7 +50,7 @@ class ChunkFile(io.RawIOBase):
         """Nothing more follows; with ``durable`` the content is flushed to the disk."""
         self._spill()
         if durable:
-            sync_file(self.path)
+            sync(self.path)
         return Chunk(self.path, self.length, self._crc)
 
     def _spill(self) -> None:

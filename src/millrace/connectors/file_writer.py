@@ -10,7 +10,7 @@ from typing import Any
 from millrace.common.sink.sink import SinkWriter, WriterContext
 from millrace.connectors.bucket_assigner import BucketAssigner, require_bucket_id
 from millrace.connectors.chunk_file import discard
-from millrace.connectors.durable_files import make_durable_directory, sync_directories
+from millrace.connectors.durable_files import sync_directories
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.part_file import (
@@ -21,8 +21,11 @@ from millrace.connectors.part_file import (
 )
 from millrace.connectors.part_writer import PartFormat, PartWriter
 from millrace.connectors.rolling_policy import RollingPolicy
+from millrace.filesystem.local_file_system import LocalFileSystem
 
 __all__ = ["FileSinkSettings", "FileWriter"]
+
+_FILES = LocalFileSystem()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ class FileWriter(SinkWriter[Any]):
 
     def _begin(self, bucket: str) -> PartWriter:
         directory = self._directory(require_bucket_id(bucket))
-        make_durable_directory(directory)
+        _FILES.make_directory(directory)
         subtask, counter = self._names.subtask, self._next_counter
         part = OpenPart(bucket, subtask, counter, (), self._now, self._now)
         self._next_counter += 1

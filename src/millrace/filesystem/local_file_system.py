@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from millrace.filesystem.file_system import FileStatus, FileSystem, PendingFile
 
-__all__ = ["TEMP_SUFFIX", "LocalFileSystem"]
+__all__ = ["TEMP_SUFFIX", "LocalFileSystem", "sync"]
 
 TEMP_SUFFIX = ".tmp"
 """Files being written are hidden and end so."""
@@ -130,7 +130,7 @@ class _TemporaryFile(PendingFile):
             os.unlink(self._path)
 
 
-def sync(path: str) -> None:
+def sync(path: str | os.PathLike[str]) -> None:
     """Flush a file's content, or the names of the files in a directory, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

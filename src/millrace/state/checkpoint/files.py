@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from io import FileIO
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.filesystem.local_file_system import TEMP_SUFFIX, sync
 from millrace.state.checkpoint.crash_points import crash_point
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
 
 StrPath = str | os.PathLike[str]
 
-TEMP_SUFFIX = ".tmp"
 _BUFFER = 1 << 20
 _MUCH = 8 << 20
 """Bytes that a flush should not exceed by far."""
@@ -238,15 +238,6 @@ def sync_all(paths: Sequence[StrPath]) -> None:
         return
     with ThreadPoolExecutor(len(paths)) as pool:
         list(pool.map(sync, paths))
-
-
-def sync(path: StrPath) -> None:
-    """Flush a file's content, or the names of the files in a directory, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def delete_quietly(path: StrPath) -> None:
