@@ -105,8 +105,8 @@ def test_what_holds_something_mutable_is_mutable() -> None:
 
 def test_names() -> None:
     """As people write them."""
-    assert repr(Types.ROW_NAMED(["a"], [Types.INT()])) == "ROW(a: INT)"
-    assert repr(Types.MAP(Types.STRING(), Types.LIST(Types.LONG()))) == "MAP(STRING, LIST(LONG))"
+    assert Types.ROW_NAMED(["a"], [Types.INT()]).name == "ROW(a: INT)"
+    assert Types.MAP(Types.STRING(), Types.LIST(Types.LONG())).name == "MAP(STRING, LIST(LONG))"
     assert Types.PRIMITIVE_ARRAY(Types.BYTE()).name == "PRIMITIVE_ARRAY(BYTE)"
 
 

@@ -7,7 +7,7 @@ Example:
     >>> from millrace.common.types.typeinfo import Types
     >>> count = ValueStateDescriptor("count", Types.LONG())
     >>> count.kind, count.type_info
-    ('value', LONG)
+    ('value', Long)
 """
 
 from __future__ import annotations

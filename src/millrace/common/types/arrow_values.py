@@ -33,6 +33,7 @@ from millrace.common.types.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.external_type import ExternalTypeInfo
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.row import Row, RowKind, named_row
 from millrace.common.types.serialized_type import SerializedTypeInfo
@@ -277,6 +278,11 @@ def _enum_out(type_info: EnumTypeInfo, raw: RawCodec) -> Convert:
 
 
 @_out.register
+def _external_out(type_info: ExternalTypeInfo, raw: RawCodec) -> Convert | None:
+    return _out(type_info.type_info, raw)
+
+
+@_out.register
 def _serialized_out(type_info: SerializedTypeInfo, raw: RawCodec) -> Convert:
     return type_info.to_internal_type
 
@@ -424,6 +430,11 @@ def _enum_in(type_info: EnumTypeInfo, array: Any, raw: RawCodec) -> list[Any]:
     members = type_info.cls.__members__
     # members that are combined of others have no name: their value stands for them
     return _each(array, lambda name: members[name] if name in members else type_info.cls(int(name)))
+
+
+@_into.register
+def _external_in(type_info: ExternalTypeInfo, array: Any, raw: RawCodec) -> list[Any]:
+    return _into(type_info.type_info, array, raw)
 
 
 @_into.register

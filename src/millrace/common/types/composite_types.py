@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types.logical.logical_type import (
@@ -18,7 +18,17 @@ from millrace.common.types.logical.logical_type import (
 from millrace.common.types.row import Row, RowKind, named_row
 from millrace.common.types.type_information import Schema, TypeInformation
 
-__all__ = ["ArrayTypeInfo", "ListTypeInfo", "MapTypeInfo", "RowTypeInfo", "TupleTypeInfo"]
+__all__ = [
+    "ARRAY_TYPES",
+    "ArrayTypeInfo",
+    "BasicArrayTypeInfo",
+    "ListTypeInfo",
+    "MapTypeInfo",
+    "ObjectArrayTypeInfo",
+    "PrimitiveArrayTypeInfo",
+    "RowTypeInfo",
+    "TupleTypeInfo",
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -30,6 +40,14 @@ class ListTypeInfo(TypeInformation[list[Any]]):
     @property
     def name(self) -> str:
         return f"LIST({self.element_type.name})"
+
+    @property
+    def elem_type(self) -> TypeInformation[Any]:
+        """PyFlink's name of ``element_type``."""
+        return self.element_type
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.element_type!r}>"
 
     def schema(self) -> Schema:
         return ("LIST", self.element_type.schema())
@@ -60,7 +78,8 @@ class ListTypeInfo(TypeInformation[list[Any]]):
 class ArrayTypeInfo(ListTypeInfo):
     """A sequence of one type: list, tuple, `array.array`; of bytes also bytes and bytearray."""
 
-    kind: str
+    kind: ClassVar[str]
+    """The method of `Types` that makes it."""
 
     @property
     def name(self) -> str:
@@ -82,6 +101,32 @@ class ArrayTypeInfo(ListTypeInfo):
         return ArrayType(element.with_nullable(self.kind != "PRIMITIVE_ARRAY"))
 
 
+class PrimitiveArrayTypeInfo(ArrayTypeInfo):
+    """Of numbers, characters or booleans, none of them None."""
+
+    __slots__ = ()
+    kind = "PRIMITIVE_ARRAY"
+
+
+class BasicArrayTypeInfo(ArrayTypeInfo):
+    """Of basic values."""
+
+    __slots__ = ()
+    kind = "BASIC_ARRAY"
+
+
+class ObjectArrayTypeInfo(ArrayTypeInfo):
+    """Of anything."""
+
+    __slots__ = ()
+    kind = "OBJECT_ARRAY"
+
+
+ARRAY_TYPES: dict[str, type[ArrayTypeInfo]] = {
+    cls.kind: cls for cls in (PrimitiveArrayTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo)
+}
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class MapTypeInfo(TypeInformation[dict[Any, Any]]):
     """A `dict` of one type of keys and one of values."""
@@ -92,6 +137,9 @@ class MapTypeInfo(TypeInformation[dict[Any, Any]]):
     @property
     def name(self) -> str:
         return f"MAP({self.key_type.name}, {self.value_type.name})"
+
+    def __repr__(self) -> str:
+        return f"MapTypeInfo<{self.key_type!r}, {self.value_type!r}>"
 
     def schema(self) -> Schema:
         return ("MAP", self.key_type.schema(), self.value_type.schema())
@@ -126,16 +174,22 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
 
     types: tuple[TypeInformation[Any], ...]
 
+    def __init__(self, field_types: Sequence[TypeInformation[Any]]) -> None:
+        object.__setattr__(self, "types", tuple(field_types))
+
     @property
     def name(self) -> str:
-        return f"TUPLE({', '.join(field.name for field in self.types)})"
+        return f"TUPLE({', '.join(part.name for part in self.types)})"
+
+    def __repr__(self) -> str:
+        return f"TupleTypeInfo({', '.join(map(repr, self.types))})"
 
     def schema(self) -> Schema:
-        return ("TUPLE", tuple(field.schema() for field in self.types))
+        return ("TUPLE", tuple(part.schema() for part in self.types))
 
     @property
     def is_immutable(self) -> bool:
-        return all(field.is_immutable for field in self.types)
+        return all(part.is_immutable for part in self.types)
 
     def get_field_types(self) -> list[TypeInformation[Any]]:
         """Types of the fields, in order."""
@@ -146,7 +200,7 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
         return RowType(fields_of(positions(len(self.types)), self.types))
 
     def need_conversion(self) -> bool:
-        return any(field.need_conversion() for field in self.types)
+        return any(part.need_conversion() for part in self.types)
 
     def to_internal_type(self, obj: Any) -> Any:
         if obj is None or not self.need_conversion():
@@ -161,12 +215,21 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RowTypeInfo(TypeInformation[Row]):
-    """A `Row`; internally a tuple of its kind and its values."""
+    """A `Row`; internally a tuple of its kind and its values.
+
+    As in PyFlink, two row types are equal when the types of their fields are.
+    """
 
     types: tuple[TypeInformation[Any], ...]
-    field_names: tuple[str, ...] | None = None
+    field_names: tuple[str, ...] | None = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        field_types: Sequence[TypeInformation[Any]],
+        field_names: Sequence[str] | None = None,
+    ) -> None:
+        object.__setattr__(self, "types", tuple(field_types))
+        object.__setattr__(self, "field_names", None if field_names is None else tuple(field_names))
         if self.field_names is not None and len(self.field_names) != len(self.types):
             raise JobDefinitionError(
                 f"a row type needs one name per field: {len(self.field_names)} names "
@@ -176,12 +239,18 @@ class RowTypeInfo(TypeInformation[Row]):
     @property
     def name(self) -> str:
         if self.field_names is None:
-            return f"ROW({', '.join(field.name for field in self.types)})"
+            return f"ROW({', '.join(part.name for part in self.types)})"
         pairs = zip(self.field_names, self.types, strict=True)
-        return f"ROW({', '.join(f'{label}: {field.name}' for label, field in pairs)})"
+        return f"ROW({', '.join(f'{label}: {part.name}' for label, part in pairs)})"
+
+    def __repr__(self) -> str:
+        if self.field_names is None:
+            return f"RowTypeInfo({', '.join(map(repr, self.types))})"
+        pairs = zip(self.field_names, self.types, strict=True)
+        return f"RowTypeInfo({', '.join(f'{label}: {part!r}' for label, part in pairs)})"
 
     def schema(self) -> Schema:
-        return ("ROW", self.field_names, tuple(field.schema() for field in self.types))
+        return ("ROW", self.field_names, tuple(part.schema() for part in self.types))
 
     @property
     def is_immutable(self) -> bool:
@@ -240,12 +309,12 @@ def positions(count: int) -> tuple[str, ...]:
 def fields_of(names: Sequence[str], types: Sequence[TypeInformation[Any]]) -> tuple[RowField, ...]:
     """The fields of a logical row type."""
     pairs = zip(names, types, strict=True)
-    return tuple(RowField(name, field.logical_type) for name, field in pairs)
+    return tuple(RowField(name, part.logical_type) for name, part in pairs)
 
 
 def convert_out(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> list[Any]:
-    return [field.to_internal_type(value) for field, value in zip(fields, values, strict=True)]
+    return [part.to_internal_type(value) for part, value in zip(fields, values, strict=True)]
 
 
 def convert_in(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> list[Any]:
-    return [field.from_internal_type(value) for field, value in zip(fields, values, strict=True)]
+    return [part.from_internal_type(value) for part, value in zip(fields, values, strict=True)]

@@ -14,6 +14,7 @@ from millrace.common.types.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.external_type import ExternalTypeInfo
 from millrace.common.types.row import Row, named_row
 from millrace.common.types.type_information import TypeInformation
 
@@ -32,6 +33,8 @@ def row_conversion(type_info: TypeInformation[Any] | None) -> Conversion | None:
         >>> row_conversion(Types.INT()) is None
         True
     """
+    if isinstance(type_info, ExternalTypeInfo):
+        return row_conversion(type_info.type_info)
     if isinstance(type_info, RowTypeInfo):
         inner = _of_fields(type_info.types)
         return _ToRow(type_info.name, tuple(type_info.get_field_names()), inner)

@@ -30,6 +30,7 @@ from millrace.common.types.composite_types import (
     TupleTypeInfo,
     positions,
 )
+from millrace.common.types.external_type import ExternalTypeInfo
 from millrace.common.types.row import Row
 from millrace.common.types.serialized_type import SerializedTypeInfo
 from millrace.common.types.type_information import (
@@ -92,6 +93,11 @@ def _basic(type_info: BasicTypeInfo) -> BatchCheck:
         return True
 
     return numbers
+
+
+@batch_check.register
+def _external(type_info: ExternalTypeInfo) -> BatchCheck | None:
+    return batch_check(type_info.type_info)
 
 
 @batch_check.register(PickledBytesTypeInfo)
@@ -279,6 +285,8 @@ def _innermost(
     path: str, value: Any, type_info: TypeInformation[Any]
 ) -> tuple[str, Any, TypeInformation[Any]]:
     """The part that is wrong: its path, the part, and its type."""
+    if isinstance(type_info, ExternalTypeInfo):
+        return _innermost(path, value, type_info.type_info)
     for name, part, kind in _parts(type_info, value):
         check = batch_check(kind)
         if check is not None and not check((part,)):

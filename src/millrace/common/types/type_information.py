@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import (
     BigIntType,
     BooleanType,
@@ -26,7 +28,7 @@ from millrace.common.types.logical.logical_type import (
     VarCharType,
 )
 
-__all__ = ["BasicTypeInfo", "PickledBytesTypeInfo", "Schema", "TypeInformation"]
+__all__ = ["BasicType", "BasicTypeInfo", "PickledBytesTypeInfo", "Schema", "TypeInformation"]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -76,7 +78,7 @@ class TypeInformation(ABC, Generic[T_co]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """As it is shown to people, for example ``LIST(LONG)``."""
+        """As `Types` makes it, for example ``LIST(LONG)``; ``repr`` is PyFlink's."""
 
     @property
     @abstractmethod
@@ -114,11 +116,48 @@ class TypeInformation(ABC, Generic[T_co]):
         return self.name
 
 
+class BasicType(Enum):
+    """The basic types and how PyFlink prints them; the last three are of Python only."""
+
+    STRING = "String"
+    BYTE = "Byte"
+    BOOLEAN = "Boolean"
+    SHORT = "Short"
+    INT = "Integer"
+    LONG = "Long"
+    FLOAT = "Float"
+    DOUBLE = "Double"
+    CHAR = "Char"
+    BIG_INT = "BigInteger"
+    BIG_DEC = "BigDecimal"
+    INSTANT = "Instant"
+    BYTES = "Bytes"
+    COMPLEX = "Complex"
+    NONE = "None"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class BasicTypeInfo(TypeInformation[Any]):
-    """Numbers, strings, bytes, booleans and None."""
+    """Numbers, strings, bytes, booleans and None.
+
+    Example:
+        >>> BasicTypeInfo(BasicType.LONG)
+        Long
+
+    Raises:
+        JobDefinitionError: of BIG_DEC and INSTANT, which have classes of their own.
+    """
 
     label: str
+
+    def __init__(self, basic_type: BasicType | str) -> None:
+        label = basic_type.name if isinstance(basic_type, BasicType) else basic_type
+        if label not in PYTHON_TYPES:
+            raise JobDefinitionError(f"take Types.{label}() for values of that type")
+        object.__setattr__(self, "label", label)
+
+    def __repr__(self) -> str:
+        return str(BasicType[self.label].value)
 
     @property
     def name(self) -> str:
@@ -153,6 +192,9 @@ class PickledBytesTypeInfo(TypeInformation[Any]):
     @property
     def name(self) -> str:
         return "PICKLED_BYTE_ARRAY"
+
+    def __repr__(self) -> str:
+        return "PickledByteArrayTypeInfo"
 
     @property
     def logical_type(self) -> LogicalType:

@@ -15,15 +15,20 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.time.amounts import Instant
 from millrace.common.types.composite_types import (
     ArrayTypeInfo,
+    BasicArrayTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
+    ObjectArrayTypeInfo,
+    PrimitiveArrayTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.external_type import ExternalTypeInfo
 from millrace.common.types.serialized_type import SerializedTypeInfo
 from millrace.common.types.serializer import TypeSerializer
 from millrace.common.types.type_hints import type_of
 from millrace.common.types.type_information import (
+    BasicType,
     BasicTypeInfo,
     PickledBytesTypeInfo,
     TypeInformation,
@@ -32,20 +37,29 @@ from millrace.common.types.value_types import (
     BigDecTypeInfo,
     DateTypeInfo,
     InstantTypeInfo,
+    LocalTimeTypeInfo,
+    SqlTimeTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
 )
 
 __all__ = [
     "ArrayTypeInfo",
+    "BasicArrayTypeInfo",
+    "BasicType",
     "BasicTypeInfo",
     "BigDecTypeInfo",
     "DateTypeInfo",
+    "ExternalTypeInfo",
     "InstantTypeInfo",
     "ListTypeInfo",
+    "LocalTimeTypeInfo",
     "MapTypeInfo",
+    "ObjectArrayTypeInfo",
     "PickledBytesTypeInfo",
+    "PrimitiveArrayTypeInfo",
     "RowTypeInfo",
+    "SqlTimeTypeInfo",
     "TimeTypeInfo",
     "TimestampTypeInfo",
     "TupleTypeInfo",
@@ -63,7 +77,7 @@ class Types:
 
     Example:
         >>> Types.TUPLE([Types.STRING(), Types.LIST(Types.LONG())])
-        TUPLE(STRING, LIST(LONG))
+        TupleTypeInfo(String, ListTypeInfo<Long>)
         >>> Types.LONG().accepts("1")
         False
     """
@@ -180,17 +194,17 @@ class Types:
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation[Any]) -> ArrayTypeInfo:
         """Sequence of numbers, characters or booleans, none of them None."""
-        return ArrayTypeInfo(checked("PRIMITIVE_ARRAY", element_type), "PRIMITIVE_ARRAY")
+        return PrimitiveArrayTypeInfo(checked("PRIMITIVE_ARRAY", element_type))
 
     @staticmethod
     def BASIC_ARRAY(element_type: TypeInformation[Any]) -> ArrayTypeInfo:
         """Sequence of basic values."""
-        return ArrayTypeInfo(checked("BASIC_ARRAY", element_type), "BASIC_ARRAY")
+        return BasicArrayTypeInfo(checked("BASIC_ARRAY", element_type))
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation[Any]) -> ArrayTypeInfo:
         """Sequence of anything."""
-        return ArrayTypeInfo(checked("OBJECT_ARRAY", element_type), "OBJECT_ARRAY")
+        return ObjectArrayTypeInfo(checked("OBJECT_ARRAY", element_type))
 
     @overload
     @staticmethod

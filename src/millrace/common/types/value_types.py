@@ -10,7 +10,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from enum import Enum
+from typing import Any, ClassVar
 
 from millrace.common.errors import SerializationError
 from millrace.common.time.amounts import Instant
@@ -29,6 +30,8 @@ __all__ = [
     "ConvertedTypeInfo",
     "DateTypeInfo",
     "InstantTypeInfo",
+    "LocalTimeTypeInfo",
+    "SqlTimeTypeInfo",
     "TimeTypeInfo",
     "TimestampTypeInfo",
 ]
@@ -80,6 +83,9 @@ class BigDecTypeInfo(ConvertedTypeInfo):
     def logical_type(self) -> LogicalType:
         return DecimalType(38, 18)
 
+    def __repr__(self) -> str:
+        return "BigDecimal"
+
     def accepts(self, value: Any) -> bool:
         return type(value) is Decimal
 
@@ -104,6 +110,9 @@ class InstantTypeInfo(ConvertedTypeInfo):
     def logical_type(self) -> LogicalType:
         return LocalZonedTimestampType(9)
 
+    def __repr__(self) -> str:
+        return "Instant"
+
     def accepts(self, value: Any) -> bool:
         return isinstance(value, Instant)
 
@@ -126,6 +135,9 @@ class DateTypeInfo(ConvertedTypeInfo):
     def logical_type(self) -> LogicalType:
         return DateType()
 
+    def __repr__(self) -> str:
+        return "DateTypeInfo"
+
     def accepts(self, value: Any) -> bool:
         return type(value) is date
 
@@ -147,6 +159,9 @@ class TimeTypeInfo(ConvertedTypeInfo):
     @property
     def logical_type(self) -> LogicalType:
         return TimeType(6)
+
+    def __repr__(self) -> str:
+        return "TimeTypeInfo"
 
     def accepts(self, value: Any) -> bool:
         return type(value) is time and value.tzinfo is None
@@ -171,6 +186,9 @@ class TimestampTypeInfo(ConvertedTypeInfo):
     def logical_type(self) -> LogicalType:
         return TimestampType(6)
 
+    def __repr__(self) -> str:
+        return "TimestampTypeInfo"
+
     def accepts(self, value: Any) -> bool:
         return type(value) is datetime and value.tzinfo is None
 
@@ -179,3 +197,71 @@ class TimestampTypeInfo(ConvertedTypeInfo):
 
     def decode(self, internal: int) -> datetime:
         return EPOCH + internal * MICROSECOND
+
+
+class SqlTimeTypeInfo:
+    """Makes the types of dates and times, as PyFlink's class of this name."""
+
+    @staticmethod
+    def DATE() -> DateTypeInfo:
+        """``Types.SQL_DATE()``."""
+        return DateTypeInfo()
+
+    @staticmethod
+    def TIME() -> TimeTypeInfo:
+        """``Types.SQL_TIME()``."""
+        return TimeTypeInfo()
+
+    @staticmethod
+    def TIMESTAMP() -> TimestampTypeInfo:
+        """``Types.SQL_TIMESTAMP()``."""
+        return TimestampTypeInfo()
+
+
+class LocalTimeKind(Enum):
+    """Java's classes of local times."""
+
+    LOCAL_DATE = 0
+    LOCAL_TIME = 1
+    LOCAL_DATE_TIME = 2
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LocalTimeTypeInfo(ConvertedTypeInfo):
+    """Java's local dates and times; in Python what `SqlTimeTypeInfo` makes the types of."""
+
+    time_type: LocalTimeKind
+
+    TimeType: ClassVar = LocalTimeKind
+
+    @property
+    def same(self) -> ConvertedTypeInfo:
+        """The type of the same values."""
+        return _LOCAL[self.time_type]
+
+    @property
+    def name(self) -> str:
+        return self.same.name
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return self.same.logical_type
+
+    def __repr__(self) -> str:
+        return f"LocalTimeTypeInfo<{self.time_type.name}>"
+
+    def accepts(self, value: Any) -> bool:
+        return self.same.accepts(value)
+
+    def encode(self, value: Any) -> Any:
+        return self.same.encode(value)
+
+    def decode(self, internal: Any) -> Any:
+        return self.same.decode(internal)
+
+
+_LOCAL: dict[LocalTimeKind, ConvertedTypeInfo] = {
+    LocalTimeKind.LOCAL_DATE: DateTypeInfo(),
+    LocalTimeKind.LOCAL_TIME: TimeTypeInfo(),
+    LocalTimeKind.LOCAL_DATE_TIME: TimestampTypeInfo(),
+}

@@ -21,6 +21,7 @@ from millrace.common.types.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.external_type import ExternalTypeInfo
 from millrace.common.types.row import Row, named_row
 from millrace.common.types.type_information import TypeInformation
 from millrace.common.types.value_types import ConvertedTypeInfo
@@ -91,6 +92,16 @@ _WRAPPINGS = frozenset({list, frozenset, type(None)})
 
 def _of_apart(plain: Any) -> Any:
     return None if plain is None else next(iter(plain))
+
+
+@_out.register
+def _external_out(type_info: ExternalTypeInfo) -> Convert:
+    return _out(type_info.type_info)
+
+
+@_into.register
+def _external_in(type_info: ExternalTypeInfo) -> Convert:
+    return _into(type_info.type_info)
 
 
 @_out.register

@@ -19,7 +19,7 @@ from typing import Any
 from millrace.common.errors import CheckpointError
 from millrace.common.types.collection_types import SetTypeInfo, UnionTypeInfo, VariadicTupleTypeInfo
 from millrace.common.types.composite_types import (
-    ArrayTypeInfo,
+    ARRAY_TYPES,
     ListTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
@@ -92,7 +92,7 @@ def _all(schemas: Any) -> tuple[TypeInformation[Any], ...]:
 
 _MADE: dict[str, Callable[..., TypeInformation[Any]]] = {
     "LIST": lambda element: ListTypeInfo(type_of_schema(element)),
-    "ARRAY": lambda kind, element: ArrayTypeInfo(type_of_schema(element), kind),
+    "ARRAY": lambda kind, element: ARRAY_TYPES[kind](type_of_schema(element)),
     "SET": lambda element: SetTypeInfo(type_of_schema(element)),
     "FROZENSET": lambda element: SetTypeInfo(type_of_schema(element), frozen=True),
     "MAP": lambda key, value: MapTypeInfo(type_of_schema(key), type_of_schema(value)),

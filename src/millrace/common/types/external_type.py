@@ -1,0 +1,45 @@
+"""Types of values that come from outside: the values are those of the type inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.type_information import Schema, TypeInformation
+
+__all__ = ["ExternalTypeInfo"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExternalTypeInfo(TypeInformation[Any]):
+    """Another name of a type, which PyFlink gives to types of the Table API."""
+
+    type_info: TypeInformation[Any]
+
+    @property
+    def name(self) -> str:
+        return self.type_info.name
+
+    @property
+    def logical_type(self) -> LogicalType:
+        return self.type_info.logical_type
+
+    @property
+    def is_immutable(self) -> bool:
+        return self.type_info.is_immutable
+
+    def need_conversion(self) -> bool:
+        return self.type_info.need_conversion()
+
+    def to_internal_type(self, obj: Any) -> Any:
+        return self.type_info.to_internal_type(obj)
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return self.type_info.from_internal_type(obj)
+
+    def schema(self) -> Schema:
+        return self.type_info.schema()
+
+    def __repr__(self) -> str:
+        return f"ExternalTypeInfo<{self.type_info!r}>"
