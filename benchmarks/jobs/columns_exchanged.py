@@ -18,13 +18,13 @@ import pyarrow as pa
 from workload import PARALLELISM, environment
 
 from millrace.common import WatermarkStrategy
-from millrace.common.source.source import (
+from millrace.common.source import (
     ReaderContext,
-    Records,
-    Source,
-    SourceReader,
     SourceSplit,
     SplitEnumerator,
+    SplitReader,
+    SplitSource,
+    StaticEnumerator,
 )
 from millrace.common.types.batch import ColumnBatch
 
@@ -32,39 +32,22 @@ BATCH = 65_536
 KEYS = 1_000_000
 
 
-class BatchSource(Source[Any]):
+class BatchSource(SplitSource[Any]):
     """Gives the same record batch again and again, of as many rows as there are to be."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
 
     def create_enumerator(self) -> SplitEnumerator:
-        return Splits()
+        return StaticEnumerator([SourceSplit(str(n)) for n in range(PARALLELISM)])
 
-    def create_reader(
+    def create_split_reader(
         self, split: SourceSplit, position: Any, context: ReaderContext
-    ) -> SourceReader[Any]:
+    ) -> SplitReader[Any]:
         return BatchReader(self.rows // PARALLELISM, position or 0)
 
 
-class Splits(SplitEnumerator):
-    """One split per subtask."""
-
-    found = False
-
-    def discover(self, now: int) -> list[SourceSplit]:
-        splits = [] if self.found else [SourceSplit(str(n)) for n in range(PARALLELISM)]
-        self.found = True
-        return splits
-
-    def snapshot_state(self) -> Any:
-        return self.found
-
-    def restore_state(self, state: Any) -> None:
-        self.found = state
-
-
-class BatchReader(SourceReader[Any]):
+class BatchReader(SplitReader[Any]):
     """Its position is the number of rows given."""
 
     def __init__(self, rows: int, position: int) -> None:
@@ -76,7 +59,7 @@ class BatchReader(SourceReader[Any]):
             {"key": keys, "value": keys * 0.5, "word": words.take(pa.array(keys % 1000))}
         )
 
-    def read(self, max_records: int) -> Records[Any] | ColumnBatch:
+    def read(self, max_records: int) -> ColumnBatch:
         count = min(max_records, BATCH, self._rows - self._position)
         self._position += count
         return ColumnBatch(self._batch.slice(0, count))
