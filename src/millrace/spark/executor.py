@@ -24,9 +24,10 @@ from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.spark.anchors import Anchors
 from millrace.spark.cluster_cores import ClusterCores
+from millrace.spark.shipped_plan import encode_plan
 from millrace.spark.shuffle_cleaner import ShuffleCleaner
 from millrace.spark.slots import JavaObject, SlottedStage, assign_slots, members
-from millrace.spark.task import PLAN_PROPERTY, LevelTask, WarmUp, encode_plan, unframed
+from millrace.spark.task import PLAN_PROPERTY, LevelTask, WarmUp, unframed
 from millrace.state.serialization.payload import decode, dump_code
 
 log = logging.getLogger(__name__)
@@ -143,13 +144,14 @@ class SparkExecutor:
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         """Run one epoch as one Spark job."""
+        self._follow_cores()
+        assert self._program is not None
         try:
-            text, file = encode_plan(plan)
+            text, file = encode_plan(plan, self._program.max_width)
         except OSError as error:
             raise ExecutorError(f"the epoch's plan cannot be written: {error}") from error
         context = self._context
         try:
-            self._follow_cores()
             context.setLocalProperty(PLAN_PROPERTY, text)
             context.setLocalProperty("spark.jobGroup.id", self._group)
             elements = self._collect(self._epoch_rdd())
@@ -168,11 +170,13 @@ class SparkExecutor:
         """Spread the subtasks over more tasks when the application has got more cores to stay."""
         program = self._program
         assert program is not None
-        if self._tasks is None and self._cores.have_grown():
-            width = program.max_width
-            if replace(program, tasks=self._cores.count).max_width > width:
+        try:
+            grown = self._tasks is None and self._cores.have_grown()
+            if grown and replace(program, tasks=self._cores.count).max_width > program.max_width:
                 log.info("the job's levels run as %d tasks now", self._cores.count)
                 self._deploy(program)
+        except (Py4JError, PySparkException) as error:
+            raise ExecutorError(_reason(error)) from error
 
     def _follow_tasks(self, acks: list[Ack]) -> None:
         """See to it that no two tasks of one executor share a slot after tasks have moved."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import gc
 import marshal
 import pickle
 import struct
-import uuid
-import zlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
@@ -20,23 +16,22 @@ from millrace.runtime.main_classes import install_main_classes
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Worker
+from millrace.spark.shipped_plan import decode_plan
 from millrace.state.checkpoint.crash_points import crash_point
-from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.layer import FileRef
-from millrace.state.serialization.payload import dump_pickle
 
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
 
 PLAN_PROPERTY = "millrace.plan"
+"""The local property of the Spark job that has the epoch's plan."""
 ANCHOR = b"\x00anchor"
 """The one element of each partition of an anchor; no buffer."""
 
 _TARGET = struct.Struct(">q")
 _FRAME = 256 * 1024
-_INLINE_PLAN = 256 * 1024
 
 _programs: dict[str, Program] = {}
 _worker: Worker | None = None
@@ -66,7 +61,7 @@ class LevelTask:
         assert context is not None
         # the program first: classes of the job file may be in the plan
         program = self._load_program()
-        plan = decode_plan(context.getLocalProperty(PLAN_PROPERTY) or "")
+        plan = decode_plan(context.getLocalProperty(PLAN_PROPERTY) or "", self._tasks[split])
         made = worker().run_level(
             program,
             self._level,
@@ -172,30 +167,3 @@ def _segment_writer(plan: EpochPlan) -> SegmentWriter:
         return reference
 
     return write
-
-
-def encode_plan(plan: EpochPlan) -> tuple[str, str | None]:
-    """The plan as a property's text, and the file it was put in when it is big."""
-    data = zlib.compress(dump_pickle(plan), 1)
-    if len(data) <= _INLINE_PLAN:
-        return "i" + base64.b85encode(data).decode("ascii"), None
-    assert plan.job_dir is not None
-    # workers remember the last plan by its path: no other run may use the same one
-    path = Path(plan.job_dir) / SHARED / f"plan-{plan.epoch}-{plan.attempt}-{uuid.uuid4().hex}"
-    path.write_bytes(data)
-    return f"f{path}", str(path)
-
-
-_last_plan: tuple[str, EpochPlan] | None = None
-
-
-def decode_plan(text: str) -> EpochPlan:
-    """The plan that `encode_plan` made; the last one is remembered."""
-    global _last_plan  # noqa: PLW0603
-    if _last_plan is not None and _last_plan[0] == text:
-        return _last_plan[1]
-    data = Path(text[1:]).read_bytes() if text[0] == "f" else base64.b85decode(text[1:])
-    plan = pickle.loads(zlib.decompress(data))
-    assert isinstance(plan, EpochPlan)
-    _last_plan = (text, plan)
-    return plan
