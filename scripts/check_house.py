@@ -9,6 +9,7 @@ Rules:
     paths     no path of somebody's machine in src or docs
     classes   no two public classes of modules under src share a name
     circles   modules under src do not import each other in a circle, type annotations included
+    undo      undo logs of tables are written by the state room alone
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def check(root: Path) -> list[Finding]:
         *check_paths(root),
         *check_classes(root),
         *check_circles(root),
+        *check_undo(root),
     ]
 
 
@@ -141,6 +143,15 @@ def check_circles(root: Path) -> Iterator[Finding]:
         circle = list(dict.fromkeys(error.args[1]))
         path = modules.get(circle[0], source)
         yield Finding(path, 0, f"modules import each other: {' and '.join(circle)}")
+
+
+def check_undo(root: Path) -> Iterator[Finding]:
+    for path in python_files(root, ["src"]):
+        if "state" in path.relative_to(root).parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr == "undo":
+                yield Finding(path, node.lineno, "leave undo logs to the methods of tables")
 
 
 def module_name(path: Path, source: Path) -> str:

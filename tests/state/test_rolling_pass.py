@@ -37,7 +37,7 @@ class History:
         self.end_epoch(1)
 
     def set(self, outer: int, inner: int, value: int) -> None:
-        if hasattr(self.table, "pane"):
+        if hasattr(self.table, "drop"):
             self.table.put(outer, inner, value)
         else:
             self.table.put((outer, inner), value)

@@ -142,13 +142,13 @@ def nested_drop_and_spoil(outer: Any) -> Step:
 
 
 def nested_batch(outer: Any, inners: list[Any], value: Any) -> Step:
-    """What operators do: note, then write to the dict itself."""
+    """What operators do: many writes at once."""
 
     def step(table: NestedTable, model: dict[Any, Any]) -> None:
-        entries, _ = table.pane(outer)
+        places = [outer] * len(inners)
+        batch = (places, inners, [value] * len(inners))
+        table.upsert_many(batch, lambda new, old: copied(new), copied, lambda _: True)
         for inner in inners:
-            table.touch(outer, inner)
-            entries[inner] = copied(value)
             model.setdefault(outer, {})[inner] = copied(value)
 
     return step

@@ -36,7 +36,7 @@ from millrace.runtime.ttl_state import (
     check_expires_alike,
 )
 from millrace.state.flat_table import FlatTable
-from millrace.state.frozen import IMMUTABLE, MISSING, freeze, is_immutable
+from millrace.state.frozen import IMMUTABLE, is_immutable
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
@@ -62,13 +62,13 @@ Expiring = TypeVar(
 
 
 class _ValueState(ValueState[Any]):
-    __slots__ = ("_check", "_current", "_data", "_table", "_undo")
+    __slots__ = ("_check", "_current", "_data", "_put", "_table")
 
     def __init__(self, table: FlatTable, current: CurrentKey, check: StateCheck | None) -> None:
         self._check = check
         self._table = table
         self._data = table.data
-        self._undo = table.undo
+        self._put = table.put
         self._current = current
 
     def value(self) -> Any:
@@ -88,9 +88,7 @@ class _ValueState(ValueState[Any]):
             self._check(value)
         if type(value) not in IMMUTABLE:
             self._current.note(value)
-        if key not in self._undo:
-            self._undo[key] = freeze(self._data.get(key, MISSING))
-        self._data[key] = value
+        self._put(key, value)
 
     def clear(self) -> None:
         self._table.remove(self._current.key)
@@ -105,6 +103,7 @@ class _ImmutableValueState(_ValueState):
         super().__init__(table, current, check)
         self._check: StateCheck = check
         self._cls, self._low, self._high = check.cls, check.low, check.high
+        self._put = table.put_immutable
 
     def value(self) -> Any:
         return self._data.get(self._current.key)
@@ -114,13 +113,10 @@ class _ImmutableValueState(_ValueState):
             self._low is not None and not self._low <= value <= self._high
         ):
             self._check(value)
-        key = self._current.key
-        if key not in self._undo:
-            self._undo[key] = self._data.get(key, MISSING)
         if value is None:
-            self._data.pop(key, None)
+            self._table.remove(self._current.key)
         else:
-            self._data[key] = value
+            self._put(self._current.key, value)
 
 
 class _ListState(ListState[Any]):

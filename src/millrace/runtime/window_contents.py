@@ -13,7 +13,6 @@ from millrace.runtime.detached import detached
 from millrace.runtime.window_logic import WindowLogic, namespace_of
 from millrace.runtime.window_state import ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS
 from millrace.state.flat_table import FlatTable
-from millrace.state.frozen import MISSING, freeze
 from millrace.state.list_table import ListTable
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
@@ -35,15 +34,9 @@ class AccumulatorContents:
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
         """Add a record to a window."""
         place = (namespace_of(window), key)
-        data, undo = self._table.data, self._table.undo
-        if place in data:
-            old = data[place]
-            if place not in undo:
-                undo[place] = freeze(old)
-            data[place] = self._add(value, old)
-        else:
-            undo.setdefault(place, MISSING)
-            data[place] = self._create(value)
+        self._table.touch(place)
+        data = self._table.data
+        data[place] = self._add(value, data[place]) if place in data else self._create(value)
 
     def get(self, key: Any, window: Any) -> list[Any] | None:
         """What the window's function gets, or None if the window is empty."""

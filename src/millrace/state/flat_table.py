@@ -36,6 +36,21 @@ class FlatTable(MemoryTable):
             self.undo[key] = freeze(self.data.get(key, MISSING))
         self.data[key] = value
 
+    def put_immutable(self, key: Any, value: Any) -> None:
+        """The same for a table none of whose values can be changed in place."""
+        if key not in self.undo:
+            self.undo[key] = self.data.get(key, MISSING)
+        self.data[key] = value
+
+    def writable(self, keys: Iterable[Any]) -> dict[Any, Any]:
+        """Note what ``keys`` have before it changes; gives the dict in which their entries, and no
+        others, may now be set: for a batch of writes."""
+        undo, get = self.undo, self.data.get
+        for key in keys:
+            if key not in undo:
+                undo[key] = freeze(get(key, MISSING))
+        return self.data
+
     def remove(self, key: Any) -> None:
         """Remove an entry if it is there."""
         if key in self.data:

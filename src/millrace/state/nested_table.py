@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from millrace.state.budget import Budget, in_parts
@@ -13,6 +13,13 @@ from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
 SPLIT_BELOW = 10_000
 """With fewer outer keys than this, big inner dicts are dumped in chunks."""
 CHUNK_ENTRIES = 512
+
+
+Writes = tuple[Sequence[Any], Sequence[Any], Sequence[Any]]
+"""Outer keys, inner keys and values."""
+Add = Callable[[Any, Any], Any]
+Create = Callable[[Any], Any]
+Admits = Callable[[Any], bool]
 
 
 class InnerChunk(NamedTuple):
@@ -44,8 +51,8 @@ class NestedTable(MemoryTable):
         if inner not in undo:
             undo[inner] = MISSING if entries is None else freeze(entries.get(inner, MISSING))
 
-    def pane(self, outer: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        """The inner dict of ``outer`` and its undo log, made if missing: for a batch of writes."""
+    def _opened(self, outer: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """The inner dict of ``outer`` and its undo log, made if missing."""
         entries = self.data.get(outer)
         if entries is None:
             entries = self.data[outer] = self._made(outer)
@@ -63,10 +70,59 @@ class NestedTable(MemoryTable):
 
     def put(self, outer: Any, inner: Any, value: Any) -> None:
         """Set an entry."""
-        entries, undo = self.pane(outer)
+        entries, undo = self._opened(outer)
         if inner not in undo:
             undo[inner] = freeze(entries.get(inner, MISSING))
         entries[inner] = value
+
+    def put_new(self, outer: Any, inner: Any, value: Any) -> None:
+        """Set an entry where there has never been one."""
+        entries, undo = self._opened(outer)
+        undo[inner] = MISSING
+        entries[inner] = value
+
+    def upsert_many(self, batch: Writes, add: Add, create: Create, admits: Admits) -> list[int]:
+        """Add each value to the accumulator of its entry, which ``create`` makes of the first.
+
+        Args:
+            batch: outer keys, inner keys and values; equal outer keys had better be one object.
+            add: gives the accumulator with a value, which it may have changed in place.
+            admits: asked whenever the outer key is another one: whether to write below it.
+
+        Returns:
+            The positions of the values that were not admitted.
+        """
+        refused: list[int] = []
+        last: Any = MISSING
+        entries: dict[Any, Any] = {}
+        undo: dict[Any, Any] = {}
+        admitted = True
+        for index, (outer, inner, value) in enumerate(zip(*batch, strict=True)):
+            if outer is not last:
+                last = outer
+                admitted = admits(outer)
+                if admitted:
+                    entries, undo = self._opened(outer)
+            if not admitted:
+                refused.append(index)
+            elif inner in undo:
+                if inner in entries:
+                    entries[inner] = add(value, entries[inner])
+                else:
+                    entries[inner] = create(value)
+            elif inner in entries:
+                old = entries[inner]
+                undo[inner] = freeze(old)
+                entries[inner] = add(value, old)
+            else:
+                undo[inner] = MISSING
+                entries[inner] = create(value)
+        return refused
+
+    def append_many(self, batch: Writes, admits: Admits) -> list[int]:
+        """Append each value to the list of its entry; arguments and result as `upsert_many` has
+        them."""
+        return self.upsert_many(batch, _appended, _listed, admits)
 
     def remove(self, outer: Any, inner: Any) -> None:
         """Remove an entry if it is there."""
@@ -231,3 +287,12 @@ class NestedTable(MemoryTable):
             put.setdefault(outer, {}).update(entries)
             count += len(entries)
         return {"drop": [], "put": put, "del": {}}, count
+
+
+def _appended(value: Any, found: list[Any]) -> list[Any]:
+    found.append(value)
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    return [value]

@@ -5,8 +5,10 @@ it was; `changes` makes the epoch's delta from that, `seal` forgets the log once
 accepted and `roll_back` takes the epoch back. A delta that is applied in another worker gives the
 same table there.
 
-The dicts are public to the operators of this package on purpose: their loops work on them directly
-and follow the one rule that a touch is noted in ``undo`` first.
+The dicts are public to the operators of this package on purpose: to be read, and to be written
+where a method of the table has noted what is there (`touch`, `writable`). Undo logs are written by
+the methods of tables only, batch at a time (`writable`, `upsert_many`, `append_many`): one miss
+would corrupt state after an abort.
 """
 
 from __future__ import annotations

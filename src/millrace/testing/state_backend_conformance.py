@@ -80,7 +80,7 @@ class StateBackendConformance:
         backend = self.create()
         with _opened(backend, 0) as one, _opened(backend, 1) as other:
             for name, kind in TABLES.items():
-                if hasattr(one.table(name, kind), "pane"):
+                if hasattr(one.table(name, kind), "drop"):
                     one.table(name, kind).put("o", "i", 1)
                 else:
                     one.table(name, kind).put("k", [1])
@@ -224,7 +224,7 @@ def _content(state: SubtaskState) -> dict[TableId, Content]:
 
 
 def _plain(table: Any) -> Content:
-    if not hasattr(table, "pane"):
+    if not hasattr(table, "drop"):
         return dict(table.data.items())
     found = {outer: dict(entries.items()) for outer, entries in table.data.items()}
     return {outer: entries for outer, entries in found.items() if entries}

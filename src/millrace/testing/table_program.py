@@ -38,7 +38,7 @@ class TableProgram:
 
     def step(self, table: Any, model: Content) -> None:
         """One operation, done to a table and to what it should hold."""
-        steps = self._nested if hasattr(table, "pane") else self._flat
+        steps = self._nested if hasattr(table, "drop") else self._flat
         if hasattr(table, "append"):
             steps = self._listed
         self._random.choice(steps())(table, model)
@@ -122,13 +122,13 @@ class TableProgram:
         model.setdefault(outer, {})[inner] = value
 
     def _batch(self, table: Any, model: Content) -> None:
-        """Note, then write to the dict itself."""
+        """Many writes at once: the last one of an entry counts."""
         outer, _ = self._place(table)
-        entries, _ = table.pane(outer)
-        for _ in range(self._random.randint(1, 4)):
-            inner, value = self._inner(), self._value()
-            table.touch(outer, inner)
-            entries[inner] = copy.deepcopy(value)
+        inners = [self._inner() for _ in range(self._random.randint(1, 4))]
+        values = [self._value() for _ in inners]
+        places = [outer] * len(inners)
+        table.upsert_many((places, inners, values), _replaced, copy.deepcopy, _always)
+        for inner, value in zip(inners, values, strict=True):
             model.setdefault(outer, {})[inner] = value
 
     def _remove_inner(self, table: Any, model: Content) -> None:
@@ -165,3 +165,11 @@ def _spoil(value: Any) -> None:
         value.add(9)
     elif isinstance(value, tuple) and value and isinstance(value[0], list):
         value[0].append(9)
+
+
+def _replaced(value: Any, _: Any) -> Any:
+    return copy.deepcopy(value)
+
+
+def _always(_: Any) -> bool:
+    return True

@@ -97,7 +97,7 @@ def epoch(state: SubtaskState, number: int, layers: list[Layer]) -> None:
 def content(state: SubtaskState) -> dict[str, dict]:
     found = {}
     for name, table in state.tables.items():
-        nested = hasattr(table, "pane")
+        nested = hasattr(table, "drop")
         found[name] = {k: dict(v.items()) if nested else v for k, v in table.data.items()}
     return found
 

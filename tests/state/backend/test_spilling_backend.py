@@ -265,7 +265,7 @@ def test_a_pane_that_was_only_opened() -> None:
     state = opened(Kept(), cache=1 << 20)
     table = state.table(TableId("op", "m"), MAP)
     table.put("other", 1, 1)
-    table.pane("opened")
+    table._opened("opened")
     accept(state, 1)
     assert table.unsaved_count() == 1
     assert "opened" not in table.unsaved

@@ -20,7 +20,7 @@ from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.late_records import LateRecords
-from millrace.state.frozen import MISSING, is_immutable
+from millrace.state.frozen import is_immutable
 from millrace.state.internal_tables import JOINED_LEFT, JOINED_RIGHT
 from millrace.state.nested_table import NestedTable
 
@@ -85,10 +85,7 @@ class _Side:
             insort(index, place)
         elif key not in self.table.data:
             self._index[key] = [place]
-        entries, undo = self.table.pane(key)
-        # no two records have one place, so there was nothing before
-        undo[place] = MISSING
-        entries[place] = value
+        self.table.put_new(key, place, value)  # no two records have one place
         expiring = self._expiring.get(place[0])
         if expiring is None:
             self._expiring[place[0]] = [(key, place)]

@@ -29,7 +29,6 @@ from millrace.runtime.window_state import (
     refuse_other_windows,
 )
 from millrace.state import table_kinds
-from millrace.state.frozen import MISSING, freeze
 from millrace.state.nested_table import NestedTable
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import PANES
@@ -140,47 +139,28 @@ class PaneWindowOperator(FunctionOperator):
         return pane[1] - 1
 
     def _add_incremental(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
-        add, create, over = self._add, self._create, self._over()
-        late: list[int] = []
-        last: Pane | None = None
-        entries: dict[Any, Any] = {}
-        undo: dict[Any, Any] = {}
-        in_time = True
-        for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
-            if pane is not last:
-                last = pane
-                in_time = self._last_moment(pane) > over
-                if in_time:
-                    entries, undo = self._open_pane(pane)
-            if not in_time:
-                late.append(index)
-            elif key in undo:
-                entries[key] = add(value, entries[key])
-            elif key in entries:
-                old = entries[key]
-                undo[key] = freeze(old)
-                entries[key] = add(value, old)
-            else:
-                undo[key] = MISSING
-                entries[key] = create(value)
-        return late
+        batch = (panes, keys, values)
+        return self._table.upsert_many(batch, self._add, self._create, self._admitting())
 
     def _add_elements(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
         """Elements are kept per key and epoch, so an epoch's delta holds only its own."""
-        late: list[int] = []
-        epoch, over = self._epoch, self._over()
-        for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
+        epoch = self._epoch
+        places = [(key, epoch) for key in keys]
+        return self._table.append_many((panes, places, values), self._admitting())
+
+    def _admitting(self) -> Callable[[Pane], bool]:
+        """Whether a pane may be added to: not all its windows have fired. A new one is
+        scheduled."""
+        over, data = self._over(), self._table.data
+
+        def admits(pane: Pane) -> bool:
             if self._last_moment(pane) <= over:
-                late.append(index)
-                continue
-            entries, undo = self._open_pane(pane)
-            place = (key, epoch)
-            if place in entries:
-                entries[place].append(value)
-            else:
-                undo[place] = MISSING
-                entries[place] = [value]
-        return late
+                return False
+            if pane not in data:
+                self._schedule(pane)
+            return True
+
+        return admits
 
     def _prefetch(self, keys: list[Any], panes: list[Pane]) -> None:
         wanted: dict[Pane, set[Any]] = {}
@@ -188,11 +168,6 @@ class PaneWindowOperator(FunctionOperator):
             wanted.setdefault(pane, set()).add(key)
         for pane, found in wanted.items():
             self._table.prefetch_inner(pane, found)
-
-    def _open_pane(self, pane: Pane) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        if pane not in self._table.data:
-            self._schedule(pane)
-        return self._table.pane(pane)
 
     def _schedule(self, pane: Pane) -> None:
         """A new pane: its windows will have to fire."""

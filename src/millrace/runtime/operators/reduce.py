@@ -14,7 +14,6 @@ from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.state.flat_table import FlatTable
-from millrace.state.frozen import MISSING, freeze
 from millrace.state.internal_tables import REDUCED
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT
@@ -34,7 +33,7 @@ class ReduceOperator(FunctionOperator):
         self._table: FlatTable = state.table(TableId(uid, REDUCED), FLAT, state.record_type(uid))
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        reduce, data, undo = self._reduce, self._table.data, self._table.undo
+        reduce = self._reduce
         results: list[Any] = []
         append = results.append
         if not self.context.batch_mode and not are_immutable(values):
@@ -44,14 +43,10 @@ class ReduceOperator(FunctionOperator):
 
         keys = self._keys_of(values)
         self._table.prefetch(keys)
+        data = self._table.writable(keys)
         for key, value in zip(keys, values, strict=True):
             if key in data:
-                old = data[key]
-                if key not in undo:
-                    undo[key] = freeze(old)
-                value = reduce(old, value)
-            elif key not in undo:
-                undo[key] = MISSING
+                value = reduce(data[key], value)
             data[key] = value
             append(value)
         if not self.context.batch_mode:

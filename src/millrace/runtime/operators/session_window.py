@@ -27,7 +27,6 @@ from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
 from millrace.runtime.window_state import SESSIONS, refuse_other_windows
 from millrace.state import table_kinds
 from millrace.state.flat_table import FlatTable
-from millrace.state.frozen import MISSING, freeze
 from millrace.state.table_id import TableId
 
 Session = tuple[int, int, Any]
@@ -81,29 +80,27 @@ class SessionWindowOperator(FunctionOperator):
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         if timestamps is None:
             raise missing_event_time(self.context.name)
-        data, undo, add = self._table.data, self._table.undo, self._add
+        add = self._add
         late: list[int] = []
         ends = self._ends(values, timestamps)
         keys = self._keys_of(values)
         self._table.prefetch(keys)
+        data = self._table.writable(keys)
         for index, (key, value, start, end) in enumerate(
             zip(keys, values, timestamps, ends, strict=True)
         ):
             sessions = data.get(key)
-            if sessions is not None:
-                if key not in undo:
-                    undo[key] = freeze(sessions)
-                if len(sessions) == 1:
-                    begun, ending, accumulator = sessions[0]
-                    if begun <= end and start <= ending:
-                        data[key] = (
-                            (
-                                begun if begun < start else start,
-                                ending if ending > end else end,
-                                add(value, accumulator),
-                            ),
-                        )
-                        continue
+            if sessions is not None and len(sessions) == 1:
+                begun, ending, accumulator = sessions[0]
+                if begun <= end and start <= ending:
+                    data[key] = (
+                        (
+                            begun if begun < start else start,
+                            ending if ending > end else end,
+                            add(value, accumulator),
+                        ),
+                    )
+                    continue
             if not self._join(key, value, start, end, sessions or ()):
                 late.append(index)
         if late:
@@ -120,12 +117,12 @@ class SessionWindowOperator(FunctionOperator):
         return ends
 
     def _join(self, key: Any, value: Any, start: int, end: int, sessions: Sessions) -> bool:
-        """Add a record to the sessions it belongs to, or open one; False if it is too late."""
+        """Add a record to the sessions it belongs to, or open one; False if it is too late. The key
+        is writable."""
         checked_timestamp(value, start)
         joined = [s for s in sessions if s[0] <= end and start <= s[1]]
         if not joined and end - 1 <= self.watermark:
             return False
-        self._table.undo.setdefault(key, MISSING)
         if not joined:
             fresh = (start, end, self._create(value))
         else:

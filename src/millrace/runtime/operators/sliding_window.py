@@ -31,7 +31,6 @@ from millrace.runtime.window_state import (
     refuse_other_windows,
 )
 from millrace.state import table_kinds
-from millrace.state.frozen import MISSING
 from millrace.state.internal_tables import PASSED
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.table_kinds import PANES
@@ -120,22 +119,9 @@ class SlidingWindowOperator(PaneWindowOperator):
 
     def _add_elements(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
         """Elements are numbered, for a window wants them in the order they came."""
-        late: list[int] = []
-        epoch, sequence = self._epoch, self._sequence
-        over = self._over()
-        for index, (key, value, pane) in enumerate(zip(keys, values, panes, strict=True)):
-            if self._last_moment(pane) <= over:
-                late.append(index)
-                continue
-            entries, undo = self._open_pane(pane)
-            place = (key, epoch)
-            if place in entries:
-                entries[place].append((sequence + index, value))
-            else:
-                undo[place] = MISSING
-                entries[place] = [(sequence + index, value)]
-        self._sequence = sequence + len(values)
-        return late
+        numbered = list(enumerate(values, self._sequence))
+        self._sequence += len(values)
+        return super()._add_elements(keys, numbered, panes)
 
     def _schedule(self, pane: Pane) -> None:
         heappush(self._oldest, pane[0])
