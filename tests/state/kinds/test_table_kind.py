@@ -75,11 +75,11 @@ class Job:
         assert layer is not None
         self.state.align(f"v{epoch}", [layer], inline)
         self.layers.append(layer)
-        manifest, _ = self._storage.publish(
+        content = Manifest(
             job_name="toy", epoch=epoch, timestamp=0, max_parallelism=MAXIMUM, stages={"s": 1},
             operators={"op": "Op"}, versions={("s", 0): f"v{epoch}"}, sources={}, pending={},
-            new_layers=[("s", 0, layer)],
         )  # fmt: skip
+        manifest, _ = self._storage.publish(content, [("s", 0, layer)])
         return manifest
 
 
