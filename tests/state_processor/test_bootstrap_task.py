@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -168,20 +167,3 @@ def test_a_failing_function_is_told(tmp_path: Path) -> None:
     """With the record, without trying again."""
     with pytest.raises(UserFunctionError, match=r"(?s)'op' failed for the record .*user.*no user"):
         run(keyed(Refusing()), tmp_path)
-
-
-def test_maps_are_dicts() -> None:
-    """At every depth."""
-    from millrace.state_processor.arrow_rows import columns_of
-
-    kind = pa.list_(pa.struct([("m", pa.map_(pa.string(), pa.map_(pa.string(), pa.int64())))]))
-    batch = pa.RecordBatch.from_arrays(
-        [
-            pa.array([[{"m": [("a", [("b", 1)])]}], None], kind),
-            pa.array([dt.datetime(2026, 1, 1, tzinfo=dt.UTC), None]),
-        ],
-        ["nested", "time"],
-    )
-    nested, times = columns_of(batch)
-    assert nested == [[{"m": {"a": {"b": 1}}}], None]
-    assert times[0] == dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.record_fields import declared_names
 from millrace.common.types.row import Row, named_row
 
 __all__ = ["field_names", "field_values", "records_from_columns", "require_record_type"]
@@ -43,14 +44,9 @@ def field_names(value: Any) -> tuple[str, ...]:
     Raises:
         SerializationError: it has none.
     """
-    if isinstance(value, Row) and value._fields is not None:
-        return value._fields
-    if isinstance(value, Mapping):
-        return tuple(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return tuple(value._fields)
-    if is_dataclass(value) and not isinstance(value, type):
-        return tuple(item.name for item in fields(value))
+    names = tuple(value) if isinstance(value, Mapping) else declared_names(value)
+    if names is not None:
+        return names
     raise SerializationError(
         f"a record has no field names: {value!r}. Emit dicts or Rows with names, or declare the "
         "fields where the sink is built"

@@ -19,7 +19,6 @@ A dict whose only key is one of the tags is written as a ``map``, so a tag is ne
 from __future__ import annotations
 
 import base64
-import dataclasses
 import datetime as dt
 import enum
 import json
@@ -29,6 +28,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from millrace.common.types.record_fields import declared_names
 from millrace.common.types.row import Row
 
 __all__ = ["TAGS", "dumps", "to_json"]
@@ -84,7 +84,7 @@ def _scalar(value: Any) -> Any:
 def _container(value: Any, depth: int) -> Any:
     if isinstance(value, dict):
         return _dict(value, depth)
-    names = _field_names(value)
+    names = declared_names(value)
     if names is not None:
         return _dict({name: getattr(value, name) for name in names}, depth)
     if isinstance(value, (set, frozenset)):  # in one order in all processes
@@ -104,12 +104,3 @@ def _dict(value: dict[Any, Any], depth: int) -> Any:
     if not tagged and all(type(key) is str for key in value):
         return {key: to_json(item, depth) for key, item in value.items()}
     return {"map": [[to_json(key, depth), to_json(item, depth)] for key, item in value.items()]}
-
-
-def _field_names(value: Any) -> tuple[str, ...] | None:
-    """The names of the fields of values that have them."""
-    if isinstance(value, Row):
-        return tuple(value.as_dict()) if value._fields is not None else None
-    if dataclasses.is_dataclass(value):
-        return tuple(field.name for field in dataclasses.fields(value))
-    return getattr(value, "_fields", None) if isinstance(value, tuple) else None

@@ -19,7 +19,6 @@ from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.payload import decode, encode_records
 from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import SubtaskState
-from millrace.state_processor.arrow_rows import columns_of
 from millrace.state_processor.transformations import StateBootstrapTransformation
 from millrace.state_processor.written_part import failed, write_part
 
@@ -64,7 +63,8 @@ class BootstrapTask:
         install_main_classes(self._target.classes)
         choose = self._chooser()
         for batch in batches:
-            rows = list(zip(*columns_of(batch), strict=True))
+            columns = [c.to_pylist(maps_as_pydicts="strict") for c in batch.columns]
+            rows = list(zip(*columns, strict=True))
             packets: dict[int, list[Any]] = {}
             for subtask, row in zip(choose(rows), rows, strict=True):
                 packets.setdefault(subtask, []).append(row)

@@ -6,7 +6,6 @@ no type in Spark, or several that do not go together, becomes text: ``JSON``.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import enum
 import uuid
@@ -24,6 +23,8 @@ from millrace.common.types.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.logical.logical_type import quoted
+from millrace.common.types.record_fields import declared_names, positions
 from millrace.common.types.row import Row
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.serialization.stand_ins import StandIn
@@ -98,11 +99,6 @@ class Column:
         return f"{quoted(self.name)} {self.type.ddl}{comment}"
 
 
-def quoted(name: str) -> str:
-    """A name as SQL takes it whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def type_of(value: Any) -> ColumnType:
     """The type of a column with that value in it."""
     if value is None:
@@ -158,23 +154,15 @@ def field_values(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
 
     Fields without a name are called ``f0``, ``f1``, ... as in Flink.
     """
-    if isinstance(value, Row):
-        names = value._fields or positions(len(value))
-        return tuple(names), tuple(value)
-    if isinstance(value, tuple):
-        return tuple(getattr(value, "_fields", positions(len(value)))), tuple(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = tuple(field.name for field in dataclasses.fields(value))
+    names = declared_names(value)
+    if isinstance(value, (Row, tuple)):
+        return names or positions(len(value)), tuple(value)
+    if names is not None:
         return names, tuple(getattr(value, name) for name in names)
     if isinstance(value, StandIn):
         fields = value.fields()
         return tuple(fields), tuple(fields.values())
     return None
-
-
-def positions(count: int) -> tuple[str, ...]:
-    """Names for fields that have none."""
-    return tuple(f"f{index}" for index in range(count))
 
 
 def plain_scalar(value: Any) -> Any:

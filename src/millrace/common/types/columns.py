@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobExecutionError
+from millrace.common.types.record_fields import declared_names, positions
 from millrace.common.types.row import Row, RowKind, named_row
 
 if TYPE_CHECKING:
@@ -115,15 +116,10 @@ def _of_dicts(values: Sequence[Any], first: dict[str, Any]) -> pyarrow.RecordBat
 
 def _names(first: Any) -> list[str] | None:
     """The columns that a record's fields become; None: it is a plain value."""
-    if isinstance(first, (Row, tuple)):
-        return list(getattr(first, "_fields", None) or _numbered(len(first)))
-    if dataclasses.is_dataclass(first) and not isinstance(first, type):
-        return [field.name for field in dataclasses.fields(first)]
-    return None
-
-
-def _numbered(count: int) -> list[str]:
-    return [f"f{index}" for index in range(count)]
+    names = declared_names(first)
+    if names is None and isinstance(first, (Row, tuple)):
+        names = positions(len(first))
+    return None if names is None else list(names)
 
 
 def _columns(values: Sequence[Any], first: Any, names: list[str]) -> list[Any]:

@@ -15,6 +15,7 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     VarBinaryType,
 )
+from millrace.common.types.record_fields import positions
 from millrace.common.types.row import Row, RowKind, named_row
 from millrace.common.types.type_information import Schema, TypeInformation
 
@@ -299,11 +300,6 @@ class RowTypeInfo(TypeInformation[Row]):
         if fields is None:
             raise SerializationError(f"{obj!r} cannot be written as {self.name}")
         return [fields.get(label) for label in self.get_field_names()]
-
-
-def positions(count: int) -> tuple[str, ...]:
-    """Names of fields that have none: ``f0``, ``f1``, ..."""
-    return tuple(f"f{index}" for index in range(count))
 
 
 def fields_of(names: Sequence[str], types: Sequence[TypeInformation[Any]]) -> tuple[RowField, ...]:

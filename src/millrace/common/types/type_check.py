@@ -28,9 +28,9 @@ from millrace.common.types.composite_types import (
     MapTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
-    positions,
 )
 from millrace.common.types.external_type import ExternalTypeInfo
+from millrace.common.types.record_fields import positions
 from millrace.common.types.row import Row
 from millrace.common.types.serialized_type import SerializedTypeInfo
 from millrace.common.types.type_information import (

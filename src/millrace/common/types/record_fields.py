@@ -1,0 +1,32 @@
+"""Names of the fields of records: of rows, named tuples and dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from millrace.common.types.row import Row
+
+__all__ = ["declared_names", "positions"]
+
+
+def declared_names(record: Any) -> tuple[str, ...] | None:
+    """The names that the fields of a record have of their own, in order; None: it has none.
+
+    Example:
+        >>> declared_names(Row(a=1, b=2)), declared_names(Row(1, 2)), declared_names((1, 2))
+        (('a', 'b'), None, None)
+    """
+    if isinstance(record, Row):
+        return record._fields
+    if isinstance(record, tuple):
+        names = getattr(record, "_fields", None)
+        return None if names is None else tuple(names)
+    if dataclasses.is_dataclass(record) and not isinstance(record, type):
+        return tuple(field.name for field in dataclasses.fields(record))
+    return None
+
+
+def positions(count: int) -> tuple[str, ...]:
+    """Names of fields that have none: ``f0``, ``f1``, ..., as in Flink."""
+    return tuple(f"f{index}" for index in range(count))
