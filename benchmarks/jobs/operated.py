@@ -30,6 +30,11 @@ from millrace.datastream import KeyedProcessFunction, RuntimeContext
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_details import JobDetails
+from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.key_groups import KeyMemo, key_group_range
+from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
 
 
 class Counting(KeyedProcessFunction):
@@ -97,6 +102,31 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def is_data(table: TableId, kind: str) -> bool:
+    """Whether a table is a state of the program."""
+    return not table.internal
+
+
+def restored(path: str) -> dict[str, Any]:
+    """How long it takes to read a savepoint for one subtask more than wrote it, one after the
+    other."""
+    started = time.perf_counter()
+    snapshot = open_snapshot(path)
+    highest = snapshot.manifest.max_parallelism
+    load, entries = LayerLoader(snapshot.directory), 0
+    for heir in range(PARALLELISM + 1):
+        groups = key_group_range(heir, PARALLELISM + 1, highest)
+        state = SubtaskState()
+        ours = KeyMemo(highest, groups.__contains__).__getitem__
+        for (stage, subtask), layers in snapshot.layers.by_subtask().items():
+            width = snapshot.manifest.stages[stage]
+            theirs = key_group_range(subtask, width, highest)
+            if theirs.start < groups.stop and groups.start < theirs.stop:
+                state.take(layers, load, is_data, ours, groups=groups)
+        entries += sum(table.entry_count() for table in state.tables.values())
+    return {"seconds": round(time.perf_counter() - started, 3), "entries": entries}
+
+
 def wrong_counts(output: Path, keys: int, total: int) -> int:
     """How many keys do not have exactly the counts that they should."""
     expected = Counter(i * PRIME % keys for i in range(total))
@@ -132,6 +162,7 @@ def main() -> None:
     client.run()
     client.result()
     total = args.keys + args.records * args.epochs
+    made = sorted((directory / "savepoints").glob("savepoint-*"))
     report = {
         "keys": keys,
         "records": args.records,
@@ -139,9 +170,9 @@ def main() -> None:
         "acts": operator.acts,
         "wrong": wrong_counts(directory / "out", keys, total),
         "savepoint_bytes": [
-            sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            for path in sorted((directory / "savepoints").glob("savepoint-*"))
+            sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) for path in made
         ],
+        "restored": [restored(str(path)) for path in made],
     }
     print(json.dumps(report))
 

@@ -116,6 +116,13 @@ def test_it_says_what_a_job_starts_from(tmp_path: Path) -> None:
     run_job()
     [job_dir] = tmp_path.iterdir()
     start = str(job_dir / "chk-1")
-    said = launch(tmp_path, **{"execution.state-recovery.path": start, "pipeline.name": "fork"})
+    said = launch(
+        tmp_path,
+        **{
+            "execution.state-recovery.path": start,
+            "pipeline.name": "fork",
+            "execution.state-recovery.allow-pickle": "true",
+        },
+    )
     run_job()
     assert f"millrace: starting from {start}\n" in said.getvalue()

@@ -9,11 +9,14 @@ from typing import Any
 from millrace.cli.source_positions import describe_source
 from millrace.common.source import SourceSplit
 from millrace.connectors.index_range import IndexRangeSplit
-from millrace.state.serialization.payload import encode
+from millrace.state.serialization.payload import TAGGED
+from millrace.state.serialization.tagged_values import dump_tagged
 
 
 def snapshot(assigned: list[Any], waiting: tuple[Any, ...] = ()) -> bytes:
-    return encode({"enumerator": None, "assigned": assigned, "waiting": list(waiting), "all": True})
+    return TAGGED + dump_tagged(
+        {"enumerator": None, "assigned": assigned, "waiting": list(waiting), "all": True}
+    )
 
 
 def test_splits_and_how_far_they_are() -> None:
@@ -58,5 +61,11 @@ def test_nothing_is_run(tmp_path: Any) -> None:
 
 
 def test_damage_is_no_failure() -> None:
-    for data in (b"", b"p", b"x123", encode([1, 2]), encode({"assigned": 3})):
+    for data in (
+        b"",
+        b"x123",
+        TAGGED,
+        TAGGED + dump_tagged([1, 2]),
+        TAGGED + dump_tagged({"assigned": 3}),
+    ):
         assert "of the job's own" in describe_source(data)[0]

@@ -587,21 +587,3 @@ class Oddities(KeyedProcessFunction):
 
     def process_element(self, value, ctx):
         self.total.update(Odd())
-
-
-def test_pickled_state_is_refused_when_it_is_not_trusted(tmp_path) -> None:
-    """Following somebody's state must not run their code."""
-    with MiniJob(checkpoint_dir=str(tmp_path)) as job:
-        source = job.source()
-        job.collect(source.stream.key_by(0).process(Oddities()).uid("odd"))
-        source.push(("a", 1))
-        job.process()
-    trusting = StateChangesSource(tmp_path, "odd", "total", "MiniJob")
-    (update,) = epoch(trusting.create_split_reader(None, None, None))
-    assert type(update.value).__name__ == "Odd"
-    with run_local():
-        settings = Configuration({"state.pickle.allowed": "false"})
-        env = StreamExecutionEnvironment.get_execution_environment(settings)
-        table = env.state_changes(tmp_path, "odd", "total", "MiniJob", bounded=True)
-        with pytest.raises(JobExecutionError, match="state.pickle.allowed is false"):
-            table.execute_and_collect().__enter__().__next__()

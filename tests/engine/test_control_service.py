@@ -45,10 +45,11 @@ class FakeJob:
 
     def submit(self, request: Request) -> Future[str]:
         match request:
-            case SavepointRequest(directory, After.GO_ON):
-                self.calls.append(("savepoint", directory))
-            case SavepointRequest(directory, after):
-                self.calls.append(("stop with savepoint", after is After.DRAIN, directory))
+            case SavepointRequest(directory, After.GO_ON, format_type):
+                self.calls.append(("savepoint", directory, format_type.name))
+            case SavepointRequest(directory, after, format_type):
+                told = (after is After.DRAIN, directory, format_type.name)
+                self.calls.append(("stop with savepoint", *told))
             case RescaleRequest(parallelism):
                 self.calls.append(("rescale", parallelism))
             case StopRequest():
@@ -108,18 +109,18 @@ def running(tmp_path: Path) -> Iterator[Running]:
 
 
 def test_savepoint(running: Running) -> None:
-    answer = running.ask("savepoint", directory="where")
+    answer = running.ask("savepoint", directory="where", format="native")
     assert running.job.called.wait(PATIENCE)
-    assert running.job.calls == [("savepoint", "where")]
+    assert running.job.calls == [("savepoint", "where", "NATIVE")]
     assert not answer.done()
     running.job.future.set_result("where/savepoint-1")
     assert answer.result(PATIENCE) == {"savepoint": "where/savepoint-1"}
 
 
 def test_stop_with_savepoint_is_answered_by_a_job_that_has_ended(running: Running) -> None:
-    answer = running.ask("stop", savepoint=True, directory=None, drain=True)
+    answer = running.ask("stop", savepoint=True, directory=None, drain=True, format="canonical")
     assert running.job.called.wait(PATIENCE)
-    assert running.job.calls == [("stop with savepoint", True, None)]
+    assert running.job.calls == [("stop with savepoint", True, None, "CANONICAL")]
     running.job.finish(JobStatus.FINISHED)
     running.service.end()
     running.job.future.set_result("there")
@@ -131,7 +132,7 @@ def test_stop_without_savepoint_and_cancel_are_done_when_the_job_has_ended(
     running: Running,
 ) -> None:
     answers = [
-        running.ask("stop", savepoint=False, directory=None, drain=False),
+        running.ask("stop", savepoint=False, directory=None, drain=False, format="canonical"),
         running.ask("cancel"),
     ]
     until(lambda: sorted(running.job.calls) == [("cancel",), ("stop",)])
@@ -161,7 +162,7 @@ def test_rescale_and_status(running: Running) -> None:
 def test_what_fails_is_told(running: Running) -> None:
     running.job.future.set_exception(CheckpointError("the disk is full"))
     with pytest.raises(JobControlError, match="^the disk is full$"):
-        running.ask("savepoint", directory=None).result(PATIENCE)
+        running.ask("savepoint", directory=None, format="canonical").result(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +173,10 @@ def test_what_fails_is_told(running: Running) -> None:
         ("rescale", {"parallelism": True}, "must be: parallelism"),
         ("cancel", {"now": True}, "arguments of cancel must be: none"),
         ("savepoint", {}, "must be: directory"),
+        ("savepoint", {"directory": None, "format": "avro"}, "canonical or native, not 'avro'"),
         (
             "stop",
-            {"savepoint": False, "directory": None, "drain": True},
+            {"savepoint": False, "directory": None, "drain": True, "format": "native"},
             "only be drained together",
         ),
     ],
@@ -232,8 +234,8 @@ def test_a_job_that_hangs_costs_the_timeout_and_nothing_else(tmp_path: Path) -> 
 
 def test_a_request_that_takes_long_goes_on(running: Running) -> None:
     with pytest.raises(JobControlError, match="took the request but did not finish"):
-        ask(running.job_dir, "savepoint", {"directory": None}, timeout=0.3)
-    assert running.job.calls == [("savepoint", None)]
+        ask(running.job_dir, "savepoint", {"directory": None, "format": "canonical"}, timeout=0.3)
+    assert running.job.calls == [("savepoint", None, "CANONICAL")]
     running.job.future.set_result("there")
 
 

@@ -18,7 +18,7 @@ VERSIONS = sorted(path.name for path in FIXTURES.glob("savepoint-v*"))
 
 def test_there_is_one_for_each_version() -> None:
     """A list that is empty by mistake would test nothing."""
-    assert "savepoint-v1" in VERSIONS
+    assert "savepoint-v2" in VERSIONS
 
 
 @pytest.mark.parametrize("version", VERSIONS)

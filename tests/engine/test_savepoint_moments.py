@@ -186,6 +186,7 @@ def run(
     configuration.set(options.STATE_BACKEND, backend)
     if start_from is not None:
         configuration.set(options.START_FROM, start_from)
+        configuration.set(options.ALLOW_PICKLE, True)  # rules that were made in Python
     with run_local(workers=2, seed=seed, epoch_records=1) as cluster:
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         env.set_parallelism(parallelism)

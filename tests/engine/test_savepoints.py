@@ -23,13 +23,14 @@ from millrace.common.errors import (
     UserFunctionError,
 )
 from millrace.common.job import JobStatus
+from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.common.serialization import Encoder
 from millrace.connectors.file_sink import FileSink
 from millrace.connectors.part_file import PartCommittable
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
-from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot
+from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
 from millrace.state.serialization.payload import encode
 from millrace.testing import MiniJob, run_local
 
@@ -94,7 +95,7 @@ def test_the_job_goes_on(job: Job) -> None:
     assert Counter(first) == WHOLE
     path = futures[0].result(0)
     assert paths(job) == [path]
-    manifest = open_snapshot(path).manifest
+    manifest = read_snapshot_manifest(path).manifest
     assert (manifest.kind, manifest.pending, manifest.ancestor) == ("savepoint", {}, "")
     second = job.run(start_from=path)
     before = len(first) - len(second)
@@ -267,7 +268,7 @@ def test_a_fork_leaves_its_parent_alone(job: Job) -> None:
     [parent] = (job.directory / "one").iterdir()
     before = files(job.directory)
     for start in (*paths(job), str(parent)):
-        assert 0 < len(job.run(start_from=start, checkpoints="fork")) < 40
+        assert 0 < len(job.run(start_from=start, checkpoints="fork", ALLOW_PICKLE=True)) < 40
         shutil.rmtree(job.directory / "fork")
     assert files(job.directory) == before
 
@@ -277,12 +278,31 @@ def test_what_is_claimed_goes_when_it_is_not_needed(job: Job, kind: str) -> None
     job.run(act=lambda c: c.stop_with_savepoint(), checkpoints="one")
     [parent] = (job.directory / "one").iterdir()
     start = paths(job)[0] if kind == "savepoint" else str(open_snapshot(parent).path)
-    second = job.run(start_from=start, checkpoints="two", CLAIM_MODE="CLAIM")
+    second = job.run(start_from=start, checkpoints="two", CLAIM_MODE="CLAIM", ALLOW_PICKLE=True)
     assert 0 < len(second) < 40
     assert not Path(start).exists()
     if kind == "checkpoint":
         earlier = open_snapshot(parent)
         assert earlier.path != Path(start)
+
+
+def test_native_snapshots_of_others_need_leave(job: Job) -> None:
+    """A job's own, and what it wrote itself and nobody has changed, do not."""
+    native = lambda c: c.stop_with_savepoint(format_type=SavepointFormatType.NATIVE)  # noqa: E731
+    job.run(act=native, checkpoints="one")
+    [parent] = (job.directory / "one").iterdir()
+    [savepoint] = paths(job)
+    assert not read_snapshot_manifest(savepoint).is_canonical
+    for start in (savepoint, str(parent)):
+        with pytest.raises(CheckpointError, match="native format.*--allow-pickle"):
+            job.run(start_from=start, checkpoints="two")
+        assert 0 < len(job.run(start_from=start, checkpoints="three", ALLOW_PICKLE=True)) < 40
+    moved = shutil.copytree(savepoint, job.directory / "moved")
+    assert 0 < len(job.run(start_from=str(moved), checkpoints="one")) < 40
+    manifest = dataclasses.replace(read_snapshot_manifest(moved).manifest, timestamp=1)
+    (moved / "_metadata").write_bytes(manifest.encode())
+    with pytest.raises(CheckpointError, match="native format"):
+        job.run(start_from=str(moved), checkpoints="one")
 
 
 def lines(directory: Path) -> list[int]:
@@ -412,7 +432,7 @@ def test_a_savepoint_has_nothing_for_the_sinks_to_commit(job: Job) -> None:
     pending.write_text("99999")
     part = PartCommittable(str(pending), str(job.directory / "out" / "part-x-0-0"), 5)
     [path] = paths(job)
-    manifest = open_snapshot(path).manifest
+    manifest = read_snapshot_manifest(path).manifest
     tampered = dataclasses.replace(manifest, pending={"files": [encode(part)]})
     (Path(path) / "_metadata").write_bytes(tampered.encode())
     job.run(build, start_from=path, checkpoints="two", CLAIM_MODE="CLAIM")

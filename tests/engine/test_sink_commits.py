@@ -18,7 +18,6 @@ from millrace.runtime.committing import Committing
 from millrace.runtime.epoch import Ack
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
 from millrace.state.serialization.payload import encode
-from millrace.state.serialization.snapshot_codec import TRUSTING
 
 
 class Flaky(Committer):
@@ -38,7 +37,7 @@ class Flaky(Committer):
 def commits(committer: Committer, retries: int) -> DriverCommits:
     metrics = RegisteredGroup(MetricRegistry())
     committing = Committing("out", committer, metrics, logging.getLogger("millrace.test"))
-    return DriverCommits("out", committing, TRUSTING, retries)
+    return DriverCommits("out", committing, retries)
 
 
 def test_only_what_failed_is_tried_again_after_a_growing_pause() -> None:

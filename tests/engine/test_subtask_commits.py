@@ -26,12 +26,11 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.subtask_commits import SubtaskCommits
 from millrace.runtime.epoch import Ack, CommitPlan
 from millrace.state.serialization.payload import encode
-from millrace.state.serialization.snapshot_codec import TRUSTING
 from millrace.testing import Faults, run_local
 
 
 def commits(parallelism: int = 2, retries: int = 3) -> SubtaskCommits:
-    return SubtaskCommits("out", parallelism, TRUSTING, retries)
+    return SubtaskCommits("out", parallelism, retries)
 
 
 def entry(subtask: int, name: str) -> bytes:

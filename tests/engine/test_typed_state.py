@@ -32,7 +32,6 @@ from millrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millrace.state.checkpoint.snapshot import open_snapshot
-from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.testing import run_local
 
@@ -159,26 +158,22 @@ def test_an_impossible_change_is_refused(tmp_path: Path) -> None:
     assert "Traceback" not in message
 
 
-def test_without_pickles(tmp_path: Path) -> None:
-    """What has types is written and read; the rest is refused with its name."""
-    forbidden = {"STATE_PICKLE_ALLOWED": False}
-    whole, savepoint = run(tmp_path, program(Count(First), UUIDS), **forbidden)
-    rest, _ = run(tmp_path, program(Count(Second), UUIDS), savepoint, **forbidden)
+def test_what_has_types_is_read_without_leave(tmp_path: Path) -> None:
+    """Nothing in such a savepoint is pickled."""
+    whole, savepoint = run(tmp_path, program(Count(First), UUIDS))
+    rest, _ = run(tmp_path, program(Count(Second), UUIDS), savepoint)
     assert {row[:3] for row in rest} <= {row[:3] for row in whole}
-    with pytest.raises(JobExecutionError, match="state 'value' cannot be written: .*First would"):
-        run(tmp_path, program(Count(First, typed=False), UUIDS), **forbidden)
+    states = open_snapshot(savepoint).manifest.states
+    assert not any(file.pickled for state in states for file in state.files)
 
 
 def test_pickles_of_others_are_not_read(tmp_path: Path) -> None:
-    """A savepoint that was made with leave to pickle."""
-    _, savepoint = run(tmp_path, program(Count(First, typed=False), UUIDS))
-    with pytest.raises(JobExecutionError, match="names .*First, and state.pickle.allowed is false"):
-        run(
-            tmp_path,
-            program(Count(First, typed=False), UUIDS),
-            savepoint,
-            STATE_PICKLE_ALLOWED=False,
-        )
+    """Unless that is allowed."""
+    first, savepoint = run(tmp_path, program(Count(First, typed=False), UUIDS))
+    with pytest.raises(JobExecutionError, match="part-0000..parquet: it holds a pickle"):
+        run(tmp_path, program(Count(First, typed=False), UUIDS), savepoint)
+    rest, _ = run(tmp_path, program(Count(First, typed=False), UUIDS), savepoint, ALLOW_PICKLE=True)
+    assert 0 < len(rest) < len(first)
 
 
 def test_typed_state_is_read_without_the_program(tmp_path: Path) -> None:
@@ -245,16 +240,15 @@ class Timed(KeyedProcessFunction):
 @pytest.mark.parametrize("parallelism", [2, 3])
 def test_typed_keys_of_every_operator_are_redistributed(tmp_path: Path, parallelism: int) -> None:
     """Without a pickle, to the same results."""
-    forbidden = {"STATE_PICKLE_ALLOWED": False}
-    whole, savepoint = run(tmp_path, of_every_kind, **forbidden)
-    rest, _ = run(tmp_path, of_every_kind, savepoint, parallelism=parallelism, **forbidden)
+    whole, savepoint = run(tmp_path, of_every_kind)
+    rest, _ = run(tmp_path, of_every_kind, savepoint, parallelism=parallelism)
     assert 20 < len(rest) < len(whole)
     once = [Counter(repr(row) for row in rows if row[0] != 5) for rows in (rest, whole)]
     assert not once[0] - once[1]
     # how often a rolling maximum is told depends on the order
     assert set(map(repr, rest)) <= set(map(repr, whole))
     assert {part for part, _ in rest} == set(range(8))
-    reader = SnapshotReader(open_snapshot(savepoint), SAFE)
+    reader = SnapshotReader(open_snapshot(savepoint))
     infos = [info for info in reader.states() if info.schema is not None]
     assert {info.schema[1] for info in infos} == {"UUID"}
     assert len(infos) >= 10
@@ -307,12 +301,11 @@ class Events(ProcessWindowFunction):
 
 def test_records_of_a_declared_type_need_no_pickle_either(tmp_path: Path) -> None:
     """In windows, joins and aggregates."""
-    forbidden = {"STATE_PICKLE_ALLOWED": False}
-    whole, savepoint = run(tmp_path, of_typed_records, **forbidden)
-    rest, _ = run(tmp_path, of_typed_records, savepoint, parallelism=3, **forbidden)
+    whole, savepoint = run(tmp_path, of_typed_records)
+    rest, _ = run(tmp_path, of_typed_records, savepoint, parallelism=3)
     assert 20 < len(rest) < len(whole)
     assert set(map(repr, rest)) <= set(map(repr, whole))
-    reader = SnapshotReader(open_snapshot(savepoint), SAFE)
+    reader = SnapshotReader(open_snapshot(savepoint))
     kinds = {info.name for info in reader.states() if info.schema is not None}
     assert {"@panes", "@pane-elements", "@slices", "@elements", "@timed-elements"} <= kinds
     assert {"@accumulators", "@reduce", "@left", "@right"} <= kinds

@@ -38,5 +38,5 @@ def test_tampered_savepoints_are_read_or_refused(which: str, tmp_path: Path) -> 
     )
     print(done.stdout[-5000:], done.stderr[-5000:])
     assert done.returncode == 0
-    assert int(done.stdout.split()[0]) > SECONDS
+    assert int(done.stdout.split()[0]) > SECONDS / 6
     assert not (tmp_path / "exploded").exists()

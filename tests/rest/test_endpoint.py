@@ -326,12 +326,3 @@ def test_the_state_backend_makes_no_difference(serve) -> None:
         served.push(("a", 3), ("b", None))
         assert ask(served, f"{STATE}/remember/seen-values/a")[1]["value"] == [1, 3]
         assert ask(served, f"{STATE}/remember/times/b")[0] == 404
-
-
-def test_state_without_pickle(serve) -> None:
-    """Types that are plain can be asked for."""
-    with serve(**{"state.pickle.allowed": "false"}) as served:
-        served.push(("a", 1), (("b", 2), 3))
-        path = f"{STATE}/remember/last-value"
-        assert ask(served, f"{path}/a")[1]["value"] == 1
-        assert ask(served, f"{path}/{quote(json.dumps(['b', 2]))}")[1]["value"] == 3

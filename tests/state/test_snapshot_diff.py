@@ -25,7 +25,6 @@ from millrace.datastream.window import CountTrigger, TumblingEventTimeWindows
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.kinds.state_shape import StateShape
-from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_diff import Sample, StateDiff, diff_snapshots
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.table_id import TableId
@@ -74,7 +73,7 @@ def snapshot(
 
 def reader_of(directory: Path) -> SnapshotReader:
     (job_dir,) = directory.iterdir()
-    return SnapshotReader(open_snapshot(job_dir), SHOWING)
+    return SnapshotReader(open_snapshot(job_dir, trusted=True))
 
 
 def by_name(diffs: list[StateDiff]) -> dict[str, StateDiff]:

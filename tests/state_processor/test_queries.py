@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from millrace.common import Row, Time, Types
-from millrace.common.errors import SerializationError, StateError
+from millrace.common.errors import StateError
 from millrace.common.functions import AggregateFunction
 from millrace.datastream import KeyedProcessFunction, ProcessWindowFunction
 from millrace.datastream.state import (
@@ -25,8 +25,6 @@ from millrace.datastream.window import (
 )
 from millrace.runtime.window_logic import WindowLogic
 from millrace.state.checkpoint.snapshot import open_snapshot
-from millrace.state.serialization.snapshot_codec import SAFE
-from millrace.state.serialization.stand_ins import SHOWING
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state_processor import KeyedStateReaderFunction, WindowReaderFunction
 from millrace.state_processor.reader_queries import (
@@ -123,7 +121,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SnapshotReader]
             source.push((name, index + 1), timestamp=4_000 * index)
         job.process()
         (job_dir,) = directory.iterdir()
-        yield SnapshotReader(open_snapshot(job_dir), SHOWING)
+        yield SnapshotReader(open_snapshot(job_dir, trusted=True))
 
 
 def rows(query: Any) -> list[Any]:
@@ -147,14 +145,6 @@ def test_a_declared_class_is_a_row(reader: SnapshotReader) -> None:
         "key": "string",
         "value": "struct<`amount`: bigint, `currency`: string>",
     }
-
-
-def test_only_what_is_asked_for_is_read(reader: SnapshotReader) -> None:
-    """Without leave to pickle, state that needs it does not stand in the way of others."""
-    safe = SnapshotReader(reader.snapshot, SAFE)
-    assert len(rows(EntriesQuery.of(safe, safe.state("purse", "money")))) == 2
-    with pytest.raises(SerializationError, match=r"state\.pickle\.allowed"):
-        rows(EntriesQuery.of(safe, safe.state("purse", "untyped")))
 
 
 def test_a_time_to_live(reader: SnapshotReader) -> None:

@@ -86,6 +86,11 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         help="start although the savepoint has state of operators that the job does not have",
     )
     run.add_argument(
+        "--allow-pickle",
+        action="store_true",
+        help="start although reading the savepoint can run code of whoever made it",
+    )
+    run.add_argument(
         "--claim-mode",
         metavar="MODE",
         choices=options.CLAIM_MODE.choices,
@@ -185,6 +190,7 @@ def _settings(named: argparse.Namespace) -> Configuration:
         options.CHECKPOINTING_INTERVAL.key: named.checkpoint_interval,
         options.START_FROM.key: _start(named.from_savepoint),
         options.ALLOW_NON_RESTORED.key: named.allow_non_restored_state or None,
+        options.ALLOW_PICKLE.key: named.allow_pickle or None,
         options.CLAIM_MODE.key: named.claim_mode,
         options.JOB_NAME.key: named.name,
     }

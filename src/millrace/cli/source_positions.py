@@ -1,4 +1,4 @@
-"""Where a source stands, as far as its checkpoint tells without running any code."""
+"""Where a source stands, as far as a snapshot tells without running any code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from millrace.cli.values import shown
 from millrace.common.errors import MillraceError
 from millrace.common.source import SourceSplit
-from millrace.state.serialization.snapshot_codec import SAFE
+from millrace.state.serialization.payload import decode
 
 _SHOWN = 10
 """Splits of a source that are described."""
@@ -20,7 +20,7 @@ def describe_source(data: bytes) -> list[str]:
         data: what the source's coordinator put into the checkpoint.
     """
     try:
-        state = SAFE.decode(data)
+        state = decode(data)
         assigned, waiting = state["assigned"], state["waiting"]
     except (MillraceError, ValueError, KeyError, TypeError):
         return [f"its position is in objects of the job's own ({len(data)} bytes)"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
+from millrace.common.savepoint_format_type import SavepointFormatType
 
 __all__ = ["JobClient"]
 
@@ -27,7 +28,11 @@ class JobClient(ABC):
         """End the job at once; its last checkpoint stays."""
 
     @abstractmethod
-    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+    def trigger_savepoint(
+        self,
+        savepoint_directory: str | None = None,
+        format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
+    ) -> CompletableFuture[str]:
         """Make a savepoint while the job goes on; the future gives its path."""
 
     @abstractmethod
@@ -35,12 +40,15 @@ class JobClient(ABC):
         self,
         advance_to_end_of_event_time: bool = False,
         savepoint_directory: str | None = None,
+        format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
         """Make a savepoint and end the job with it; the future gives its path."""
 
     @abstractmethod
     def cancel_with_savepoint(
-        self, savepoint_directory: str | None = None
+        self,
+        savepoint_directory: str | None = None,
+        format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
         """Make a savepoint and cancel the job; the future gives its path."""
 

@@ -39,7 +39,6 @@ from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.frozen import MISSING
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.state_follower import StateFollower, TableChanges
 from millrace.state.table_id import TableId
@@ -83,7 +82,8 @@ class StatePosition:
 
 
 class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
-    """The updates of one keyed state of another job.
+    """The updates of one keyed state of another job, whose checkpoints must be trusted: reading
+    them can run code of whoever wrote them.
 
     Args:
         directory: the job's own directory, or with ``job_name`` the checkpoint directory it is in.
@@ -93,8 +93,6 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
         bounded: give what the newest checkpoint holds, and end; fails if the operator has other
             states there, but not this one.
         poll_interval: how often to look for a new checkpoint.
-        pickle_allowed: whether to read what the other job pickled, which may run code of whoever
-            wrote it; False: such state is refused.
 
     Unless bounded, it ends when the other job has finished. Event times are the times of the
     checkpoints.
@@ -117,7 +115,6 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
         *,
         bounded: bool = False,
         poll_interval: Duration | Time | int = 1_000,
-        pickle_allowed: bool = True,
     ) -> None:
         if not uid or not state_name:
             raise JobDefinitionError("a state to follow needs the operator's uid and its own name")
@@ -129,7 +126,6 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
         self.uid = uid
         self.state_name = state_name
         self.bounded = bounded
-        self.pickle_allowed = pickle_allowed
 
     @property
     def boundedness(self) -> Boundedness:
@@ -261,8 +257,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
 
     def _made(self, manifest: Manifest) -> StateFollower:
         self._table = TableId(_uid(self._source, manifest), self._source.state_name)
-        codec = codec_of(self._source.pickle_allowed)
-        return StateFollower(self._source.directory, {self._table}, codec)
+        return StateFollower(self._source.directory, {self._table})
 
     def _advance(self, manifest: Manifest) -> None:
         follower = self._follower or self._made(manifest)
@@ -288,7 +283,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
     def _check_is_there(self, manifest: Manifest) -> None:
         """A table that is read once and turns out empty: its name may be mistyped."""
         metadata = metadata_path(self._source.directory, manifest.checkpoint)
-        states = SnapshotReader(open_snapshot(metadata)).states()
+        states = SnapshotReader(open_snapshot(metadata, trusted=True)).states()
         uid = self._table.uid
         own = [i.name for i in states if i.uid == uid and i.kind.is_per_key and not i.internal]
         if own and self._source.state_name not in own:

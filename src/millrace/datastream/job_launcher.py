@@ -102,7 +102,6 @@ class JobLauncher:
             poll_interval=poll.to_millis(),
             commit_retries=configuration.get(options.COMMITTER_RETRIES),
             state_backend=chosen_backend(configuration, backend),
-            pickle_allowed=configuration.get(options.STATE_PICKLE_ALLOWED),
             main_classes=main_classes(),
         )
 
@@ -172,6 +171,7 @@ class JobLauncher:
             resume_from=configuration.get(options.RESUME_FROM),
             start_from=_location(configuration.get(options.START_FROM)),
             claim=configuration.get(options.CLAIM_MODE) == "CLAIM",
+            allow_pickle=configuration.get(options.ALLOW_PICKLE),
             allow_non_restored=configuration.get(options.ALLOW_NON_RESTORED),
             savepoint_dir=_location(configuration.get(options.SAVEPOINT_DIR)),
             restart_strategy=restart,

@@ -336,7 +336,6 @@ class StreamExecutionEnvironment:
             job_name,
             bounded=bounded,
             poll_interval=poll_interval,
-            pickle_allowed=self._configuration.get(options.STATE_PICKLE_ALLOWED),
         )
         strategy = WatermarkStrategy.for_monotonous_timestamps()
         read: DataStream[Any] = self.from_source(source, strategy, source_name).set_parallelism(1)

@@ -18,6 +18,7 @@ from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import job_id_of
 from millrace.engine.job_requests import SavepointRequest
 from millrace.engine.lease import Lease
+from millrace.engine.own_savepoints import is_own
 from millrace.engine.savepoint_writer import AsyncSavepointWriter
 from millrace.engine.sink_coordinator import Pending
 from millrace.engine.state_assignment import (
@@ -31,11 +32,12 @@ from millrace.engine.state_assignment import (
 from millrace.engine.state_registry import StateRegistry
 from millrace.filesystem.location import qualified
 from millrace.plan.job_graph import JobGraph
+from millrace.runtime.state_owners import owners_of
 from millrace.state.checkpoint.directory import COMMITTED, committed_path
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.savepoint import savepoint_path
-from millrace.state.checkpoint.snapshot import SAVEPOINT, open_snapshot
+from millrace.state.checkpoint.snapshot import SAVEPOINT, Snapshot, open_snapshot, snapshot_metadata
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class CheckpointCoordinator:
             return Origin(manifest, storage.layers(manifest), allow_non_restored=allowed)
         if self._config.start_from is None:
             return None
-        snapshot = open_snapshot(self._config.start_from)
+        snapshot = self._opened(self._config.start_from)
         if snapshot.directory.resolve() == Path(self.job_dir).resolve():
             manifest = storage.load(snapshot.manifest.checkpoint)
             if not self._config.claim:
@@ -150,6 +152,15 @@ class CheckpointCoordinator:
             allow_non_restored=allowed,
             committed=(snapshot.path / COMMITTED).exists(),
         )
+
+    def _opened(self, path: str) -> Snapshot:
+        """A snapshot to start from, with trust if the job itself has written it, or is told to."""
+        where = snapshot_metadata(path).parent
+        own = where.parent.resolve() == Path(self.job_dir).resolve()
+        trusted = self._config.allow_pickle or own or is_own(self.job_dir, where)
+        snapshot = open_snapshot(path, trusted)
+        snapshot.require_trust()
+        return snapshot
 
     def _chosen(self, storage: CheckpointStorage) -> Manifest | None:
         number = self._config.resume_from
@@ -249,14 +260,21 @@ class CheckpointCoordinator:
         return directory
 
     def write_savepoint(self, request: SavepointRequest) -> AsyncSavepointWriter:
-        """Begin to copy the newest checkpoint to a savepoint.
+        """Begin to make a savepoint of the newest checkpoint.
 
         Raises CheckpointError when there is no directory to put it in.
         """
         assert self._storage is not None
         path = savepoint_path(self.savepoint_directory(request), self.job_id)
+        assert self._graph is not None
+        program = self._graph.program
+        owners = [item for stage in program.stages for item in owners_of(program, stage).items()]
+        key_types = {uid: owner.key_type for uid, owner in owners}
         pin = self._storage.pin()
-        return AsyncSavepointWriter(request, path, self.job_dir, pin, self._note_savepoint).start()
+        writer = AsyncSavepointWriter(
+            request, path, self.job_dir, pin, key_types, self._note_savepoint
+        )
+        return writer.start()
 
     def _note_savepoint(self, snapshot_id: str | None) -> None:
         if snapshot_id is not None:

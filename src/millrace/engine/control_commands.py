@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobControlError
 from millrace.common.job import JobExecutionResult
+from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.engine.command_bus import CommandBus
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_requests import (
@@ -37,19 +38,27 @@ class ControlledJob(Protocol):
     def details(self) -> JobDetails: ...
 
 
-def _savepoint(job: ControlledJob, directory: str | None) -> CommandResult:
-    return _savepoint_path(job, SavepointRequest(directory, After.GO_ON))
+def _savepoint(job: ControlledJob, directory: str | None, format: str) -> CommandResult:
+    return _savepoint_path(job, SavepointRequest(directory, After.GO_ON, _format_type(format)))
 
 
-def _stop(job: ControlledJob, savepoint: bool, directory: str | None, drain: bool) -> CommandResult:
+def _stop(
+    job: ControlledJob, savepoint: bool, directory: str | None, drain: bool, format: str
+) -> CommandResult:
     if savepoint:
-        return _savepoint_path(
-            job, SavepointRequest(directory, After.DRAIN if drain else After.STOP)
-        )
+        after = After.DRAIN if drain else After.STOP
+        return _savepoint_path(job, SavepointRequest(directory, after, _format_type(format)))
     if drain:
         raise JobControlError("a job can only be drained together with a savepoint")
     job.bus.submit(StopRequest())
     return _end_of(job)
+
+
+def _format_type(name: str) -> SavepointFormatType:
+    try:
+        return SavepointFormatType(name.upper())
+    except ValueError:
+        raise JobControlError(f"a savepoint is canonical or native, not {name!r}") from None
 
 
 def _cancel(job: ControlledJob) -> CommandResult:
@@ -81,8 +90,8 @@ def status_fields(details: JobDetails) -> dict[str, Any]:
 
 _TEXT = (str, type(None))
 COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ...]]]] = {
-    "savepoint": (_savepoint, {"directory": _TEXT}),
-    "stop": (_stop, {"savepoint": (bool,), "directory": _TEXT, "drain": (bool,)}),
+    "savepoint": (_savepoint, {"directory": _TEXT, "format": (str,)}),
+    "stop": (_stop, {"savepoint": (bool,), "directory": _TEXT, "drain": (bool,), "format": (str,)}),
     "cancel": (_cancel, {}),
     "rescale": (_rescale, {"parallelism": (int,)}),
     "status": (_status, {}),

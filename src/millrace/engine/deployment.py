@@ -20,7 +20,6 @@ from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, SubtaskPlan
 from millrace.runtime.metrics import MetricRegistry
 from millrace.state.checkpoint.files import delete_quietly
-from millrace.state.serialization.snapshot_codec import codec_of
 
 
 class Deployment:
@@ -33,11 +32,10 @@ class Deployment:
     def __init__(self, graph: JobGraph, leftovers: Sequence[Path] = ()) -> None:
         self.graph = graph
         self.program = graph.program
-        codec = codec_of(graph.program.pickle_allowed)
-        self.sources = [SourceCoordinator(node, codec) for node in graph.sources]
+        self.sources = [SourceCoordinator(node) for node in graph.sources]
         self._alignments = WatermarkAlignments(self.sources)
         self.source_stages = {node.stage for node in graph.sources}
-        self.sinks = SinkCoordinator(graph.sinks, codec, self.program.commit_retries)
+        self.sinks = SinkCoordinator(graph.sinks, self.program.commit_retries)
         self.loops = FeedbackCoordinator(graph.loops)
         self.states = StateRegistry()
         self.restoring: set[SubtaskId] = set()

@@ -9,6 +9,7 @@ from typing import Any
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
 from millrace.common.job_client import JobClient
+from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_manager import JobManager
 from millrace.engine.job_requests import (
@@ -62,22 +63,28 @@ class EmbeddedJobClient(JobClient):
         """End the job at once; its last checkpoint stays. Wait for the end with `result`."""
         return self._manager.bus.submit(CancelRequest())
 
-    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+    def trigger_savepoint(
+        self,
+        savepoint_directory: str | None = None,
+        format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
+    ) -> CompletableFuture[str]:
         """Make a savepoint while the job goes on.
 
         Args:
             savepoint_directory: where; None: as configured
                 (``execution.checkpointing.savepoint-dir``).
+            format_type: for everybody, or for this job (Flink docs, "Savepoints").
 
         Returns:
             The savepoint's path, or the CheckpointError that it failed with.
         """
-        return self._savepoint(savepoint_directory, After.GO_ON)
+        return self._savepoint(savepoint_directory, After.GO_ON, format_type)
 
     def stop_with_savepoint(
         self,
         advance_to_end_of_event_time: bool = False,
         savepoint_directory: str | None = None,
+        format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
         """Make a savepoint and end the job with it, which is then FINISHED. The job goes on when
         the savepoint fails.
@@ -86,18 +93,23 @@ class EmbeddedJobClient(JobClient):
             advance_to_end_of_event_time: end all input first: timers fire, windows close. For a
                 job that is not to be resumed (Flink: ``--drain``).
             savepoint_directory: where; None: as configured.
+            format_type: see `trigger_savepoint`.
         """
         after = After.DRAIN if advance_to_end_of_event_time else After.STOP
-        return self._savepoint(savepoint_directory, after)
+        return self._savepoint(savepoint_directory, after, format_type)
 
     def cancel_with_savepoint(
-        self, savepoint_directory: str | None = None
+        self,
+        savepoint_directory: str | None = None,
+        format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
         """Make a savepoint and cancel the job."""
-        return self._savepoint(savepoint_directory, After.CANCEL)
+        return self._savepoint(savepoint_directory, After.CANCEL, format_type)
 
-    def _savepoint(self, directory: str | None, after: After) -> CompletableFuture[str]:
-        return self._manager.bus.submit(SavepointRequest(directory, after))
+    def _savepoint(
+        self, directory: str | None, after: After, format_type: SavepointFormatType
+    ) -> CompletableFuture[str]:
+        return self._manager.bus.submit(SavepointRequest(directory, after, format_type))
 
     def rescale(self, parallelism: int) -> CompletableFuture[None]:
         """Go on with another parallelism of all operators that have not been given one of their

@@ -32,6 +32,8 @@ class JobConfig:
     """Whether what it starts from becomes the job's own, to be deleted when no longer needed."""
     allow_non_restored: bool = False
     """Whether state of operators that the job does not have may be left behind."""
+    allow_pickle: bool = False
+    """Whether what it starts from may run code of whoever wrote it: what is native, or pickled."""
     savepoint_dir: str | None = None
     """Where savepoints go that are asked for without a directory."""
     restart_strategy: RestartStrategyConfiguration = field(

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from millrace.common.completable_future import CompletableFuture
+from millrace.common.savepoint_format_type import SavepointFormatType
 
 
 class RequestKind(Enum):
@@ -39,6 +40,7 @@ class SavepointRequest:
     kind: ClassVar[RequestKind] = RequestKind.SAVEPOINT
     directory: str | None
     after: After
+    format_type: SavepointFormatType = SavepointFormatType.CANONICAL
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 
 

@@ -19,7 +19,6 @@ from millrace.runtime.epoch import Ack, QueryableState
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.state_follower import Changes, StateFollower, TableChanges
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT
@@ -118,10 +117,8 @@ class QueryableView(JobObserver):
     def __init__(
         self,
         clock: Clock | None = None,
-        codec: SnapshotCodec = TRUSTING,
         text: KeyText = lambda key: None,
     ) -> None:
-        self._codec = codec
         self._text = text
         self._clock = clock or SystemClock()
         self._changed = threading.Condition()
@@ -138,7 +135,7 @@ class QueryableView(JobObserver):
     # -- what the job tells, in its thread -----------------------------------------------------
 
     def started(self, job_dir: str) -> None:
-        self._follow = lambda tables: StateFollower(job_dir, tables, self._codec)
+        self._follow = lambda tables: StateFollower(job_dir, tables)
         self._thread = threading.Thread(target=self._run, name="queryable-state", daemon=True)
         self._thread.start()
 

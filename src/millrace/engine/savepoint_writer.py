@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
+from millrace.common.savepoint_format_type import SavepointFormatType
+from millrace.common.types.type_information import TypeInformation
 from millrace.engine.job_requests import SavepointRequest, answer, refuse
+from millrace.engine.own_savepoints import note_own
+from millrace.engine.savepoint_process import write_in_process
+from millrace.state.canonical.savepoint import write_canonical_savepoint
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.savepoint import write_savepoint
+
+SMALL = 2 << 20
+"""So many bytes of state are written sooner than another process has started."""
 
 log = logging.getLogger(__name__)
 
 
 class AsyncSavepointWriter:
-    """Copies one checkpoint out of the job's directory.
+    """Makes a savepoint of one checkpoint in the job's directory.
 
     Args:
+        key_types: of the keys of operators, by uid.
         finished: called in the writer's thread with the savepoint's id (None: it failed) before
             the request is answered.
     """
@@ -28,12 +39,14 @@ class AsyncSavepointWriter:
         path: Path,
         job_dir: str,
         pin: Pin,
+        key_types: Mapping[str, TypeInformation[Any] | None],
         finished: Callable[[str | None], None],
     ) -> None:
         self._request = request
         self._path = path
         self._job_dir = job_dir
         self._pin = pin
+        self._key_types = key_types
         self._finished = finished
         self.busy = True
         """Whether it still copies."""
@@ -52,7 +65,8 @@ class AsyncSavepointWriter:
 
     def _run(self) -> None:
         try:
-            manifest = write_savepoint(self._path, self._job_dir, self._pin)
+            manifest = self._write()
+            note_own(self._job_dir, self._path)
         except BaseException as error:
             log.warning("the savepoint %s failed: %s", self._path, error)
             self._end(None)
@@ -60,6 +74,14 @@ class AsyncSavepointWriter:
         else:
             self._end(manifest.snapshot_id)
             answer(self._request, str(self._path))
+
+    def _write(self) -> Manifest:
+        pin = self._pin
+        if self._request.format_type is SavepointFormatType.NATIVE:
+            return write_savepoint(self._path, self._job_dir, pin)
+        size = sum(layer.size() for layers in pin.layers.values() for layer in layers)
+        write = write_canonical_savepoint if size <= SMALL else write_in_process
+        return write(self._path, self._job_dir, pin.manifest, pin.layers, self._key_types)
 
     def _end(self, snapshot_id: str | None) -> None:
         self._pin.release()

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from millrace.common.errors import JobExecutionError
 from millrace.common.sink import CommitRequest
 from millrace.runtime.committing import Committing
-from millrace.state.serialization.snapshot_codec import SnapshotCodec
+from millrace.state.serialization.payload import decode
 
 __all__ = ["FIRST_BACKOFF", "BackgroundCommits", "DriverCommits", "Pause", "backoff", "too_often"]
 
@@ -40,10 +40,9 @@ class DriverCommits:
         retries: how often a committable is tried again before the job fails.
     """
 
-    def __init__(self, name: str, committing: Committing, codec: SnapshotCodec, retries: int):
+    def __init__(self, name: str, committing: Committing, retries: int):
         self._name = name
         self._committing = committing
-        self._codec = codec
         self._retries = retries
 
     def commit(self, committables: Sequence[bytes], pause: Pause) -> None:
@@ -52,7 +51,7 @@ class DriverCommits:
         Raises:
             JobExecutionError: one could not be; nothing is lost by that.
         """
-        requests = [CommitRequest(self._codec.decode(item)) for item in committables]
+        requests = [CommitRequest(decode(item)) for item in committables]
         left = self._committing.attempt(requests)
         tries = 1
         while left:

@@ -14,7 +14,6 @@ from millrace.plan.job_graph import SinkNode
 from millrace.runtime.committing import Committing
 from millrace.runtime.epoch import Ack, CommitPlan
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
-from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 
 Pending = dict[str, list[bytes]]
 """Per sink uid: encoded committables."""
@@ -28,9 +27,7 @@ class SinkCoordinator:
         retries: how often a committable is tried again before the job fails.
     """
 
-    def __init__(
-        self, nodes: Iterable[SinkNode], codec: SnapshotCodec = TRUSTING, retries: int = 10
-    ) -> None:
+    def __init__(self, nodes: Iterable[SinkNode], retries: int = 10) -> None:
         self.metrics: dict[str, MetricRegistry] = {}
         """Of the committers that run here, per sink uid."""
         self._in_driver: dict[str, DriverCommits] = {}
@@ -45,12 +42,12 @@ class SinkCoordinator:
         """Per sink uid and subtask that has told: what is in use."""
         self._pending: Pending = {}
         for node in nodes:
-            self._add(node, codec, retries)
+            self._add(node, retries)
 
-    def _add(self, node: SinkNode, codec: SnapshotCodec, retries: int) -> None:
+    def _add(self, node: SinkNode, retries: int) -> None:
         mode = node.sink.commit_mode
         if mode is CommitMode.IN_SUBTASK:
-            commits = SubtaskCommits(node.name, node.parallelism, codec, retries)
+            commits = SubtaskCommits(node.name, node.parallelism, retries)
             self._in_subtasks[node.uid] = commits
             self._stages.setdefault(node.stage, []).append(node.uid)
         else:
@@ -63,7 +60,7 @@ class SinkCoordinator:
             if committer is not None:
                 self.metrics[node.uid] = registry
                 committing = Committing(node.name, committer, metrics, logger)
-                self._in_driver[node.uid] = DriverCommits(node.name, committing, codec, retries)
+                self._in_driver[node.uid] = DriverCommits(node.name, committing, retries)
                 if mode is CommitMode.IN_BACKGROUND:
                     self._in_background.add(node.uid)
         if isinstance(node.sink, SupportsOrphanSweep):

@@ -14,7 +14,7 @@ from millrace.plan.job_graph import SourceNode
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
-from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
+from millrace.state.serialization.payload import decode, encode
 
 
 @dataclass
@@ -31,11 +31,10 @@ class _Assigned:
 class SourceCoordinator:
     """Assigns the splits of one source, follows their progress and carries its events."""
 
-    def __init__(self, node: SourceNode, codec: SnapshotCodec = TRUSTING) -> None:
+    def __init__(self, node: SourceNode) -> None:
         self.node = node
         self.metrics = MetricRegistry()
         """Of the enumerator."""
-        self._codec = codec
         self._enumerator = node.source.create_enumerator()
         self._context = EnumeratorContext(
             node.parallelism,
@@ -206,7 +205,7 @@ class SourceCoordinator:
             "parallelism": self.node.parallelism,
         }
         try:
-            return self._codec.encode(state)
+            return encode(state)
         except SerializationError as error:
             raise SerializationError(
                 f"what source '{self.node.name}' has to remember cannot be written: {error}; keep "
@@ -216,7 +215,7 @@ class SourceCoordinator:
     def restore(self, snapshot: bytes) -> None:
         """Take over what `snapshot` gave, before the first `discover`."""
         try:
-            self._restore(self._codec.decode(snapshot))
+            self._restore(decode(snapshot))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
                 f"source '{self.node.name}' cannot go on from what the checkpoint has of it "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from millrace.engine.sink_commits import backoff, too_often
 from millrace.runtime.epoch import Ack, CommitPlan
-from millrace.state.serialization.snapshot_codec import SnapshotCodec
+from millrace.state.serialization.payload import decode
 
 __all__ = ["SubtaskCommits"]
 
@@ -29,17 +29,16 @@ class SubtaskCommits:
         retries: how often a committable is tried again before the job fails.
     """
 
-    def __init__(self, name: str, parallelism: int, codec: SnapshotCodec, retries: int) -> None:
+    def __init__(self, name: str, parallelism: int, retries: int) -> None:
         self._name = name
         self._parallelism = parallelism
-        self._codec = codec
         self._retries = retries
         self._outstanding: list[_Outstanding] = []
 
     def add(self, committables: list[bytes]) -> None:
         """Of a durable checkpoint. What a subtask wrote that is no more is another one's."""
         for item in committables:
-            subtask, _ = self._codec.decode(item)
+            subtask, _ = decode(item)
             self._outstanding.append(_Outstanding(subtask % self._parallelism, item))
 
     def committables(self) -> list[bytes]:

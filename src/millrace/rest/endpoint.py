@@ -24,7 +24,6 @@ from millrace.rest.routes import Router
 from millrace.rest.server import RestServer
 from millrace.runtime.epoch import Ack
 from millrace.state.checkpoint.manifest import Manifest
-from millrace.state.serialization.snapshot_codec import codec_of
 
 __all__ = ["RestEndpoint", "endpoint_of"]
 
@@ -49,8 +48,7 @@ class RestEndpoint(JobObserver):
     def __init__(
         self, job: ControlledJob, name: str, operators: dict[str, str], configuration: Configuration
     ) -> None:
-        codec = codec_of(configuration.get(options.STATE_PICKLE_ALLOWED))
-        self.view = QueryableView(codec=codec, text=key_text)
+        self.view = QueryableView(text=key_text)
         self._router = Router(JobView(job, name, operators, self.view))
         self._bind_address = configuration.get(options.REST_BIND_ADDRESS)
         self._port = configuration.get(options.REST_PORT)

@@ -117,8 +117,6 @@ class Program:
     commit_retries: int = 10
     closed_runs: tuple[str, ...] = ()
     """Runs that ended in this Spark application: workers drop what they hold of them."""
-    pickle_allowed: bool = True
-    """Whether state may be pickled, and pickles in checkpoints may be read."""
     main_classes: dict[str, type] = field(default_factory=dict)
     """Classes defined in the job file itself; workers know them under their own names."""
     loops: tuple[LoopEnds, ...] = ()

@@ -112,7 +112,7 @@ class Redistribution:
             self._own.start <= theirs.start and theirs.stop <= self._own.stop
         )
         keep = None if all_ours else self._is_ours.__getitem__
-        found = self._state.take(handle.layers, self._load, wants, keep, handle.subtask)
+        found = self._state.take(handle.layers, self._load, wants, keep, handle.subtask, self._own)
         return {key: value for key, value in found.items() if self._ours(key, handle, assignment)}
 
     def _keys_of(self, handle: StateHandle) -> range:

@@ -33,7 +33,6 @@ from millrace.state.division import Division
 from millrace.state.layer import FileRef, Layer
 from millrace.state.layer_payload import Loader
 from millrace.state.serialization.payload import encode
-from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import VALVE, TableId
 
@@ -65,7 +64,6 @@ class Subtask:
         self.state = SubtaskState(
             backend=program.state_backend.create_keyed_state_backend(place),
             owners=owners_of(program, stage),
-            codec=codec_of(program.pickle_allowed),
         )
         self._worker = worker
         self._source_clock = source_clock

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millrace.state.canonical.stored_state import SubtaskFiles
+
 
 @dataclass(frozen=True)
 class FileRef:
@@ -32,11 +34,12 @@ class Layer:
     """The attempt that made it: unique over all runs, epochs, tries and task attempts."""
     floor: int
     """Layers of this subtask before this epoch number are dead once this layer counts."""
-    data: bytes | FileRef
+    data: bytes | FileRef | SubtaskFiles
+    """Of a canonical savepoint: all files of the subtask."""
 
     def size(self) -> int:
         """Bytes of the payload."""
-        return self.data.length if isinstance(self.data, FileRef) else len(self.data)
+        return len(self.data) if isinstance(self.data, bytes) else self.data.length
 
 
 def live(layers: list[Layer]) -> list[Layer]:

@@ -24,18 +24,22 @@ from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, SerializationError
 from millrace.state.budget import PIECE_BYTES, Budget
+from millrace.state.canonical.stored_state import SubtaskFiles
+from millrace.state.canonical.stored_table import StoredTable, tables_of_files
 from millrace.state.checkpoint.files import StrPath, opened
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import FileRef, Layer
-from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.serialization.table_form import TableSchema
 from millrace.state.table import Delta
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import TABLE_KINDS, kind_named
 
 PARTS = "all", "delta", "pass"
-Content = dict[str, dict[tuple[str, str], tuple[str, TableSchema, bytes]]]
-"""Part -> (operator uid, state name) -> (kind, schema, encoded delta)."""
+Stored = bytes | StoredTable
+"""An encoded delta, or a table of a canonical savepoint that is not read yet."""
+Content = dict[str, dict[tuple[str, str], tuple[str, TableSchema, Stored]]]
+"""Part -> (operator uid, state name) -> (kind, schema, delta)."""
 Place = Callable[[Iterator[bytes]], bytes | FileRef]
 """Puts the pieces of a payload where they belong."""
 
@@ -75,25 +79,23 @@ def joined(pieces: Iterator[bytes]) -> bytes:
     return b"".join(pieces)
 
 
-def pieces_of(
-    entries: Iterable[TableDelta], budget: Budget, replace: bool, codec: SnapshotCodec = TRUSTING
-) -> Iterator[bytes]:
+def pieces_of(entries: Iterable[TableDelta], budget: Budget, replace: bool) -> Iterator[bytes]:
     """The framed pieces of a payload. ``replace``: it stands for everything there is."""
     content: Content = {"all": {}} if replace else {}
     size, empty = 0, not replace
     for part, table, kind, schema, delta, count in entries:
-        encoded = _encoded(table, delta, codec)
+        encoded = _encoded(table, delta)
         budget.learn(count, len(encoded))
         tables = content.setdefault(part, {})
         place = table.uid, table.name
         if place in tables or size + len(encoded) > PIECE_BYTES:
-            yield framed(codec.encode(content))
+            yield framed(encode(content))
             content, size = {}, 0
             tables = content.setdefault(part, {})
         tables[place] = (kind.name, schema, encoded)
         size, empty = size + len(encoded), False
     if content or empty:
-        yield framed(codec.encode(content))
+        yield framed(encode(content))
 
 
 def framed(piece: bytes) -> bytes:
@@ -162,14 +164,17 @@ def _read_piece(file: IO[bytes], head: bytes, left: int, path: StrPath) -> bytes
     return piece
 
 
-def contents(layer: Layer, load: Loader, codec: SnapshotCodec = TRUSTING) -> Iterator[Content]:
+def contents(layer: Layer, load: Loader) -> Iterator[Content]:
     """What the pieces of a layer hold; deltas are not decoded yet."""
+    if isinstance(layer.data, SubtaskFiles):
+        yield {"all": {**tables_of_files(layer.data)}}
+        return
     if isinstance(layer.data, FileRef) and isinstance(load, PieceLoader):
         found: Iterable[bytes | memoryview] = load.pieces(layer)
     else:
         found = split(load(layer))
     for piece in found:
-        content = codec.decode(piece)
+        content = decode(piece)
         _require_content(content)
         yield content
 
@@ -198,8 +203,39 @@ def _is_entry(item: tuple[Any, Any]) -> bool:
     )
 
 
-def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSchema, bytes]]:
-    """Table, kind, schema and encoded delta in the order in which they are to be applied."""
+def deltas_of(stored: Stored, groups: range | None = None) -> Iterator[Delta]:
+    """What is stored of a table. What belongs to no key group of ``groups`` may be left out.
+
+    Raises:
+        CheckpointCorruptError: its file is damaged.
+        SerializationError: it has to be unpickled, and there is no leave, or it cannot be.
+    """
+    if isinstance(stored, StoredTable):
+        yield from stored.deltas(groups)
+        return
+    try:
+        delta = decode(stored)
+    except Exception as error:
+        raise SerializationError(
+            f"the state holds a value that cannot be read ({type(error).__name__}: {error})"
+        ) from error
+    yield delta
+
+
+def native_payload(files: SubtaskFiles) -> bytes:
+    """The payload of a layer that holds what is in the files of a subtask."""
+    found = (
+        TableDelta(
+            "pass", TableId(*table), kind_named(kind), schema, delta, sum(map(len, delta.values()))
+        )
+        for table, (kind, schema, stored) in tables_of_files(files).items()
+        for delta in stored.deltas()
+    )
+    return b"".join(pieces_of(found, Budget(), replace=True))
+
+
+def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSchema, Stored]]:
+    """Table, kind, schema and what is stored of it, in the order in which it is to be applied."""
     for part in PARTS:
         for table, (kind, schema, encoded) in content.get(part, {}).items():
             yield TableId(*table), kind_named(kind), schema, encoded
@@ -207,32 +243,19 @@ def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSche
 
 def tables_in(payload: bytes) -> dict[TableId, tuple[TableKind, TableSchema]]:
     """The tables that a layer has something of, with kind and schema; nothing in them is
-    decoded, and no code of whoever wrote it is run."""
+    decoded."""
     found: dict[TableId, tuple[TableKind, TableSchema]] = {}
     for piece in split(payload):
-        content: Content = SAFE.decode(piece)
+        content: Content = decode(piece)
         found.update((table, (kind, schema)) for table, kind, schema, _ in entries_in(content))
     return found
 
 
-def _encoded(table: TableId, delta: Delta, codec: SnapshotCodec) -> bytes:
+def _encoded(table: TableId, delta: Delta) -> bytes:
     try:
-        return codec.encode(delta)
+        return encode(delta)
     except SerializationError as error:
-        if not codec.pickle_allowed:
-            raise SerializationError(
-                f"state '{table.name}' cannot be written: {error}; {_advice(table)}"
-            ) from error
         raise SerializationError(
             f"state '{table.name}' holds a value that cannot be pickled ({error.__cause__}); keep "
             "plain data in state"
         ) from error
-
-
-def _advice(table: TableId) -> str:
-    if table.internal:
-        return (
-            "declare the type of the records (output_type of the operator they come from) or of "
-            "the keys (key_type of key_by), or let both be plain data"
-        )
-    return "declare its type, for example with Types.of(...), or keep plain data in it"

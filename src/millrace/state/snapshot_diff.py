@@ -89,8 +89,8 @@ def diff_snapshots(
     """What of each state was added, changed and removed on the way from ``a`` to ``b``.
 
     States are matched by operator uid and name. Values are compared, not when they were last used
-    (time to live); the lists of operator state are compared without regard to order. A state that
-    the codec of one of the readers does not read is `unread`.
+    (time to live); the lists of operator state are compared without regard to order. A state with
+    pickled values that may not be read is `unread`.
 
     Args:
         samples: how many differences of each kind to keep per state.

@@ -17,7 +17,6 @@ from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer, live
 from millrace.state.layer_payload import contents, entries_in
-from millrace.state.serialization.snapshot_codec import SAFE, SnapshotCodec
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.store import SubtaskState
 from millrace.state.table import Delta, Table
@@ -75,9 +74,9 @@ class SnapshotReader:
 
     Args:
         snapshot: as `open_snapshot` gives it.
-        codec: how values are read. With ``SAFE`` (the default) no code of whoever made the snapshot
-            is run, and what only a pickle can hold is refused; with ``SHOWING`` it is unpickled,
-            and values of classes that cannot be imported are shown as `StandIn`.
+
+    Raises:
+        CheckpointError: it is native, and was opened without trust.
 
     Example:
         >>> from millrace.state.checkpoint.snapshot import open_snapshot
@@ -89,9 +88,9 @@ class SnapshotReader:
         ...             print("   ", entry.key, entry.value)
     """
 
-    def __init__(self, snapshot: Snapshot, codec: SnapshotCodec = SAFE) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self.codec = codec
+        snapshot.require_trust()
         self._layers = snapshot.layers.by_subtask()
         self._load = LayerLoader(snapshot.directory)
         self._states: list[StateInfo] | None = None
@@ -133,10 +132,10 @@ class SnapshotReader:
 
         Raises:
             CheckpointCorruptError: a layer is damaged.
-            SerializationError: the codec does not read its values.
+            SerializationError: some of its values are pickled, and there is no leave to read them.
         """
         only = None if tables is None else OnlyTables(tables)
-        state = SubtaskState(only, as_written=True, codec=self.codec)
+        state = SubtaskState(only, as_written=True)
         state.restore("snapshot", self.layers(stage, subtask), self._load)
         return state
 
@@ -169,7 +168,7 @@ class SnapshotReader:
         for stage, subtask in self.subtasks():
             tables: dict[TableId, tuple[TableKind, object]] = {}
             for layer in self.layers(stage, subtask):
-                for content in contents(layer, self._load, SAFE):
+                for content in contents(layer, self._load):
                     tables.update((name, (k, s)) for name, k, s, _ in entries_in(content))
             for table, (kind, schema) in tables.items():
                 found.setdefault((stage, table), (kind, schema, []))[2].append(subtask)

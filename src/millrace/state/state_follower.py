@@ -21,7 +21,6 @@ from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.layer import Layer
-from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
 from millrace.state.store import AT_ONCE, EMPTY, SubtaskState
 from millrace.state.table import Delta, Table
 from millrace.state.table_id import TableId
@@ -40,17 +39,13 @@ class StateFollower:
     Args:
         directory: what the paths in the manifests are relative to.
         tables: the tables to follow; the rest is not decoded.
-        codec: how layers are read.
 
     Keys and values are as the job's tables hold them: those of states that expire with stamps
     (see `TableKind.shown`). Lists and dicts are copies.
     """
 
-    def __init__(
-        self, directory: StrPath, tables: Collection[TableId], codec: SnapshotCodec = TRUSTING
-    ) -> None:
+    def __init__(self, directory: StrPath, tables: Collection[TableId]) -> None:
         self._directory = directory
-        self._codec = codec
         self._tables = frozenset(tables)
         self._layers = LayerSet()
         self._load = LayerLoader(directory)
@@ -87,7 +82,7 @@ class StateFollower:
         found = layers.by_subtask()
         wanted = {key for key in manifest.versions if self._concerns(manifest, key[0])}
         for key in wanted:
-            copy = self._copies.setdefault(key, _Copy(self._tables, self._codec))
+            copy = self._copies.setdefault(key, _Copy(self._tables))
             copy.advance(manifest.versions[key], found.get(key, []), self._load, telling)
         for key in self._copies.keys() - wanted:
             self._copies[key].empty()
@@ -138,12 +133,11 @@ class StateFollower:
 class _Copy:
     """The followed tables of one subtask. Also their watcher: notes what keys held before."""
 
-    def __init__(self, tables: Collection[TableId], codec: SnapshotCodec) -> None:
+    def __init__(self, tables: Collection[TableId]) -> None:
         self._tables = tables
-        self._codec = codec
         self._before: Changes = {}
         self._reading_anew = False
-        self.state = SubtaskState(self, codec=self._codec, as_written=True)
+        self.state = SubtaskState(self, as_written=True)
 
     def wants(self, name: TableId) -> bool:
         return name in self._tables
@@ -174,7 +168,7 @@ class _Copy:
         self._rebuild(EMPTY, [], self._nothing)
 
     def _rebuild(self, version: str, layers: list[Layer], load: Any, telling: bool = True) -> None:
-        state = SubtaskState(self, codec=self._codec, as_written=True)
+        state = SubtaskState(self, as_written=True)
         self._reading_anew = True
         try:
             state.restore(version, layers, load)

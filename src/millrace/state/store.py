@@ -26,6 +26,7 @@ from millrace.state.layer_payload import (
     Place,
     TableDelta,
     contents,
+    deltas_of,
     entries_in,
     framed,
     joined,
@@ -35,7 +36,7 @@ from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.rolling_pass import RollingPass
 from millrace.state.serialization.entry_types import StateOwner
-from millrace.state.serialization.snapshot_codec import TRUSTING, SnapshotCodec
+from millrace.state.serialization.payload import encode
 from millrace.state.serialization.table_form import TableForm, TableSchema
 from millrace.state.table import Delta, KeyFilter, Scan, Table
 from millrace.state.table_id import OPERATOR_TABLE, TableId
@@ -70,7 +71,6 @@ class SubtaskState:
         watcher: makes it a copy of some of the tables, which is only read.
         backend: what keeps the tables; None: dicts in memory.
         owners: by uid, what is known of the operators whose state it is.
-        codec: how layers are written and read.
         as_written: values are made of their written types alone, for who has no program (see
             `type_of_schema`); False: they stay in their plain form until their state is declared.
     """
@@ -81,12 +81,10 @@ class SubtaskState:
         backend: KeyedStateBackend | None = None,
         *,
         owners: Mapping[str, StateOwner] | None = None,
-        codec: SnapshotCodec = TRUSTING,
         as_written: bool = False,
     ) -> None:
         self._watcher = watcher
         self.owners = owners or {}
-        self.codec = codec
         self._as_written = as_written
         self._forms: dict[TableId, TableForm] = {}
         self._backend = backend or HeapKeyedStateBackend()
@@ -217,7 +215,7 @@ class SubtaskState:
         return {name: form.schema for name, form in self._forms.items()}
 
     def _contents(self, layer: Layer, load: Loader) -> Iterator[Content]:
-        return contents(layer, load, self.codec)
+        return contents(layer, load)
 
     def _replay(self, found: Iterable[Content], wanted: str) -> None:
         """Apply what layers hold, and so come to version ``wanted``."""
@@ -296,10 +294,10 @@ class SubtaskState:
         self._pending = version
         if self._dump_all or 2 * dirty >= self._entries(dirty):
             self._pass.restart()
-            everything = pieces_of(self._everything(), self._budget, True, self.codec)
+            everything = pieces_of(self._everything(), self._budget, True)
             return Layer(epoch, version, epoch, place(everything))
         increment = self._increment(epoch, dirty)
-        data = place(pieces_of(increment, self._budget, False, self.codec))
+        data = place(pieces_of(increment, self._budget, False))
         return Layer(epoch, version, self._pass.floor, data)
 
     def _everything(self) -> Iterator[TableDelta]:
@@ -310,7 +308,7 @@ class SubtaskState:
     def divided(self, division: Division) -> list[bytes] | None:
         """Everything there is now, as the payload of a layer for each of other subtasks; None:
         it is too much."""
-        parts = [[framed(self.codec.encode({"all": {}}))] for _ in range(division.parallelism)]
+        parts = [[framed(encode({"all": {}}))] for _ in range(division.parallelism)]
         size, budget = 0, Budget()
         for name, table in self.tables.items():
             kind = self._forms[name].kind
@@ -319,7 +317,7 @@ class SubtaskState:
                 share = step.size // len(deltas)
                 for part, delta in zip(parts, deltas, strict=True):
                     entry = self._entry("pass", name, delta, share)
-                    pieces = list(pieces_of([entry], budget, False, self.codec))
+                    pieces = list(pieces_of([entry], budget, False))
                     size += sum(map(len, pieces))
                     part += pieces
                 if size > MOST_BYTES:
@@ -333,6 +331,7 @@ class SubtaskState:
         wants: Callable[[TableId, TableKind], bool],
         keep: KeyFilter | None,
         subtask: int = 0,
+        groups: range | None = None,
     ) -> dict[Any, Any]:
         """Add what another subtask's ``layers`` (in epoch order) have.
 
@@ -340,6 +339,7 @@ class SubtaskState:
             wants: given a table's name and kind, whether to take it over; others are not decoded.
             keep: of tables with keys, admits the keys to be taken; None: all of them.
             subtask: the number of that subtask.
+            groups: the key groups of these keys: what is of others need not be read.
 
         Returns:
             The operators' own values of that subtask, which are not added.
@@ -353,14 +353,15 @@ class SubtaskState:
             for content in self._contents(layer, load):
                 for name, kind, schema, encoded in entries_in(content):
                     if name == OPERATOR_TABLE:
-                        values.apply(self.codec.decode(encoded))
+                        for written in deltas_of(encoded):
+                            values.apply(written)
                     elif wants(name, kind):
                         table = self.table(name, kind)
                         if not kind.disjoint:
                             # what that subtask removed, another one may have
                             table = staged.setdefault(name, kind.in_memory())
-                        written = self.codec.decode(encoded)
-                        table.apply(self._forms[name].incoming(written, schema), keep)
+                        for written in deltas_of(encoded, groups):
+                            table.apply(self._forms[name].incoming(written, schema), keep)
         for name, table in staged.items():
             if self._kinds[name].redistribution is RedistributionMode.UNION:
                 assert isinstance(table, OperatorTable)
@@ -421,7 +422,8 @@ class SubtaskState:
             self._clear()
         for name, kind, schema, encoded in entries_in(content):
             if self._watcher is None or self._watcher.wants(name):
-                self._apply_to(name, kind, schema, self.codec.decode(encoded))
+                for written in deltas_of(encoded):
+                    self._apply_to(name, kind, schema, written)
 
     def _clear(self) -> None:
         for name, table in self.tables.items():

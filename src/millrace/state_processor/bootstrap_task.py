@@ -17,7 +17,6 @@ from millrace.runtime.output import Discard
 from millrace.state.key_groups import KeyMemo, subtask_of
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.payload import decode, encode_records
-from millrace.state.serialization.snapshot_codec import codec_of
 from millrace.state.store import SubtaskState
 from millrace.state_processor.transformations import StateBootstrapTransformation
 from millrace.state_processor.written_part import failed, write_part
@@ -37,8 +36,6 @@ class Target:
     epoch: int
     now: int
     """The time of writing, ms since the epoch."""
-    pickle_allowed: bool = True
-    """Whether values without a type are pickled."""
     classes: dict[str, type] = field(default_factory=dict)
     """Of the main module."""
 
@@ -113,7 +110,7 @@ class BootstrapTask:
     def _empty_state(self) -> SubtaskState:
         target = self._target
         owner = StateOwner(target.uid, self._input.key_type)
-        return SubtaskState(owners={target.uid: owner}, codec=codec_of(target.pickle_allowed))
+        return SubtaskState(owners={target.uid: owner})
 
     def _opened(self, subtask: int, state: SubtaskState) -> Operator:
         target = self._target

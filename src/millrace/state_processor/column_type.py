@@ -27,7 +27,6 @@ from millrace.common.types.logical.logical_type import quoted
 from millrace.common.types.record_fields import declared_names, positions
 from millrace.common.types.row import Row
 from millrace.common.types.type_information import TypeInformation
-from millrace.state.serialization.stand_ins import StandIn
 
 __all__ = [
     "JSON",
@@ -159,9 +158,6 @@ def field_values(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
         return names or positions(len(value)), tuple(value)
     if names is not None:
         return names, tuple(getattr(value, name) for name in names)
-    if isinstance(value, StandIn):
-        fields = value.fields()
-        return tuple(fields), tuple(fields.values())
     return None
 
 

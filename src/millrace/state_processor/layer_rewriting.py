@@ -12,7 +12,7 @@ from typing import Any
 
 from millrace.state.layer import Layer
 from millrace.state.layer_payload import Content, Loader, contents, framed
-from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING, SnapshotCodec
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
 
 __all__ = ["rewritten"]
@@ -21,23 +21,24 @@ Uids = Mapping[str, str | None]
 """What each operator is called from now on; None: it goes."""
 
 
-def rewritten(layer: Layer, load: Loader, uids: Uids, codec: SnapshotCodec = TRUSTING) -> Layer:
+def rewritten(layer: Layer, load: Loader, uids: Uids) -> Layer:
     """The layer with the operators' new uids. What is of none of them goes, too."""
-    pieces = (_content(content, uids, codec) for content in contents(layer, load, SAFE))
-    return dataclasses.replace(layer, data=b"".join(framed(SAFE.encode(c)) for c in pieces))
+    native = dataclasses.replace(layer, data=load(layer))
+    pieces = (_content(content, uids) for content in contents(native, load))
+    return dataclasses.replace(layer, data=b"".join(framed(encode(c)) for c in pieces))
 
 
-def _content(content: Content, uids: Uids, codec: SnapshotCodec) -> Content:
-    return {part: dict(_tables(tables, uids, codec)) for part, tables in content.items()}
+def _content(content: Content, uids: Uids) -> Content:
+    return {part: dict(_tables(tables, uids)) for part, tables in content.items()}
 
 
 def _tables(
-    tables: Mapping[tuple[str, str], Any], uids: Uids, codec: SnapshotCodec
+    tables: Mapping[tuple[str, str], Any], uids: Uids
 ) -> Iterator[tuple[tuple[str, str], Any]]:
     for name, (kind, schema, encoded) in tables.items():
         table = TableId(*name)
         if table == OPERATOR_TABLE:
-            yield name, (kind, schema, codec.encode(_own_values(codec.decode(encoded), uids)))
+            yield name, (kind, schema, encode(_own_values(decode(encoded), uids)))
         elif (uid := uids.get(table.uid)) is not None:
             yield (uid, table.name), (kind, schema, encoded)
 

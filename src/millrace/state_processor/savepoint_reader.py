@@ -11,7 +11,6 @@ from millrace.common.window import WindowAssigner
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.kinds.state_shape import StateShape
-from millrace.state.serialization.stand_ins import showing_codec
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.column_type import ColumnType, declared
 from millrace.state_processor.functions import KeyedStateReaderFunction
@@ -56,22 +55,20 @@ class SavepointReader:
 
     @staticmethod
     def read(
-        spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = True
+        spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = False
     ) -> SavepointReader:
         """A reader of the snapshot at a path: a savepoint, a ``chk-<n>`` directory, a ``_metadata``
         file, or the directory of a job, of which the newest checkpoint is taken.
 
         Args:
-            pickle_allowed: False for a savepoint that you do not trust: nothing in it can run code
-                then, and states that hold pickled values are refused when they are read.
+            pickle_allowed: True for a snapshot whose maker you trust: what is native, or pickled in
+                a canonical savepoint, can run code when it is read. Without it that is refused.
 
         Raises:
             CheckpointError: there is none, or it is of a later format.
             CheckpointCorruptError: it is damaged.
         """
-        return SavepointReader(
-            spark, SnapshotReader(open_snapshot(path), showing_codec(pickle_allowed))
-        )
+        return SavepointReader(spark, SnapshotReader(open_snapshot(path, pickle_allowed)))
 
     def states(self) -> list[StateInfo]:
         """All states: whose they are, and of what shape."""
@@ -214,7 +211,7 @@ class SavepointReader:
             StateError: neither snapshot has the state, or it is not state of keys.
             CheckpointError: there is no snapshot at ``since``.
         """
-        before = SnapshotReader(open_snapshot(since), self._reader.codec)
+        before = SnapshotReader(open_snapshot(since, self._reader.snapshot.trusted))
         query = ChangesQuery.of(before, self._reader, uid, name)
         known = {**CHANGE_TYPES, **_declared("key", key_type), **_declared("value", value_type)}
         return frame_of(self._spark, query, CHANGES, known, sample)

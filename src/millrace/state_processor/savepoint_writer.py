@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from millrace.common.config import options
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import CheckpointError, StateError
+from millrace.common.types.type_information import TypeInformation
 from millrace.filesystem.location import qualified
 from millrace.runtime.main_classes import main_classes
-from millrace.state.checkpoint.directory import METADATA, SHARED
-from millrace.state.checkpoint.files import delete_quietly, make_directory, write_file
+from millrace.state.canonical.savepoint import write_canonical_savepoint
+from millrace.state.checkpoint.directory import SHARED
+from millrace.state.checkpoint.files import make_directory
 from millrace.state.checkpoint.layer_file import (
     SUFFIX,
     LayerEntry,
@@ -25,10 +28,9 @@ from millrace.state.checkpoint.layer_file import (
     LayerLoader,
     write_layer_file,
 )
+from millrace.state.checkpoint.layer_set import read_layers_of
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
-from millrace.state.serialization.snapshot_codec import codec_of
-from millrace.state.serialization.stand_ins import showing_codec
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state_processor.bootstrap_task import BootstrapTask, Target
 from millrace.state_processor.layer_rewriting import rewritten
@@ -52,11 +54,8 @@ class SavepointWriter:
         ...     writer.with_operator("accounts", accounts).write(path)
     """
 
-    def __init__(
-        self, spark: Any, base: SnapshotReader | None, max_parallelism: int, pickle_allowed: bool
-    ) -> None:
+    def __init__(self, spark: Any, base: SnapshotReader | None, max_parallelism: int) -> None:
         self._spark = spark
-        self._pickle_allowed = pickle_allowed
         self._base = base
         manifest = base.snapshot.manifest if base else empty_manifest(max_parallelism)
         self._plan = SavepointPlan(manifest)
@@ -64,40 +63,37 @@ class SavepointWriter:
         self._configuration = Configuration()
 
     @staticmethod
-    def new_savepoint(
-        spark: Any, max_parallelism: int | None = None, pickle_allowed: bool = True
-    ) -> SavepointWriter:
+    def new_savepoint(spark: Any, max_parallelism: int | None = None) -> SavepointWriter:
         """A savepoint that begins empty.
 
         Args:
             max_parallelism: of the jobs that will start from it (default: that of jobs, 128).
-            pickle_allowed: False: values that only a pickle can hold are refused, for jobs with
-                ``state.pickle.allowed: false``.
         """
         default = Configuration().get(options.MAX_PARALLELISM)
-        return SavepointWriter(spark, None, max_parallelism or default, pickle_allowed)
+        return SavepointWriter(spark, None, max_parallelism or default)
 
     @staticmethod
     def from_existing_savepoint(
-        spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = True
+        spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = False
     ) -> SavepointWriter:
-        """A savepoint with what is in another one (or in a checkpoint) and is not replaced: its
-        layers are copied, the old savepoint stays as it is.
+        """A savepoint with what is in another one (or in a checkpoint) and is not replaced; the old
+        savepoint stays as it is.
 
         Args:
-            pickle_allowed: False: nothing in the old savepoint can run code here.
+            pickle_allowed: True for a snapshot whose maker you trust: what is native, or pickled in
+                a canonical savepoint, can run code when it is read. Without it that is refused.
 
         Raises:
             CheckpointError: there is none.
             CheckpointCorruptError: it is damaged.
         """
-        reader = SnapshotReader(open_snapshot(path), showing_codec(pickle_allowed))
+        reader = SnapshotReader(open_snapshot(path, pickle_allowed))
         maximum = reader.snapshot.manifest.max_parallelism
-        return SavepointWriter(spark, reader, maximum, pickle_allowed)
+        return SavepointWriter(spark, reader, maximum)
 
     def with_configuration(self, option: ConfigOption[Any] | str, value: Any) -> SavepointWriter:
         """Set an option: ``parallelism.default`` is the parallelism of operators that set none
-        (default: that of Spark), ``state.pickle.allowed`` the same as the argument of that name."""
+        (default: that of Spark)."""
         key = option if isinstance(option, str) else option.key
         self._configuration = Configuration({**self._configuration.to_dict(), key: value})
         self._configuration.validate()
@@ -155,24 +151,24 @@ class SavepointWriter:
         directory = Path(qualified(path))
         if directory.exists() and any(directory.iterdir()):
             raise CheckpointError(f"{directory} is not empty; write the savepoint to a new path")
+        drafts = directory.parent / f".{directory.name}.{uuid.uuid4().hex[:12]}.draft"
         try:
-            make_directory(directory / SHARED)
-            self._write(directory)
+            make_directory(drafts / SHARED)
+            self._write(directory, drafts)
         except OSError as error:
-            shutil.rmtree(directory, ignore_errors=True)
             raise CheckpointError(f"cannot write the savepoint {directory}: {error}") from error
-        except BaseException:
-            shutil.rmtree(directory, ignore_errors=True)
-            raise
+        finally:
+            shutil.rmtree(drafts, ignore_errors=True)
         return str(directory)
 
-    def _write(self, directory: Path) -> None:
-        draft = _Draft(self._plan.manifest(), str(directory))
+    def _write(self, directory: Path, drafts: Path) -> None:
+        draft = _Draft(self._plan.manifest(), str(drafts))
         if self._base is not None:
             self._copy(self._base, draft)
         for uid, transformation in self._new.items():
             self._bootstrap(draft, uid, transformation)
-        draft.complete()
+        key_types = {uid: made.input.key_type for uid, made in self._new.items()}
+        draft.complete(directory, key_types)
 
     def _copy(self, base: SnapshotReader, draft: _Draft) -> None:
         """Copy the layers of the operators that stay."""
@@ -181,14 +177,13 @@ class SavepointWriter:
         if not kept:
             return
         load = LayerLoader(base.snapshot.directory)
-        codec = codec_of(self._pickles())
 
         def entries() -> Iterator[LayerEntry]:
             for stage, subtask in kept:
                 change = changes[stage]
                 for layer in base.layers(stage, subtask):
                     if change.rewritten:
-                        yield change.new, subtask, rewritten(layer, load, change.uids, codec)
+                        yield change.new, subtask, rewritten(layer, load, change.uids)
                     else:
                         yield stage, subtask, dataclasses.replace(layer, data=load(layer))
 
@@ -207,14 +202,11 @@ class SavepointWriter:
         stage = draft.add_stage(uid, width)
         target = Target(
             uid, stage, width, draft.manifest.max_parallelism, draft.directory,
-            draft.layer_epoch, draft.manifest.timestamp, self._pickles(), main_classes(),
+            draft.layer_epoch, draft.manifest.timestamp, main_classes(),
         )  # fmt: skip
         task = BootstrapTask(transformation, tuple(dataframe.columns), target)
         for answer in exchange_rows(dataframe, width, task.route, task.take):
             draft.take(read_answer(answer))
-
-    def _pickles(self) -> bool:
-        return self._pickle_allowed and self._configuration.get(options.STATE_PICKLE_ALLOWED)
 
     def _parallelism(self, transformation: StateBootstrapTransformation) -> int:
         from millrace.spark.state_frames import default_parallelism
@@ -263,16 +255,12 @@ class _Draft:
             self.files.append(part.file)
             self.versions.update({(part.stage, i): v for i, v in part.versions.items()})
 
-    def complete(self) -> None:
-        """Write the manifest, and delete what tasks left that were run twice."""
+    def complete(self, path: Path, key_types: Mapping[str, TypeInformation[Any] | None]) -> None:
+        """Make the savepoint of what has been gathered."""
         manifest = dataclasses.replace(
             self.manifest, layer_files=tuple(self.files), versions=self.versions
         )
-        known = {os.path.basename(ref.path) for ref in self.files}
-        shared = Path(self.directory, SHARED)
-        for name in os.listdir(shared):
-            if name not in known:
-                delete_quietly(shared / name)
-        directory = Path(self.directory)
-        flush = [shared, directory, directory.parent]
-        write_file(directory / METADATA, (manifest.encode(),), flush_too=flush)
+        layers = read_layers_of(self.directory, manifest, path).by_subtask()
+        write_canonical_savepoint(
+            path, self.directory, manifest, layers, key_types, snapshot_id=manifest.snapshot_id
+        )

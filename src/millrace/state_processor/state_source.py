@@ -10,8 +10,6 @@ from millrace.runtime.main_classes import install_main_classes, main_classes
 from millrace.state.checkpoint.layer_file import LayerLoader
 from millrace.state.layer import Layer
 from millrace.state.serialization.entry_types import StateOwner
-from millrace.state.serialization.snapshot_codec import codec_of
-from millrace.state.serialization.stand_ins import showing_codec
 from millrace.state.snapshot_reader import OnlyTables, SnapshotReader, StateInfo, tables_of
 from millrace.state.store import SubtaskState
 
@@ -27,8 +25,6 @@ class StateSource:
     subtasks: tuple[int, ...]
     layers: tuple[tuple[Layer, ...], ...]
     """Of each of the subtasks."""
-    pickle_allowed: bool = True
-    """Whether values that were pickled may be read."""
     classes: dict[str, type] = field(default_factory=dict)
     """Of the main module: values in state may be of them."""
 
@@ -40,21 +36,19 @@ class StateSource:
             reader.snapshot.manifest.stages[stage],
             tuple(subtasks),
             tuple(tuple(reader.layers(stage, subtask)) for subtask in subtasks),
-            reader.codec.pickle_allowed,
             main_classes(),
         )
 
     def restore(self, position: int, info: StateInfo) -> SubtaskState:
         """One state of the subtask at a position of `subtasks`, for looking at it: values of
-        typed classes are rows, those of others that are not here are stand-ins."""
-        codec, only = showing_codec(self.pickle_allowed), OnlyTables(tables_of(info))
-        return self._restored(position, SubtaskState(only, codec=codec, as_written=True))
+        typed classes are rows."""
+        only = OnlyTables(tables_of(info))
+        return self._restored(position, SubtaskState(only, as_written=True))
 
     def restore_for(self, position: int, uid: str, owner: StateOwner) -> SubtaskState:
         """All the state, for functions that declare their states: these are then what they
         declare."""
-        codec = codec_of(self.pickle_allowed)
-        return self._restored(position, SubtaskState(codec=codec, owners={uid: owner}))
+        return self._restored(position, SubtaskState(owners={uid: owner}))
 
     def _restored(self, position: int, state: SubtaskState) -> SubtaskState:
         install_main_classes(self.classes)

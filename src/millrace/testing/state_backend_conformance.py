@@ -21,7 +21,7 @@ from typing import Any
 from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import FileRef, Layer, live
+from millrace.state.layer import Layer, live
 from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import TableId
 from millrace.testing.table_program import KINDS, Content, TableProgram
@@ -231,5 +231,5 @@ def _plain(table: Any) -> Content:
 
 
 def _inline(layer: Layer) -> bytes:
-    assert not isinstance(layer.data, FileRef)
+    assert isinstance(layer.data, bytes)
     return layer.data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.control_client import await_end
 from millrace.engine.job_identity import job_id_of
-from millrace.state.checkpoint.directory import METADATA, SHARED
+from millrace.state.canonical.savepoint import write_canonical_savepoint
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.testing import CollectingSink, run_local
 
@@ -65,12 +64,10 @@ class Place:
         """A savepoint of a job that has counted the letters of ``words``."""
         found = open_snapshot(self.run(words, **job))
         target = self.savepoints / f"savepoint-{found.manifest.job_id}-{id[:12]}"
-        target.mkdir(parents=True)
-        shutil.copytree(found.directory / SHARED, target / SHARED)
-        manifest = dataclasses.replace(
-            found.manifest, kind="savepoint", snapshot_id=id, ancestor=parent, timestamp=time
+        manifest = dataclasses.replace(found.manifest, ancestor=parent, timestamp=time)
+        write_canonical_savepoint(
+            target, str(found.directory), manifest, found.layers.by_subtask(), {}, snapshot_id=id
         )
-        (target / METADATA).write_bytes(manifest.encode())
         return target
 
 

@@ -12,6 +12,8 @@ import pytest
 from millrace.common import Types
 from millrace.datastream import KeyedProcessFunction
 from millrace.datastream.state import ValueStateDescriptor
+from millrace.state.canonical.savepoint import write_canonical_savepoint
+from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.testing import MiniJob
 
 
@@ -25,6 +27,16 @@ class Bomb:
         return os.makedirs, (str(self.path), 0o777, True)
 
 
+class Wrapped:
+    """Becomes a bomb when the savepoint is made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Bomb, (self.path,)
+
+
 class Keep(KeyedProcessFunction):
     def open(self, runtime_context: Any) -> None:
         self.kept = runtime_context.get_state(
@@ -33,7 +45,7 @@ class Keep(KeyedProcessFunction):
         self.number = runtime_context.get_state(ValueStateDescriptor("number", Types.LONG()))
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-        self.kept.update(Bomb(value) if isinstance(value, Path) else value)
+        self.kept.update(Wrapped(value) if isinstance(value, Path) else value)
         self.number.update((self.number.value() or 0) + 1)
         yield 0
 
@@ -45,16 +57,25 @@ def trap(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def foreign(tmp_path: Path, trap: Path) -> Path:
-    """The directory of a job whose state is such a thing."""
-    with MiniJob(checkpoint_dir=str(tmp_path / "jobs")) as job:
+    """A savepoint with such a thing in it."""
+    return savepoint_of(tmp_path / "jobs", trap, trap)
+
+
+def savepoint_of(directory: Path, trap: Path, *values: Any) -> Path:
+    """A savepoint of a job that has kept these values."""
+    with MiniJob(checkpoint_dir=str(directory)) as job:
         source = job.source()
         job.collect(source.stream.key_by(lambda v: 1).process(Keep()).name("keep").uid("keep"))
-        source.push(trap)
+        source.push(*values)
         job.process()
     if trap.exists():
         trap.rmdir()
-    [directory] = (tmp_path / "jobs").iterdir()
-    return directory
+    [job_dir] = directory.iterdir()
+    found = open_snapshot(job_dir)
+    path = directory / "savepoint"
+    layers = found.layers.by_subtask()
+    write_canonical_savepoint(path, str(job_dir), found.manifest, layers, {})
+    return path
 
 
 def test_show_tells_all_but_the_number_of_these(foreign: Path, trap: Path, millrace: Any) -> None:
@@ -72,12 +93,7 @@ def test_diff_leaves_them_out(foreign: Path, trap: Path, millrace: Any) -> None:
     told = millrace("savepoint", "diff", foreign, foreign)
     assert (told.code, told.out) == (0, "no state differs\n")
     other = foreign.parent / "other"
-    with MiniJob(checkpoint_dir=str(other)) as job:
-        source = job.source()
-        job.collect(source.stream.key_by(lambda v: 1).process(Keep()).name("keep").uid("keep"))
-        source.push(2, 3)
-        job.process()
-    [directory] = other.iterdir()
+    directory = savepoint_of(other, trap, 2, 3)
     told = millrace("savepoint", "diff", foreign, directory)
     assert told.code == 1
     assert told.out.splitlines() == [

@@ -19,7 +19,6 @@ from millrace.runtime.cep.pattern_rule import RuleAction
 from millrace.runtime.cep.rule_table import RuleTable
 from millrace.runtime.operator import OperatorContext
 from millrace.state.serialization.payload import dump_pickle
-from millrace.state.serialization.snapshot_codec import SAFE, TRUSTING
 from millrace.state.store import SubtaskState
 
 SMALL = field_condition({"field": "amount", "op": "<", "value": 10})
@@ -29,12 +28,11 @@ RULE = Rule("r", 1, Pattern.begin("a").where(SMALL))
 def table(
     *given: Any,
     keyed: bool = True,
-    pickles: bool = True,
     subtask: int = 0,
     state: SubtaskState | None = None,
     read: Callable[[Any], Any] = read_rule,
 ) -> RuleTable:
-    state = state or SubtaskState(codec=TRUSTING if pickles else SAFE)
+    state = state or SubtaskState()
     context = OperatorContext("uid", "alerts", subtask, 2, 128, state, lambda: 0)
     rules = RuleTable(context, read, lambda rule: None, keyed)
     for value in given:
@@ -98,12 +96,6 @@ def test_what_is_not_newer_is_not_compiled() -> None:
 def test_without_keys_there_are_no_rules_for_some_of_them() -> None:
     rules = table(RULE, keyed=False)
     assert "the events have no keys" in refused(rules, Rule("s", 1, Pattern.begin("a"), "eu-"))
-
-
-def test_without_pickling_rules_are_json() -> None:
-    rules = table(rule_to_json(RULE), pickles=False)
-    assert "send it as JSON" in refused(rules, replace(RULE, version=2))
-    assert [rule.rule.version for rule in rules.active.values()] == [1]
 
 
 def test_a_rule_changed_in_python_is_kept_as_it_is_now() -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
-from millrace.state.checkpoint.envelope import seal
 from millrace.state.checkpoint.layer_file import LayerFileRef
-from millrace.state.checkpoint.manifest import Manifest, read_manifest
+from millrace.state.checkpoint.manifest import Manifest, read_manifest, read_manifest_file
 
 MANIFEST = Manifest(
     job_id="count-12",
@@ -46,15 +47,37 @@ def test_every_truncation_and_flip_is_found() -> None:
         flipped = bytearray(data)
         flipped[position] ^= 0x04
         for damaged in (bytes(flipped), data[:position]):
-            with pytest.raises(CheckpointCorruptError, match="chk-3/_metadata"):
+            with pytest.raises(CheckpointCorruptError, match="chk-3/_metadata is corrupt"):
                 Manifest.decode(damaged, "chk-3/_metadata")
 
 
 def test_missing_and_unknown_fields() -> None:
     """A whole file of the wrong content is refused as well."""
-    for content in ([], {}, {"layer_files": [], "colour": "red"}, {"layer_files": [(1,)]}):
+    whole = json.loads(MANIFEST.encode())
+    del whole["checksum"]
+    for name in whole:
+        with pytest.raises(CheckpointCorruptError, match=f"{name} is missing"):
+            Manifest.decode(_sealed({k: v for k, v in whole.items() if k != name}), "p")
+    for change in ({"layer_files": [[1]]}, {"stages": []}, {"sources": {"s1": "no base64"}}):
         with pytest.raises(CheckpointCorruptError, match="a field is wrong"):
-            Manifest.decode(seal(b"MRCHKPNT", 1, content), "p")
+            Manifest.decode(_sealed({**whole, **change}), "p")
+    assert Manifest.decode(_sealed({**whole, "colour": "red"}), "p") == MANIFEST
+
+
+def test_deep_and_long_files_are_refused_at_once(tmp_path: Path) -> None:
+    """Whatever they claim to be."""
+    for data in (b"[" * 10**6, b'{"a":' * 10**6, b'{"stages":' + b"[" * 10**6, b"{}", b"[]", b""):
+        with pytest.raises(CheckpointCorruptError, match="p is corrupt"):
+            Manifest.decode(data, "p")
+    with (tmp_path / "_metadata").open("wb") as file:
+        file.truncate(5 << 30)
+    with pytest.raises(CheckpointCorruptError, match=f"{5 << 30} bytes"):
+        read_manifest_file(tmp_path / "_metadata")
+
+
+def _sealed(content: dict[str, Any]) -> bytes:
+    body = json.dumps(content, indent=1).removesuffix("\n}").encode()
+    return body + b',\n "checksum": "crc32:%08x"\n}\n' % zlib.crc32(body)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +94,7 @@ def test_missing_and_unknown_fields() -> None:
         {"versions": {("s3", 0): "v"}},
         {"chains": {"s3": ("a",)}},
         {"stages": {"s1": 2, "s2": True}},
-        {"pending": {"sink": ["part"]}},
+        {"pending": {"sink": ["no base64"]}},
     ],
 )
 def test_nobody_counts_for_ages(change: dict[str, Any]) -> None:

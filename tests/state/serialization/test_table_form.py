@@ -19,7 +19,6 @@ from millrace.state.layer import Layer
 from millrace.state.layer_payload import contents, entries_in, tables_in
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.payload import decode
-from millrace.state.serialization.snapshot_codec import SAFE
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import (
@@ -34,7 +33,6 @@ from millrace.state.table_kinds import (
     TTL_LIST,
     TTL_MAP,
     WINDOW_FLAT,
-    WINDOW_LIST,
     WINDOW_MAP,
 )
 
@@ -384,21 +382,3 @@ def test_states_of_two_subtasks_come_together() -> None:
     take(undeclared, old)
     with pytest.raises(StateMigrationError, match="with two types by different subtasks"):
         take(undeclared, new)
-
-
-def test_without_leave_to_pickle_state_needs_a_type() -> None:
-    """The message says how to get one."""
-    state = SubtaskState(codec=SAFE)
-    state.table(TableId("op", "s"), FLAT, BEFORE).put("k", Before("a", 3))
-    layer_of(state)
-    state.table(TableId("op", "untyped"), FLAT).put("k", Before("a", 3))
-    with pytest.raises(SerializationError, match="state 'untyped' cannot be written: .*Types.of"):
-        state.snapshot(2, "v2")
-
-
-def test_what_operators_keep_needs_types_of_records() -> None:
-    """Nobody can declare the state of a window."""
-    state = SubtaskState(codec=SAFE)
-    state.table(TableId("op", "@elements"), WINDOW_LIST).append(((0, 9), "k"), Before("a", 3))
-    with pytest.raises(SerializationError, match="declare the type of the records"):
-        state.snapshot(1, "v1")

@@ -10,6 +10,17 @@ from millrace.cli.commands.grammar import checkpoint_dir, job_name
 from millrace.common.errors import JobControlError
 
 
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told in which format a savepoint is to be."""
+    parser.add_argument(
+        "--format",
+        choices=("canonical", "native"),
+        default="canonical",
+        help="canonical: Parquet and JSON, for everybody and later versions (default); native: as "
+        "checkpoints are, quick, for this job",
+    )
+
+
 def ask_job(
     named: argparse.Namespace, command: str, **arguments: Any
 ) -> tuple[Any, dict[str, Any]]:

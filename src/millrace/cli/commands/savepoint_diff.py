@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command
-from millrace.cli.commands.savepoint_paths import PICKLE_HINT, add_allow_pickle, reader_of
+from millrace.cli.commands.savepoint_paths import add_allow_pickle, reader_of
 
 SAMPLES = 3
 
@@ -53,6 +53,4 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     for diff in unread:
         text = f"{diff.table} was not compared: {diff.unread}"
         print(f"millrace: {printable(text)}", file=sys.stderr)
-    if unread:
-        print(f"millrace: {PICKLE_HINT}", file=sys.stderr)
     return 1 if unread else 0

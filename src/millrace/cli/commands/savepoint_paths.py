@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from millrace.state.checkpoint.snapshot import Snapshot
     from millrace.state.snapshot_reader import SnapshotReader
 
-PICKLE_HINT = "if you trust who made it, --allow-pickle reads it"
 _ID = re.compile(r"[0-9a-f]{4,}")
 
 
@@ -66,7 +65,7 @@ def add_allow_pickle(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-pickle",
         action="store_true",
-        help="also read pickled values, which may run code of whoever made the savepoint",
+        help="also read what is native or pickled, which can run code of whoever made it",
     )
 
 
@@ -77,10 +76,9 @@ def reader_of(word: str, allow_pickle: bool) -> SnapshotReader:
         CheckpointError: there is none, or it is damaged.
     """
     from millrace.state.checkpoint.snapshot import open_snapshot
-    from millrace.state.serialization.stand_ins import showing_codec
     from millrace.state.snapshot_reader import SnapshotReader
 
-    return SnapshotReader(open_snapshot(resolved(word)), showing_codec(allow_pickle))
+    return SnapshotReader(open_snapshot(resolved(word), allow_pickle))
 
 
 def resolved(word: str) -> Path:

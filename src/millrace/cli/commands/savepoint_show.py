@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command
-from millrace.cli.commands.savepoint_paths import PICKLE_HINT, add_allow_pickle, reader_of
+from millrace.cli.commands.savepoint_paths import add_allow_pickle, reader_of
 
 
 def register(commands: Commands) -> None:
@@ -45,6 +45,4 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         print_lines(report.lines())
     for reason in report.unread:
         print(f"millrace: {printable(reason)}", file=sys.stderr)
-    if report.unread:
-        print(f"millrace: {PICKLE_HINT}", file=sys.stderr)
     return 0

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from millrace.cli.commands.grammar import Commands, add_command
-from millrace.cli.commands.savepoint_paths import PICKLE_HINT, add_allow_pickle, reader_of
-from millrace.common.errors import MillraceError, StateError
+from millrace.cli.commands.savepoint_paths import add_allow_pickle, reader_of
 
 FORMATS = ("table", "json", "csv")
 
@@ -52,12 +51,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         print_rows(LISTED, listed(state_views(reader.states())), style)
         return 0
     with _local_spark() as spark:
-        try:
-            print_answer(SavepointReader(spark, reader).sql(named.query), style)
-        except MillraceError as error:
-            if "state.pickle.allowed" not in str(error):
-                raise
-            raise StateError(f"{error}; {PICKLE_HINT}") from error
+        print_answer(SavepointReader(spark, reader).sql(named.query), style)
     return 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from millrace.cli.arguments import UsageError, location
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, report, target
+from millrace.cli.commands.job_request import add_format, ask_job, report, target
 
 NAME = "take"
 
@@ -29,6 +29,7 @@ def register(commands: Commands) -> None:
         type=location,
         help="where to put it (default: the job's savepoint directory)",
     )
+    add_format(parser)
 
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
@@ -38,5 +39,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
             raise UsageError(f"two jobs are named: {named.name} and --job {named.job}")
         # with --job, the only other word is the directory
         named.name, named.directory = None, location(named.name)
-    job, answer = ask_job(named, "savepoint", directory=target(named.directory))
+    job, answer = ask_job(
+        named, "savepoint", directory=target(named.directory), format=named.format
+    )
     return report(named, job, answer, str(answer["savepoint"]))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from millrace.cli.arguments import UsageError, location
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, check_ended, report, target
+from millrace.cli.commands.job_request import add_format, ask_job, check_ended, report, target
 
 
 def register(commands: Commands) -> None:
@@ -31,6 +31,7 @@ def register(commands: Commands) -> None:
         action="store_true",
         help="end event time first: all timers fire, all windows close; do not go on from that",
     )
+    add_format(parser)
     parser.add_argument(
         "--no-savepoint",
         action="store_true",
@@ -48,6 +49,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         savepoint=not named.no_savepoint,
         directory=target(named.savepoint),
         drain=named.drain,
+        format=named.format,
     )
     check_ended(job, answer)
     from millrace.engine.control_client import await_end

@@ -113,6 +113,12 @@ CLAIM_MODE = known(
     "in it or pending in it is touched. `CLAIM`: it becomes the job's own, which commits what is "
     "pending in it and deletes it after the first checkpoint of its own.",
 )
+ALLOW_PICKLE = known(
+    ConfigOptions.key("execution.state-recovery.allow-pickle").boolean_type().default_value(False),
+    "Whether the job may start from a native snapshot that it has not written itself, and from "
+    "values that are pickled in a savepoint of others. Reading them can run code of whoever wrote "
+    "them (`millrace run --allow-pickle`).",
+)
 ALLOW_NON_RESTORED = known(
     ConfigOptions.key("execution.state-recovery.ignore-unclaimed-state")
     .boolean_type()
@@ -299,11 +305,6 @@ EPOCH_KEEP_WARM = known(
 BUFFER_RECORDS = known(
     ConfigOptions.key("millrace.buffer.records").int_type().default_value(4096).at_least(1),
     "Records in one buffer between stages.",
-)
-STATE_PICKLE_ALLOWED = known(
-    ConfigOptions.key("state.pickle.allowed").boolean_type().default_value(True),
-    "Whether what has no type is pickled in checkpoints. `false`: such state is refused, and "
-    "restoring runs no code of whoever wrote the checkpoint or savepoint.",
 )
 STATE_INLINE_LIMIT = known(
     ConfigOptions.key("millrace.state.inline-limit")

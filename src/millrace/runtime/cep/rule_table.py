@@ -67,7 +67,6 @@ class RuleTable:
         self._clock = context.clock
         self._name = context.name
         self._keyed = keyed
-        self._pickles = context.state.codec.pickle_allowed
         self._tells = context.subtask_index == 0
         self.active: dict[str, ActiveRule] = {}
         """By id, the rules in force."""
@@ -144,12 +143,6 @@ class RuleTable:
             raise JobDefinitionError(
                 f"rule {rule.id!r} is for keys that begin with {rule.key_prefix!r}, but the events "
                 "have no keys; leave the prefix away, or give dynamic_pattern a keyed stream"
-            )
-        if rule.json is None and not self._pickles:
-            raise JobDefinitionError(
-                f"rule {rule.id!r} was made in Python and would have to be pickled, and "
-                "state.pickle.allowed is false; send it as JSON (rule_to_json writes rules whose "
-                "conditions are made with field_condition)"
             )
 
     def _store(self, compiled: ActiveRule, given: Any, enabled: bool) -> ActiveRule | None:

@@ -10,11 +10,12 @@ changed.
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
+
+import msgspec
 
 from millrace.common.errors import CheckpointError
 from millrace.runtime.cep.automaton import BEGINNING, Automaton, Places
@@ -35,8 +36,6 @@ from millrace.runtime.operator import OperatorContext
 from millrace.state.frozen import is_immutable
 from millrace.state.internal_tables import MATCHED_EVENTS, PARTIAL_MATCHES
 from millrace.state.nested_table import NestedTable
-from millrace.state.serialization.payload import MARSHAL_VERSION
-from millrace.state.serialization.plain_reader import read_plain
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import MAP
 
@@ -51,6 +50,8 @@ KEPT = 10_000
 
 AutomatonOf = Callable[[str, int], Automaton | None]
 """From a rule's name and version to its automaton; None: there is no such rule any more."""
+_BEGUN = msgspec.msgpack.Decoder(dict[str, tuple[int, tuple[tuple[str, str | int], ...]]])
+"""Per rule: its version, and the state and last entry of each partial match."""
 HeldBack = tuple[int, tuple[tuple[int, Order], ...]]
 """The rule's version; of each match the last entry and the first event."""
 
@@ -73,7 +74,6 @@ class SharedBuffer:
     ) -> None:
         state, uid = context.state, context.uid
         self._name = context.name
-        self._loads = marshal.loads if state.codec.pickle_allowed else read_plain
         self._matches: NestedTable = state.table(TableId(uid, PARTIAL_MATCHES), MAP)
         self._events: NestedTable = state.records_table(uid, MATCHED_EVENTS)
         self._automaton_of = automaton_of
@@ -133,7 +133,7 @@ class SharedBuffer:
 
     def drop_rules(self, rules: set[str]) -> None:
         """Patterns are gone: so is what they have of any key."""
-        names = [marshal.dumps(rule, MARSHAL_VERSION)[2:] for rule in rules]
+        names = [rule.encode() for rule in rules]
         stored = self._matches.data.items()
         for key in [key for key, rows in stored if _may_name(rows, rules, names)]:
             self.of(key)
@@ -167,7 +167,7 @@ class SharedBuffer:
         self._events.prefetch((key,))
         events = dict(self._events.data.get(key, {}))
         self.hold(events.values())
-        reading = _BufferReading(self._name, dict(rows), events, self._loads)
+        reading = _BufferReading(self._name, dict(rows), events)
         reading.read(self._automaton_of)
         self._on_read(reading.result)
         return reading.result
@@ -236,7 +236,7 @@ class SharedBuffer:
     def _store_start(self, key: Any, live: KeyMatches, start: Order) -> None:
         rules = live.begun[start]
         if rules:
-            self._matches.put(key, start, marshal.dumps(rules, MARSHAL_VERSION))
+            self._matches.put(key, start, msgspec.msgpack.encode(rules))
             return
         del live.begun[start]
         self._matches.remove(key, start)
@@ -294,10 +294,8 @@ class _BufferReading:
         operator: str,
         rows: dict[Any, Any],
         events: dict[Order, Any],
-        loads: Callable[[bytes], Any],
     ) -> None:
         self._operator = operator
-        self._loads = loads
         self._rows = rows
         self._events = {order: BufferedEvent(order, value) for order, value in events.items()}
         self._entries: dict[int, MatchedEntry] = {}
@@ -309,7 +307,7 @@ class _BufferReading:
         result, rows = self.result, self._rows
         result.events, result.entries, result.time = rows[COUNTS]
         for start in sorted(inner for inner in rows if type(inner) is tuple):
-            begun = result.begun[start] = self._loads(rows[start])
+            begun = result.begun[start] = _BEGUN.decode(rows[start])
             for rule, (version, partial) in begun.items():
                 result.starts.setdefault(rule, set()).add(start)
                 self._use(rule, {last for _, last in partial if type(last) is int})

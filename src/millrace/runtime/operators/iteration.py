@@ -16,7 +16,9 @@ from millrace.runtime.declared_state import DeclaredValue, declared_table
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
+from millrace.state.internal_tables import FEEDBACK
 from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
@@ -30,7 +32,7 @@ _ENDING = OperatorStateDeclaration("@ended", RedistributionMode.MERGE, _least_en
 """Whether the end of the input is held or released, and the watermark before it."""
 
 
-_FEEDBACK = OperatorStateDeclaration("@feedback", RedistributionMode.SPLIT)
+_FEEDBACK = OperatorStateDeclaration(FEEDBACK, RedistributionMode.SPLIT)
 """Encoded batches of records that are to be fed back in the next epoch."""
 _BATCH = 4096
 """Records in one element of that list, about."""
@@ -77,7 +79,7 @@ class IterationHeadOperator(Operator):
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._went_round = False
         for payload in self.feedback:
-            values, timestamps = self.context.state.codec.decode(payload)
+            values, timestamps = decode(payload)
             self.output.emit(RowBatch(values, timestamps))
         if self.drained and self.holds_end:
             self._end("released")
@@ -139,7 +141,7 @@ class IterationTailOperator(Operator):
         return taken
 
     def end_epoch(self, ended: bool) -> None:
-        subtask, encode = self.context.subtask_index, self.context.state.codec.encode
+        subtask = self.context.subtask_index
         for number, batch in enumerate(_gathered(self._taken)):
             self._table.put((subtask, number), encode(batch))
             self._records += len(batch[0])

@@ -25,6 +25,7 @@ from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.serialization.payload import decode, encode
 from millrace.state.table_id import TableId
 
 _WRITERS = OperatorStateDeclaration("@writer", RedistributionMode.SPLIT, dropped_on_fork=True)
@@ -77,9 +78,8 @@ class SinkOperator(Operator):
 
     def _commit(self) -> list[bytes]:
         """Commit what the plan says; returns what is to be tried again."""
-        codec = self.context.state.codec
         requests = [
-            CommitRequest(codec.decode(item.committable)[1], item.retries) for item in self.commits
+            CommitRequest(decode(item.committable)[1], item.retries) for item in self.commits
         ]
         committing = self._committing or self._create_committing()
         return [self._encoded(request.committable) for request in committing.attempt(requests)]
@@ -159,7 +159,7 @@ class SinkOperator(Operator):
             # who must commit it is known from the checkpoint alone
             committable = (self.context.subtask_index, committable)
         try:
-            return self.context.state.codec.encode(committable)
+            return encode(committable)
         except SerializationError as error:
             raise SerializationError(
                 f"a committable of sink '{self.context.name}' cannot be written: {error}; keep "

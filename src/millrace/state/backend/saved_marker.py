@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from millrace import __version__
 from millrace.state.backend.key_value_store import KeyValueStore
-from millrace.state.checkpoint.plain_shape import require
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.table import Delta, Table
@@ -99,8 +98,6 @@ class SavedMarker:
 
 def _decoded(content: bytes) -> SavedMarker:
     version, tables, in_memory, schemas = decode(content)
-    require(version, str, "version")
-    require(tables, dict[tuple[str, str], tuple[str, tuple[int, int], int]], "tables")
     return SavedMarker(
         version,
         {TableId(*name): SavedTable(kind_named(k), n, e) for name, (k, n, e) in tables.items()},

@@ -8,7 +8,8 @@ Layout::
     footer   magic, offset of the index, its length, its CRC-32
 
 An empty path in a row means this file; any other one is a segment, relative to the job's directory.
-All numbers are big-endian. The payloads are what `SubtaskState.snapshot` made.
+The index is msgpack; all other numbers are big-endian. The payloads are what
+`SubtaskState.snapshot` made.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from millrace.common.errors import CheckpointCorruptError
+from millrace.state.canonical.stored_state import SubtaskFiles
 from millrace.state.checkpoint.directory import SHARED
-from millrace.state.checkpoint.envelope import dump_plain, load_plain
 from millrace.state.checkpoint.files import StrPath, check, opened, read_range, write_file
 from millrace.state.layer import FileRef, Layer
-from millrace.state.layer_payload import pieces_in, split
+from millrace.state.layer_payload import native_payload, pieces_in, split
 
 __all__ = [
     "SUFFIX",
@@ -40,7 +43,7 @@ __all__ = [
 ]
 
 SUFFIX = ".layers"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _MAGIC = b"MRLAYERS"
 _HEADER = struct.Struct(">8sH")
@@ -54,7 +57,7 @@ SubtaskKey = tuple[str, int]
 LayerEntry = tuple[str, int, Layer]
 """(stage uid, subtask, layer)."""
 _Row = tuple[str, int, int, str, int, str, int, int, int]
-_ROW_TYPES = (str, int, int, str, int, str, int, int, int)
+_DECODER = msgspec.msgpack.Decoder(list[_Row])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,8 @@ class LayerLoader:
     def __call__(self, layer: Layer) -> bytes:
         """The bytes; raises CheckpointCorruptError when their file is damaged."""
         data = layer.data
+        if isinstance(data, SubtaskFiles):
+            return native_payload(data)
         if isinstance(data, bytes):
             return data
         path = os.path.join(self._job_dir, data.path)
@@ -114,7 +119,9 @@ class LayerLoader:
         """The pieces of the payload, one after the other; raises CheckpointCorruptError when their
         file is damaged."""
         data = layer.data
-        if isinstance(data, bytes):
+        if isinstance(data, SubtaskFiles):
+            yield from split(native_payload(data))
+        elif isinstance(data, bytes):
             yield from split(data)
         elif data.length <= WHOLE_BYTES:
             yield from split(self(layer))
@@ -193,7 +200,7 @@ class LayerFileWriter:
 
     def tail(self) -> bytes:
         """The last piece."""
-        index = dump_plain([_row(entry, self.path) for entry in self._placed])
+        index = msgspec.msgpack.encode([_row(entry, self.path) for entry in self._placed])
         self._index_crc = zlib.crc32(index)
         return index + _FOOTER.pack(_MAGIC, self._offset, len(index), self._index_crc)
 
@@ -233,8 +240,8 @@ def read_index(job_dir: StrPath, ref: LayerFileRef) -> list[LayerEntry]:
     path = os.path.join(job_dir, ref.path)
     index = _read_checked(path, ref)
     try:
-        entries = [_entry(row, ref.path) for row in load_plain(path, index)]
-    except (TypeError, ValueError) as error:
+        entries = [_entry(row, ref.path) for row in _DECODER.decode(index)]
+    except ValueError as error:
         raise CheckpointCorruptError(path, f"its index is of another shape ({error})") from error
     if len(entries) != ref.layers:
         raise CheckpointCorruptError(
@@ -270,8 +277,6 @@ def check_shared(path: str) -> None:
 
 
 def _entry(row: _Row, own_path: str) -> LayerEntry:
-    if tuple(map(type, row)) != _ROW_TYPES:
-        raise TypeError(f"a row of it is {row!r:.80}")
     stage, subtask, epoch, version, floor, path, offset, length, crc = row
     if path:
         check_shared(path)

@@ -1,29 +1,38 @@
 """The manifest of a checkpoint: the content of ``_metadata``, and the point of no return.
 
 A checkpoint is complete when, and only when, its manifest is in its place. It names everything a
-run needs to go on: the layer files that make up the state, the positions of the sources, and what
-the sinks have yet to commit.
+run needs to go on: the files that make up the state, the positions of the sources, and what the
+sinks have yet to commit. It is JSON text, so that people can look into it; bytes are base64.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import os
+import zlib
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
-from millrace.common.errors import CheckpointCorruptError
+import msgspec
+
+from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.state.canonical.stored_state import StoredState, check_path, tupled
 from millrace.state.checkpoint.directory import metadata_path
-from millrace.state.checkpoint.envelope import seal, unseal
-from millrace.state.checkpoint.files import StrPath, reading
+from millrace.state.checkpoint.files import StrPath, opened
 from millrace.state.checkpoint.layer_file import LayerFileRef, SubtaskKey
-from millrace.state.checkpoint.plain_shape import require
 from millrace.state.key_groups import MAX_KEY_GROUPS
 
-__all__ = ["FORMAT_VERSION", "Manifest", "read_manifest"]
+__all__ = ["FORMAT_VERSION", "Manifest", "read_manifest", "read_manifest_file"]
 
-FORMAT_VERSION = 1
-_MAGIC = b"MRCHKPNT"
+FORMAT_VERSION = 2
+MAX_BYTES = 128 << 20
+"""Of a manifest; a longer one is not read."""
+NATIVE = "NATIVE"
+CANONICAL = "CANONICAL"
+_FORMAT = "millrace snapshot"
+_CHECKSUM = b',\n "checksum": "crc32:'
+_END = b'"\n}\n'
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +78,6 @@ class Manifest:
     """Or "savepoint"."""
     finished: bool = False
     """Whether the job ended with this checkpoint."""
-    feedback: bytes = b""
-    """What goes round in loops; opaque here."""
     snapshot_id: str = ""
     """Unique over all snapshots of all jobs."""
     ancestor: str = ""
@@ -81,12 +88,19 @@ class Manifest:
     """Stage uid -> uids of the operators that feed it, in the order of its inputs."""
     stateful: tuple[str, ...] = ()
     """Uids of the operators that have state."""
+    format_type: str = NATIVE
+    """How the state is written: for the job that wrote it, or for everybody."""
+    states: tuple[StoredState, ...] = ()
+    """Of a canonical savepoint, which has no layers."""
 
     def encode(self) -> bytes:
         """The content of a ``_metadata`` file."""
-        content = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        content["layer_files"] = [_row(ref) for ref in self.layer_files]
-        return seal(_MAGIC, self.format_version, content)
+        content: dict[str, Any] = {"format": _FORMAT}
+        content.update((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
+        content["versions"] = _by_stage(self.versions)
+        text = msgspec.json.format(msgspec.json.encode(content), indent=1)
+        body = text.removesuffix(b"\n}")
+        return b"%s%s%08x%s" % (body, _CHECKSUM, zlib.crc32(body), _END)
 
     @staticmethod
     def decode(data: bytes, path: StrPath) -> Manifest:
@@ -94,18 +108,28 @@ class Manifest:
 
         Raises:
             CheckpointCorruptError: the data is damaged in whatever way.
-            CheckpointError: the data is of a later format.
+            CheckpointError: the data is of another format version.
         """
-        content = unseal(path, _MAGIC, FORMAT_VERSION, data)
         try:
-            manifest = _from_content(content)
+            fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise CheckpointCorruptError(path, f"it is not the JSON that it was: {error}") from None
+        body, _, checksum = data.rpartition(_CHECKSUM)
+        if checksum != b"%08x%s" % (zlib.crc32(body), _END):
+            raise CheckpointCorruptError(path, "its checksum differs")
+        try:
+            if _read(fields, "format", str) != _FORMAT:
+                raise CheckpointCorruptError(path, "it does not say that it is a snapshot")
+            _refuse_version(path, _read(fields, "format_version", int))
+            manifest = _from_fields(fields)
             _check_widths(manifest)
-        except (TypeError, AttributeError, KeyError, ValueError) as error:
+        except (msgspec.MsgspecError, RecursionError, TypeError, ValueError) as error:
             raise CheckpointCorruptError(path, f"a field is wrong or missing ({error})") from error
         return manifest
 
 
 _FIELDS: dict[str, Any] = {
+    "format_version": int,
     "job_id": str,
     "job_name": str,
     "run_id": str,
@@ -116,33 +140,74 @@ _FIELDS: dict[str, Any] = {
     "max_parallelism": int,
     "stages": dict[str, int],
     "operators": dict[str, str],
-    "versions": dict[tuple[str, int], str],
+    "versions": dict[str, dict[int, str]],
+    "layer_files": tuple[LayerFileRef, ...],
     "sources": dict[str, bytes],
     "pending": dict[str, list[bytes]],
     "kind": str,
     "finished": bool,
-    "feedback": bytes,
     "snapshot_id": str,
     "ancestor": str,
     "chains": dict[str, tuple[str, ...]],
     "inputs": dict[str, tuple[str, ...]],
     "stateful": tuple[str, ...],
+    "format_type": Literal["NATIVE", "CANONICAL"],
+    "states": tuple[StoredState, ...],
 }
-"""What whoever reads a manifest relies on."""
+"""What each field is in JSON."""
 
 
-def _row(ref: LayerFileRef) -> tuple[str, int, int, int, int, int]:
-    return (ref.path, ref.length, ref.index_offset, ref.index_crc, ref.layers, ref.tier)
+def _read(fields: dict[str, msgspec.Raw], name: str, hint: type[T]) -> T:
+    """A field as what it must be.
+
+    Raises:
+        ValueError: it is something else, or missing; the text names it.
+    """
+    raw = fields.get(name)
+    if raw is None:
+        raise ValueError(f"{name} is missing")
+    try:
+        return msgspec.json.decode(raw, type=hint)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
-def _from_content(content: dict[str, Any]) -> Manifest:
-    refs = tuple(LayerFileRef(*row) for row in content["layer_files"])
-    for ref in refs:
-        require(_row(ref), tuple[str, int, int, int, int, int], "layer_files")
-    for name, hint in _FIELDS.items():
-        if name in content:
-            require(content[name], hint, name)
-    return Manifest(**{**content, "layer_files": refs})
+def _refuse_version(path: StrPath, found: int) -> None:
+    if found != FORMAT_VERSION:
+        raise CheckpointError(
+            f"{path} has format version {found}, this release of millrace reads version "
+            f"{FORMAT_VERSION}; use the release that wrote it, or a newer one"
+        )
+
+
+def _by_stage(versions: dict[SubtaskKey, str]) -> dict[str, dict[int, str]]:
+    found: dict[str, dict[int, str]] = {}
+    for (stage, subtask), version in versions.items():
+        found.setdefault(stage, {})[subtask] = version
+    return found
+
+
+def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
+    content = {name: _read(fields, name, hint) for name, hint in _FIELDS.items()}
+    by_stage: dict[str, dict[int, str]] = content["versions"]
+    content["versions"] = {
+        (stage, subtask): version
+        for stage, versions in by_stage.items()
+        for subtask, version in versions.items()
+    }
+    content["states"] = tuple(map(_checked_state, content["states"]))
+    return Manifest(**content)
+
+
+def _checked_state(state: StoredState) -> StoredState:
+    """A state with the schemas and paths that its readers rely on."""
+    schema = tupled(state.schema)
+    if schema is not None and (not isinstance(schema, tuple) or len(schema) != 4):
+        raise ValueError("states: a schema has not four parts")
+    for file in state.files:
+        check_path(file.path)
+    columns = {name: tupled(column) for name, column in state.columns.items()}
+    return dataclasses.replace(state, schema=schema, columns=columns)
 
 
 def _check_widths(manifest: Manifest) -> None:
@@ -154,6 +219,12 @@ def _check_widths(manifest: Manifest) -> None:
         raise ValueError("the parallelism of a stage is out of range")
     if not all(0 <= index < stages.get(uid, 0) for uid, index in manifest.versions):
         raise ValueError("versions has a subtask that is not there")
+    if not all(
+        0 <= file.subtask < stages.get(state.stage, 0)
+        for state in manifest.states
+        for file in state.files
+    ):
+        raise ValueError("states has a subtask that is not there")
     if not manifest.chains.keys() <= stages.keys():
         raise ValueError("chains has a stage that is not there")
 
@@ -165,7 +236,14 @@ def read_manifest(job_dir: StrPath, number: int) -> Manifest:
         CheckpointCorruptError: it is missing or damaged.
         CheckpointError: it is of a later format, or cannot be read.
     """
-    path = metadata_path(job_dir, number)
-    with reading(path):
-        data = Path(path).read_bytes()
+    return read_manifest_file(metadata_path(job_dir, number))
+
+
+def read_manifest_file(path: StrPath) -> Manifest:
+    """The manifest in a ``_metadata`` file. Raises as `read_manifest` does."""
+    with opened(path) as file:
+        length = os.fstat(file.fileno()).st_size
+        if length > MAX_BYTES:
+            raise CheckpointCorruptError(path, f"it has {length} bytes; no manifest is that long")
+        data = file.read(length)
     return Manifest.decode(data, path)

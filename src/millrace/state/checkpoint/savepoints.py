@@ -16,6 +16,7 @@ from pathlib import Path
 
 from millrace.common.errors import CheckpointError
 from millrace.filesystem.location import qualified
+from millrace.state.canonical.stored_state import STATES
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 _CHECKPOINT = re.compile(r"chk-\d+")
-_OWN_FILE = re.compile(rf"{SHARED}/[^/\0]+")
+_OWN_FILE = re.compile(rf"{SHARED}/[^/\0]+|{STATES}/[^/\0]+/[^/\0]+/[^/\0]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def _found(path: Path) -> Iterator[Snapshot | DamagedSavepoint]:
 def files_of(snapshot: Snapshot) -> list[Path]:
     """The files that a snapshot needs, ``_metadata`` first; ``snapshot`` has its layers."""
     paths = [ref.path for ref in snapshot.manifest.layer_files]
+    paths += [file.path for state in snapshot.manifest.states for file in state.files]
     layers = (layer.data for _, _, layer in snapshot.layers.live())
     paths += [data.path for data in layers if isinstance(data, FileRef)]
     return [snapshot.path / METADATA, *(snapshot.directory / path for path in dict.fromkeys(paths))]
@@ -105,10 +107,18 @@ def dispose_savepoint(path: StrPath) -> list[Path]:
         raise CheckpointError(f"cannot delete {snapshot.path}: {error.strerror}") from error
     for file in files:
         delete_quietly(file)
-    for directory in (snapshot.path / SHARED, snapshot.path):
+    for directory in _directories(snapshot.path, files):
         with contextlib.suppress(OSError):
             directory.rmdir()
     return sorted(p for p in snapshot.path.rglob("*") if not p.is_dir())
+
+
+def _directories(path: Path, files: list[Path]) -> list[Path]:
+    """The directories that the files of a savepoint are in, inner ones first."""
+    found = {path, path / SHARED}
+    for file in files:
+        found |= {parent for parent in file.parents if path in parent.parents}
+    return sorted(found, key=lambda directory: len(directory.parts), reverse=True)
 
 
 def check_disposable(path: StrPath) -> Snapshot:
@@ -131,12 +141,15 @@ def _own_files(snapshot: Snapshot) -> list[Path]:
     """The files it refers to, provided that they are in its own directory of files."""
     shared = snapshot.path / SHARED
     paths = {ref.path for ref in snapshot.manifest.layer_files}
+    paths |= {file.path for state in snapshot.manifest.states for file in state.files}
     with contextlib.suppress(CheckpointError):  # damaged: what is not known is left
         whole = open_snapshot(snapshot.path)
         paths |= {os.path.relpath(file, snapshot.directory) for file in files_of(whole)}
     paths.discard(METADATA)
-    foreign = [path for path in paths if not _OWN_FILE.fullmatch(path) or path.endswith("/..")]
-    if foreign or shared.is_symlink():
+    foreign = [p for p in paths if not _OWN_FILE.fullmatch(p) or ".." in p.split("/")]
+    inside = {p for path in paths for p in (snapshot.path / path).parents if p != snapshot.path}
+    linked = any(p.is_symlink() for p in inside if snapshot.path in p.parents)
+    if foreign or linked or shared.is_symlink():
         raise CheckpointError(
             f"{snapshot.path} refers to files outside of itself "
             f"({foreign[0] if foreign else SHARED}), as no savepoint does; nothing was deleted"

@@ -7,16 +7,21 @@ so it can be moved and copied as a whole (Flink docs, "Savepoints"). A checkpoin
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.common.errors import CheckpointError
+from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.filesystem.location import local_location
+from millrace.state.canonical.opaque_parts import with_native_parts
+from millrace.state.canonical.stored_state import STATES, StoredState, SubtaskFiles
 from millrace.state.checkpoint.directory import METADATA, complete_checkpoints, metadata_path
 from millrace.state.checkpoint.files import StrPath, reading
+from millrace.state.checkpoint.layer_file import LayerFile, LayerFileRef
 from millrace.state.checkpoint.layer_set import LayerSet, check_segments, read_layers_of
-from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.checkpoint.manifest import CANONICAL, Manifest, read_manifest_file
+from millrace.state.layer import Layer
 
 __all__ = ["SAVEPOINT", "Snapshot", "open_snapshot", "read_snapshot_manifest", "snapshot_metadata"]
 
@@ -34,11 +39,27 @@ class Snapshot:
     """What the paths of its files are relative to."""
     manifest: Manifest
     layers: LayerSet
+    trusted: bool = False
+    """Whether reading it may run code of whoever wrote it."""
 
     @property
     def is_savepoint(self) -> bool:
         """Whether it is one that its user owns."""
         return self.manifest.kind == SAVEPOINT
+
+    @property
+    def is_canonical(self) -> bool:
+        """Whether it is in the open format, and not in that of the job that wrote it."""
+        return self.manifest.format_type == CANONICAL
+
+    def require_trust(self) -> None:
+        """Raises CheckpointError when state in it can only be read with trust."""
+        if not self.is_canonical and not self.trusted:
+            raise CheckpointError(
+                f"the {self.name} is in the native format, and reading it can run code of whoever "
+                "wrote it. If you trust who that was, allow it: --allow-pickle, or "
+                "execution.state-recovery.allow-pickle. A canonical savepoint needs no trust"
+            )
 
     @property
     def name(self) -> str:
@@ -77,21 +98,57 @@ def read_snapshot_manifest(path: StrPath) -> Snapshot:
         CheckpointCorruptError: it is damaged.
     """
     metadata = snapshot_metadata(path)
-    with reading(metadata):
-        data = metadata.read_bytes()
-    manifest = Manifest.decode(data, metadata)
+    manifest = read_manifest_file(metadata)
     directory = metadata.parent if manifest.kind == SAVEPOINT else metadata.parent.parent
     return Snapshot(metadata.parent, directory, manifest, LayerSet())
 
 
-def open_snapshot(path: StrPath) -> Snapshot:
+def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
     """The snapshot that ``path`` means (see `snapshot_metadata`), with its layers.
+
+    Args:
+        trusted: whether reading its state may run code of whoever wrote it. A native snapshot
+            cannot be read without; of a canonical one, only values that had to be pickled.
 
     Raises:
         CheckpointError: there is none, it is of a later format, or cannot be read.
         CheckpointCorruptError: it is damaged, or a file of it is missing.
     """
     found = read_snapshot_manifest(path)
-    layers = read_layers_of(found.directory, found.manifest, os.path.join(found.path, METADATA))
-    check_segments(found.directory, layers.live())
-    return Snapshot(found.path, found.directory, found.manifest, layers)
+    manifest = found.manifest
+    if found.is_canonical:
+        manifest = with_native_parts(manifest, trusted)
+        layers = _stored_layers(found.directory, manifest, trusted)
+    else:
+        layers = read_layers_of(found.directory, manifest, os.path.join(found.path, METADATA))
+        check_segments(found.directory, layers.live())
+    return Snapshot(found.path, found.directory, manifest, layers, trusted)
+
+
+def _stored_layers(directory: Path, manifest: Manifest, trusted: bool) -> LayerSet:
+    """One layer per subtask, which stands for all of its files."""
+    for state in manifest.states:
+        for file in state.files:
+            path = directory / file.path
+            with reading(path):
+                length = os.stat(path).st_size
+            if length != file.length:
+                raise CheckpointCorruptError(path, f"it has {length} bytes, not {file.length}")
+    where = str(directory.absolute())
+    entries = [
+        (stage, subtask, Layer(manifest.epoch, version, manifest.epoch, files))
+        for (stage, subtask), version in manifest.versions.items()
+        if (files := SubtaskFiles(where, _states_of(manifest, stage, subtask), trusted)).states
+    ]
+    return LayerSet().with_file(
+        LayerFile(LayerFileRef(STATES, 0, 0, 0, len(entries)), tuple(entries))
+    )
+
+
+def _states_of(manifest: Manifest, stage: str, subtask: int) -> tuple[StoredState, ...]:
+    found = []
+    for state in manifest.states:
+        files = tuple(file for file in state.files if file.subtask == subtask)
+        if state.stage == stage and files:
+            found.append(dataclasses.replace(state, files=files))
+    return tuple(found)

@@ -21,6 +21,8 @@ from millrace.common.errors import SerializationError
 
 MARSHAL = b"m"
 PICKLE = b"p"
+TAGGED = b"t"
+"""Of canonical savepoints (see `millrace.state.serialization.tagged_values`)."""
 MARSHAL_VERSION = 4
 """Readable by every CPython since 3.4."""
 
@@ -79,6 +81,10 @@ def decode(payload: bytes | memoryview) -> Any:
         return marshal.loads(body)
     if codec == PICKLE:
         return pickle.loads(body)
+    if codec == TAGGED:
+        from millrace.state.serialization.tagged_values import load_tagged
+
+        return load_tagged(bytes(body))
     raise SerializationError(f"unknown codec {bytes(codec)!r} at the start of a payload")
 
 

@@ -1,0 +1,21 @@
+"""The format of a savepoint (Flink: enum ``SavepointFormatType``)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["SavepointFormatType"]
+
+
+class SavepointFormatType(Enum):
+    """Flink docs, "Savepoints", savepoint format.
+
+    Example:
+        >>> SavepointFormatType("NATIVE")
+        <SavepointFormatType.NATIVE: 'NATIVE'>
+    """
+
+    CANONICAL = "CANONICAL"
+    """Parquet and JSON: outlives versions, is read by other tools, and safe to open."""
+    NATIVE = "NATIVE"
+    """As checkpoints are: quick to write, and to be read by who trusts the job that wrote it."""

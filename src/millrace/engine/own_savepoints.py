@@ -1,0 +1,48 @@
+"""Which savepoints a job has written itself, and so may read without asking anybody."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from millrace.state.checkpoint.directory import METADATA
+from millrace.state.checkpoint.files import StrPath, write_file
+
+__all__ = ["is_own", "note_own"]
+
+_NAME = "own-savepoints"
+_KEPT = 1000
+_MOST_BYTES = 1 << 20
+
+
+def note_own(job_dir: StrPath, savepoint: Path) -> None:
+    """The job has written a savepoint. Of many, the newest are remembered.
+
+    Raises:
+        CheckpointError: the file system refused.
+    """
+    lines = [*_lines(job_dir), _digest(savepoint)][-_KEPT:]
+    write_file(os.path.join(job_dir, _NAME), ["\n".join(lines).encode()], durable=False)
+
+
+def is_own(job_dir: StrPath, savepoint: Path) -> bool:
+    """Whether a savepoint is as the job has written it: its manifest, and by the checksums in that
+    all files of a canonical one."""
+    with suppress(OSError):
+        return _digest(savepoint) in _lines(job_dir)
+    return False
+
+
+def _lines(job_dir: StrPath) -> list[str]:
+    path = Path(job_dir, _NAME)
+    with suppress(OSError, UnicodeDecodeError):
+        if path.stat().st_size <= _MOST_BYTES:
+            return path.read_text().splitlines()
+    return []
+
+
+def _digest(savepoint: Path) -> str:
+    with open(savepoint / METADATA, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

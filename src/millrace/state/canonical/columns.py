@@ -1,0 +1,405 @@
+"""Columns of Parquet for the parts of entries: from plain data to Arrow and back.
+
+A column has the type of the declared schema (see `millrace.state.serialization.schema`). What does
+not fit it exactly stands in a second column of tagged msgpack (`Cells`), so nothing is rounded,
+widened or lost. Without a declared type, the type is that of the first values.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.type_information import Schema
+from millrace.state.serialization.schema import ANY
+from millrace.state.serialization.tagged_values import dump_tagged, load_tagged
+
+__all__ = ["StateColumn", "column_of", "divided", "schema_of_values", "united"]
+
+MAX_DEPTH = 40
+_NONE = type(None)
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+class StateColumn(ABC):
+    """Values of one type. None is null everywhere."""
+
+    arrow: pa.DataType
+
+    @abstractmethod
+    def fits(self, value: Any) -> bool:
+        """Whether a value that is not None comes back as it is."""
+
+    @abstractmethod
+    def write(self, values: list[Any]) -> pa.Array:
+        """The values, which fit or are None."""
+
+    @abstractmethod
+    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+        """The inverse of `write`."""
+
+    def fit_all(self, values: list[Any]) -> bool:
+        """Whether all of many values fit or are None."""
+        return all(value is None or self.fits(value) for value in values)
+
+
+class _Leaf(StateColumn):
+    """One builtin type, kept as ``stored`` and shown as ``arrow``."""
+
+    def __init__(
+        self,
+        kind: type,
+        arrow: pa.DataType,
+        stored: pa.DataType | None = None,
+        within: Callable[[Any], bool] | None = None,
+    ) -> None:
+        self.arrow = arrow
+        self._kind = kind
+        self._stored = stored or arrow
+        self._within = within
+
+    def fits(self, value: Any) -> bool:
+        return type(value) is self._kind and (self._within is None or self._within(value))
+
+    def fit_all(self, values: list[Any]) -> bool:
+        if not set(map(type, values)) <= {self._kind, _NONE}:
+            return False
+        return self._within is None or all(self._within(v) for v in values if v is not None)
+
+    def write(self, values: list[Any]) -> pa.Array:
+        array = pa.array(values, self._stored)
+        return array if self._stored == self.arrow else array.view(self.arrow)
+
+    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+        if self._stored != self.arrow:
+            array = array.view(self._stored)
+        if array.null_count == 0 and pa.types.is_primitive(self._stored):
+            found: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
+            return found
+        return list(array.to_pylist())
+
+
+class _Integer(_Leaf):
+    """Whole numbers, of which a whole list is checked at once."""
+
+    def __init__(self, arrow: pa.DataType, within: range, stored: pa.DataType | None = None):
+        super().__init__(int, arrow, stored, within.__contains__)
+        self._range = within
+
+    def fit_all(self, values: list[Any]) -> bool:
+        kinds = set(map(type, values))
+        if not kinds <= {int, _NONE}:
+            return False
+        present = values if _NONE not in kinds else [v for v in values if v is not None]
+        return not present or (min(present) in self._range and max(present) in self._range)
+
+
+class _Any(StateColumn):
+    """Tagged msgpack."""
+
+    arrow = pa.large_binary()
+
+    def fits(self, value: Any) -> bool:
+        return True
+
+    def fit_all(self, values: list[Any]) -> bool:
+        return True
+
+    def write(self, values: list[Any]) -> pa.Array:
+        return pa.array([None if v is None else dump_tagged(v) for v in values], self.arrow)
+
+    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+        return [
+            None if data is None else load_tagged(data, pickle_allowed)
+            for data in array.to_pylist()
+        ]
+
+
+_ANY = _Any()
+
+
+class _Struct(StateColumn):
+    """A tuple of fields."""
+
+    def __init__(self, fields: Sequence[tuple[str, StateColumn]]) -> None:
+        self._columns = [column for _, column in fields]
+        self._width = len(fields)
+        self.arrow = pa.struct([pa.field(name, column.arrow) for name, column in fields])
+
+    def fits(self, value: Any) -> bool:
+        return (
+            type(value) is tuple
+            and len(value) == self._width
+            and all(v is None or c.fits(v) for c, v in zip(self._columns, value, strict=True))
+        )
+
+    def fit_all(self, values: list[Any]) -> bool:
+        kinds = set(map(type, values))
+        if not kinds <= {tuple, _NONE}:
+            return False
+        present = values if _NONE not in kinds else [v for v in values if v is not None]
+        if not set(map(len, present)) <= {self._width}:
+            return False
+        fields = zip(self._columns, zip(*present, strict=True), strict=False)
+        return all(column.fit_all(list(found)) for column, found in fields)
+
+    def write(self, values: list[Any]) -> pa.Array:
+        missing = [value is None for value in values]
+        if any(missing):
+            nothing = (None,) * self._width
+            values = [nothing if value is None else value for value in values]
+        parts = list(zip(*values, strict=True)) or [()] * self._width
+        arrays = [
+            column.write(list(part)) for column, part in zip(self._columns, parts, strict=True)
+        ]
+        mask = pa.array(missing) if any(missing) else None
+        return pa.StructArray.from_arrays(arrays, fields=list(self.arrow), mask=mask)
+
+    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+        parts = [
+            column.read(part, pickle_allowed)
+            for column, part in zip(self._columns, array.flatten(), strict=True)
+        ]
+        found: list[Any] = list(zip(*parts, strict=True))
+        return _with_nulls(found, array)
+
+
+class _List(StateColumn):
+    """A collection of elements of one type."""
+
+    def __init__(self, kind: Any, element: StateColumn) -> None:
+        self._kind = kind
+        self._element = element
+        self.arrow = pa.large_list(element.arrow)
+
+    def fits(self, value: Any) -> bool:
+        return type(value) is self._kind and self._element.fit_all(list(value))
+
+    def write(self, values: list[Any]) -> pa.Array:
+        elements = [item for value in values if value is not None for item in value]
+        offsets = _offsets([0 if value is None else len(value) for value in values])
+        mask = _mask(values)
+        return pa.LargeListArray.from_arrays(
+            offsets, self._element.write(elements), type=self.arrow, mask=mask
+        )
+
+    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+        elements = self._element.read(array.flatten(), pickle_allowed)
+        lengths = pc.fill_null(pc.list_value_length(array), 0).to_pylist()
+        kind, found, start = self._kind, [], 0
+        for length in lengths:
+            found.append(kind(elements[start : start + length]))
+            start += length
+        return _with_nulls(found, array)
+
+
+class _Map(StateColumn):
+    """A dict; a list of pairs in Arrow, as a map of Parquet cannot have null keys."""
+
+    def __init__(self, key: StateColumn, value: StateColumn) -> None:
+        self._key = key
+        self._value = value
+        self.arrow = pa.map_(key.arrow, value.arrow)
+
+    def fits(self, value: Any) -> bool:
+        return (
+            type(value) is dict
+            and None not in value
+            and self._key.fit_all(list(value))
+            and self._value.fit_all(list(value.values()))
+        )
+
+    def write(self, values: list[Any]) -> pa.Array:
+        keys = [key for value in values if value is not None for key in value]
+        items = [item for value in values if value is not None for item in value.values()]
+        offsets = _offsets([0 if value is None else len(value) for value in values])
+        return pa.MapArray.from_arrays(
+            pc.cast(pa.array(offsets), pa.int32()),
+            self._key.write(keys),
+            self._value.write(items),
+            type=self.arrow,
+            mask=_mask(values),
+        )
+
+    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+        offsets = array.offsets.to_pylist()
+        first, last = offsets[0], offsets[-1]
+        keys = self._key.read(array.keys[first:last], pickle_allowed)
+        items = self._value.read(array.items[first:last], pickle_allowed)
+        found = [
+            dict(zip(keys[a - first : b - first], items[a - first : b - first], strict=True))
+            for a, b in pairwise(offsets)
+        ]
+        return _with_nulls(found, array)
+
+
+class _Loose(StateColumn):
+    """Within a record or collection: what does not fit stands beside, and does not make the whole
+    record an untyped one."""
+
+    def __init__(self, inner: StateColumn) -> None:
+        self._inner = inner
+        self.arrow = pa.struct([("value", inner.arrow), ("untyped", _ANY.arrow)])
+
+    def fits(self, value: Any) -> bool:
+        return True
+
+    def fit_all(self, values: list[Any]) -> bool:
+        return True
+
+    def write(self, values: list[Any]) -> pa.Array:
+        arrays = divided(self._inner, values)
+        mask = _mask(values)
+        return pa.StructArray.from_arrays(arrays, fields=list(self.arrow), mask=mask)
+
+    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+        fitting, rest = array.flatten()
+        return united(self._inner, fitting, rest, pickle_allowed)
+
+
+def divided(column: StateColumn, values: list[Any]) -> list[Any]:
+    """The column of what fits, and the column of what does not."""
+    if column.fit_all(values):
+        return [column.write(values), pa.nulls(len(values), _ANY.arrow)]
+    fits = [value is not None and column.fits(value) for value in values]
+    pairs = list(zip(values, fits, strict=True))
+    return [
+        column.write([value if there else None for value, there in pairs]),
+        _ANY.write([None if there else value for value, there in pairs]),
+    ]
+
+
+def united(column: StateColumn, fitting: Any, rest: Any, pickle_allowed: bool) -> list[Any]:
+    """The inverse of `divided`."""
+    values = column.read(fitting, pickle_allowed)
+    if rest.null_count == len(rest):
+        return values
+    others = _ANY.read(rest, pickle_allowed)
+    pairs = zip(values, others, strict=True)
+    return [other if value is None else value for value, other in pairs]
+
+
+def _offsets(lengths: list[int]) -> Any:
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
+
+
+def _mask(values: list[Any]) -> pa.Array | None:
+    missing = [value is None for value in values]
+    return pa.array(missing) if any(missing) else None
+
+
+def _with_nulls(found: list[Any], array: pa.Array) -> list[Any]:
+    if array.null_count == 0:
+        return found
+    valid = array.is_valid().to_pylist()
+    return [value if there else None for value, there in zip(found, valid, strict=True)]
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class _Text(_Leaf):
+    """Texts; lone surrogates are no text to Arrow."""
+
+    def __init__(self) -> None:
+        super().__init__(str, pa.large_string(), within=_encodes)
+
+    def fit_all(self, values: list[Any]) -> bool:
+        if not set(map(type, values)) <= {str, _NONE}:
+            return False
+        return _encodes("".join(filter(None, values)))
+
+
+_DAY = 86_400_000_000
+_LEAVES: dict[str, Callable[[], StateColumn]] = {
+    "BOOLEAN": lambda: _Leaf(bool, pa.bool_()),
+    "BYTE": lambda: _Integer(pa.int64(), _INT64),
+    "SHORT": lambda: _Integer(pa.int64(), _INT64),
+    "INT": lambda: _Integer(pa.int64(), _INT64),
+    "LONG": lambda: _Integer(pa.int64(), _INT64),
+    "BIG_INT": lambda: _Integer(pa.int64(), _INT64),
+    "FLOAT": lambda: _Leaf(float, pa.float64()),
+    "DOUBLE": lambda: _Leaf(float, pa.float64()),
+    "STRING": _Text,
+    "CHAR": _Text,
+    "BIG_DEC": _Text,
+    "BYTES": lambda: _Leaf(bytes, pa.large_binary()),
+    "UUID": lambda: _Leaf(bytes, pa.large_binary()),
+    "SQL_DATE": lambda: _Integer(pa.date32(), range(-719_162, 2_932_897), pa.int32()),
+    "SQL_TIME": lambda: _Integer(pa.time64("us"), range(_DAY), pa.int64()),
+    "TIME": lambda: _Integer(pa.time64("us"), range(_DAY), pa.int64()),
+    "SQL_TIMESTAMP": lambda: _Integer(pa.timestamp("us"), _INT64, pa.int64()),
+    "TIMESTAMP": lambda: _Integer(pa.timestamp("us"), _INT64, pa.int64()),
+    "DURATION": lambda: _Integer(pa.int64(), _INT64),
+}
+
+
+def column_of(schema: Schema, depth: int = 0) -> StateColumn:
+    """The column for plain data of a schema.
+
+    Raises:
+        ValueError: no schema is like that.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError("types nested too deep")
+    loose = schema in ("TIME", "TIMESTAMP") or schema[0] == "ENUM"
+    if loose and depth:  # with and without a zone; flags are numbers
+        return _Loose(column_of(schema))
+    if isinstance(schema, str):
+        return _LEAVES.get(schema, _Any)()
+    kind, *parts = schema
+    if kind in ("LIST", "SET", "FROZENSET", "TUPLE_OF"):
+        types: dict[str, Any] = {
+            "LIST": list, "SET": set, "FROZENSET": frozenset, "TUPLE_OF": tuple
+        }  # fmt: skip
+        return _List(types[kind], column_of(parts[0], depth + 1))
+    if kind == "MAP":
+        return _Map(column_of(parts[0], depth + 1), column_of(parts[1], depth + 1))
+    if kind == "TUPLE":
+        return _struct([f"f{index}" for index in range(len(parts[0]))], parts[0], depth)
+    if kind == "ROW":
+        names = parts[0] or [f"f{index}" for index in range(len(parts[1]))]
+        return _struct(["row_kind", *names], ["LONG", *parts[1]], depth)
+    if kind in ("DATACLASS", "NAMED_TUPLE"):
+        return _struct(parts[1], parts[2], depth)
+    if kind == "ENUM":
+        return _Text()
+    return _LEAVES["BYTES"]() if kind == "SERIALIZED" else _Any()
+
+
+def _struct(names: Sequence[str], schemas: Sequence[Schema], depth: int) -> StateColumn:
+    if not names or len(set(names)) != len(names) or len(names) != len(schemas):
+        return _Any()  # Parquet has neither records without fields nor two fields of a name
+    columns = [column_of(schema, depth + 1) for schema in schemas]
+    return _Struct(list(zip(names, columns, strict=True)))
+
+
+_INFERRED: dict[type, str] = {
+    bool: "BOOLEAN", int: "LONG", float: "DOUBLE", str: "STRING", bytes: "BYTES"
+}  # fmt: skip
+
+
+def schema_of_values(values: Sequence[Any], depth: int = 0) -> Schema:
+    """The type that values have in common whose type nobody has declared."""
+    kinds = set(map(type, values)) - {_NONE}
+    if len(kinds) != 1:
+        return ANY
+    (kind,) = kinds
+    if kind is tuple and depth < 4:
+        present = [value for value in values if value is not None]
+        widths = set(map(len, present))
+        if len(widths) == 1 and widths != {0}:
+            parts = zip(*present, strict=True)
+            return ("TUPLE", tuple(schema_of_values(part, depth + 1) for part in parts))
+    return _INFERRED.get(kind, ANY)

@@ -1,0 +1,159 @@
+"""Writes the state in a native snapshot as the Parquet files of a canonical savepoint.
+
+Subtask by subtask the layers are replayed into tables, whose values stay in the plain form in
+which they were written: neither the program nor its classes are needed, but for values that were
+pickled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from millrace.common.errors import KeyTypeError
+from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.state.canonical.columns import schema_of_values
+from millrace.state.canonical.opaque_parts import tagged
+from millrace.state.canonical.row_layout import KEY, NAME, VALUE, RowLayout, layout_of
+from millrace.state.canonical.state_file import checksum, file_names, to_arrow, write_table
+from millrace.state.canonical.stored_state import STATES, StateFile, StoredState
+from millrace.state.checkpoint.files import sync_all
+from millrace.state.checkpoint.layer_file import LayerLoader, SubtaskKey
+from millrace.state.internal_tables import FEEDBACK
+from millrace.state.key_groups import owners_of_keys
+from millrace.state.layer import Layer
+from millrace.state.serialization.converters import from_plain
+from millrace.state.serialization.schema import ANY, has_class, type_of_schema
+from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
+
+__all__ = ["write_states"]
+
+Layers = Mapping[SubtaskKey, list[Layer]]
+KeyTypes = Mapping[str, TypeInformation[Any] | None]
+
+
+def write_states(
+    path: Path,
+    job_dir: str,
+    layers: Layers,
+    max_parallelism: int,
+    key_types: KeyTypes,
+    durable: bool = True,
+) -> tuple[StoredState, ...]:
+    """Write all states.
+
+    Args:
+        path: the directory of the savepoint.
+        job_dir: what paths in the layers are relative to.
+        layers: the live layers of every subtask.
+        key_types: by uid, as far as they are known; keys of classes have no key groups without.
+        durable: whether to flush the files to the disk.
+
+    Raises:
+        CheckpointCorruptError: a layer is damaged.
+        OSError: the file system refused.
+    """
+    writer = _Writer(path, max_parallelism, key_types)
+    load = LayerLoader(job_dir)
+    for (stage, subtask), found in layers.items():
+        state = SubtaskState()
+        state.restore("canonical", found, load)
+        for table in sorted(state.tables):
+            writer.add(stage, subtask, table, state)
+    if durable:
+        sync_all([*writer.paths, *{os.path.dirname(p) for p in writer.paths}])
+    return writer.states()
+
+
+@dataclass
+class _Draft:
+    """A state in the making: what of its types is known is taken from its first file."""
+
+    state: StoredState
+    files: list[StateFile] = field(default_factory=list)
+
+
+class _Writer:
+    def __init__(
+        self,
+        path: Path,
+        max_parallelism: int,
+        key_types: KeyTypes,
+    ) -> None:
+        self._path = path
+        self._max_parallelism = max_parallelism
+        self._key_types = key_types
+        self._drafts: dict[tuple[str, TableId], _Draft] = {}
+        self.paths: list[str] = []
+
+    def states(self) -> tuple[StoredState, ...]:
+        """What the manifest tells of them."""
+        return tuple(replace(d.state, files=tuple(d.files)) for d in self._drafts.values())
+
+    def add(self, stage: str, subtask: int, table: TableId, state: SubtaskState) -> None:
+        """Write what a subtask has of one table."""
+        kind, schema = state.kind(table).name, state.schema(table)
+        layout = layout_of(kind)
+        rows = layout.rows(state.tables[table].scan(None, sys.maxsize).delta)
+        if table.name == FEEDBACK:
+            rows[VALUE] = list(map(tagged, rows[VALUE]))
+        draft = self._drafts.get((stage, table))
+        if draft is None:
+            columns = _columns(layout, layout.declared(schema), rows)
+            stored = StoredState(stage, *table, kind, schema, columns, ())
+            draft = self._drafts[stage, table] = _Draft(stored)
+        elif not draft.files:
+            columns = _columns(layout, layout.declared(schema), rows)
+            draft.state = replace(draft.state, schema=schema, columns=columns)
+        directory = file_names((table.uid or stage, table.name))
+        draft.files.append(self._written(draft.state, layout, rows, subtask, directory))
+
+    def _written(
+        self, state: StoredState, layout: RowLayout, rows: Any, subtask: int, directory: str
+    ) -> StateFile:
+        count = len(rows[layout.columns[0]])
+        groups = self._groups(state, rows[KEY]) if layout.keyed else None
+        arrow, pickled = to_arrow(rows, state.columns, groups)
+        relative = f"{STATES}/{directory}/part-{subtask:05d}.parquet"
+        path = os.path.join(self._path, relative)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_table(path, arrow)
+        self.paths.append(path)
+        with open(path, "rb") as file:
+            return StateFile(
+                relative, subtask, count, os.path.getsize(path), checksum(file), pickled
+            )
+
+    def _groups(self, state: StoredState, keys: list[Any]) -> Any | None:
+        """The key groups of keys that are in their plain form; None: they cannot be told."""
+        written: Schema = ANY if state.schema is None else state.schema[1]
+        if written != ANY:
+            known = self._key_types.get(state.uid)
+            if known is None and not has_class(written):
+                known = type_of_schema(written)
+            if known is None:
+                return None
+            real = from_plain(known)
+            keys = keys if real is None else list(map(real, keys))
+        try:
+            most = self._max_parallelism  # a subtask for each key group
+            return np.array(owners_of_keys(keys, most, most), np.int32)
+        except KeyTypeError:
+            return None
+
+
+def _columns(layout: RowLayout, declared: dict[str, Schema], rows: Any) -> dict[str, Schema]:
+    """What is not declared is as the first subtask has it."""
+    if layout.columns[0] == NAME:  # each operator keeps something else
+        return {**declared, NAME: schema_of_values(rows[NAME])}
+    return {
+        name: schema_of_values(rows[name]) if schema == ANY else schema
+        for name, schema in declared.items()
+    }

@@ -1,0 +1,190 @@
+"""One Parquet file of the entries of a state: written with bounds that its reader can check."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from millrace.common.errors import CheckpointCorruptError, SerializationError
+from millrace.common.types.type_information import Schema
+from millrace.state.canonical.columns import column_of, divided, united
+from millrace.state.canonical.page_check import (
+    Footer,
+    checked_footer,
+    read_footer,
+    within_limits,
+)
+from millrace.state.canonical.row_layout import KEY_GROUP, Columns
+from millrace.state.canonical.stored_state import StateFile
+from millrace.state.checkpoint.files import opened
+from millrace.state.serialization.schema import ANY
+
+__all__ = ["arrow_schema", "read_rows", "to_arrow", "write_table"]
+
+ROWS_PER_GROUP = 1 << 16
+BATCH_BYTES = 32 << 20
+UNTYPED = "_untyped"
+"""Ends the name of the column of what does not fit the type of another one."""
+_PICKLE = b"\xa7$pickle"
+_ANY = column_of(ANY)
+
+
+def arrow_schema(columns: dict[str, Schema], keyed: bool) -> pa.Schema:
+    """The schema of a file."""
+    fields = [pa.field(KEY_GROUP, pa.int32())] if keyed else []
+    for name, schema in columns.items():
+        column = column_of(schema)
+        fields.append(pa.field(name, column.arrow))
+        if schema != ANY:
+            fields.append(pa.field(name + UNTYPED, _ANY.arrow))
+    return pa.schema(fields)
+
+
+def to_arrow(rows: Columns, columns: dict[str, Schema], groups: Any | None) -> tuple[pa.Table, int]:
+    """Rows as a table, and how many values had to be pickled. ``groups``: the key groups of rows,
+    an array; the table is in their order."""
+    schema = arrow_schema(columns, groups is not None)
+    arrays: list[Any] = [] if groups is None else [pa.array(groups, pa.int32())]
+    pickled = 0
+    for name, declared in columns.items():
+        column, values = column_of(declared), rows[name]
+        if declared == ANY:
+            arrays.append(_ANY.write(values))
+        else:
+            arrays += divided(column, values)
+        untyped = arrays[-1]
+        if untyped.null_count < len(untyped):
+            pickled += sum(_PICKLE in data for data in untyped.drop_null().to_pylist())
+    table = pa.table(arrays, schema=schema)
+    if groups is not None:
+        table = table.take(pa.array(groups.argsort(kind="stable")))
+    return table, pickled
+
+
+def write_table(path: str, table: pa.Table) -> None:
+    """Write a file; compressed, unless that would make it look like a bomb."""
+    for compression in ("zstd", "none"):
+        with pq.ParquetWriter(
+            path,
+            table.schema,
+            compression=compression,
+            use_dictionary=False,
+            write_statistics=[KEY_GROUP] if KEY_GROUP in table.schema.names else False,
+            write_page_checksum=True,
+        ) as writer:
+            writer.write_table(table, ROWS_PER_GROUP)
+        if _is_within_limits(path):
+            return
+
+
+def _is_within_limits(path: str) -> bool:
+    with open(path, "rb") as file:
+        length = os.path.getsize(path)
+        footer = read_footer(file, length)
+    return within_limits(length, footer.expanded(), footer.values())
+
+
+def checksum(file: IO[bytes]) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def read_rows(
+    directory: str,
+    file: StateFile,
+    columns: dict[str, Schema],
+    groups: range | None,
+    pickle_allowed: bool,
+) -> Iterator[Columns]:
+    """The rows of a file, a batch at a time; without row groups that have no key of ``groups``.
+
+    Raises:
+        CheckpointCorruptError: the file is missing, or is not what the manifest says.
+        SerializationError: it holds what has to be unpickled, and there is no leave to do so.
+    """
+    path = os.path.join(directory, file.path)
+    with opened(path) as raw:
+        length = os.fstat(raw.fileno()).st_size
+        if length != file.length:
+            raise CheckpointCorruptError(path, f"it has {length} bytes instead of {file.length}")
+        if checksum(raw) != file.sha256:
+            raise CheckpointCorruptError(path, "its checksum differs")
+        try:
+            yield from _decoded(raw, file, columns, groups, pickle_allowed)
+        except SerializationError as error:
+            raise SerializationError(
+                f"{path}: {error}; if you trust who made the savepoint, allow it: --allow-pickle, "
+                "or execution.state-recovery.allow-pickle"
+            ) from error
+        except (pa.ArrowException, OSError, ValueError, TypeError, MemoryError) as error:
+            raise CheckpointCorruptError(path, f"it cannot be read: {error}") from error
+
+
+def _decoded(
+    raw: Any,
+    file: StateFile,
+    columns: dict[str, Schema],
+    groups: range | None,
+    pickle_allowed: bool,
+) -> Iterator[Columns]:
+    footer = checked_footer(raw, file.length)
+    if footer.rows != file.rows:
+        raise ValueError(f"it has {footer.rows} rows instead of {file.rows}")
+    parquet = pq.ParquetFile(
+        raw,
+        thrift_string_size_limit=1 << 20,
+        thrift_container_size_limit=20_000,
+        page_checksum_verification=True,
+    )
+    found, keyed = parquet.schema_arrow, KEY_GROUP in parquet.schema_arrow.names
+    if not found.remove_metadata().equals(arrow_schema(columns, keyed)):
+        raise ValueError("its columns are not those in the manifest")
+    at_once = BATCH_BYTES * (file.rows + 1) // (footer.expanded() + 1)
+    batches = parquet.iter_batches(
+        max(1, min(ROWS_PER_GROUP, at_once)),
+        row_groups=_chosen(footer, groups if keyed else None),
+        use_threads=False,
+    )
+    for batch in batches:
+        yield _rows(batch, columns, pickle_allowed)
+
+
+def _chosen(footer: Footer, groups: range | None) -> list[int]:
+    """The row groups that may have a key of some key groups."""
+    if groups is None:
+        return footer.filled()
+    return [n for n in footer.filled() if _overlaps(footer.bounds(n), groups)]
+
+
+def _overlaps(bounds: tuple[int, int] | None, groups: range) -> bool:
+    return bounds is None or (bounds[0] < groups.stop and bounds[1] >= groups.start)
+
+
+def _rows(batch: pa.RecordBatch, columns: dict[str, Schema], pickle_allowed: bool) -> Columns:
+    rows: Columns = {}
+    for name, schema in columns.items():
+        column, found = column_of(schema), batch.column(name)
+        if name + UNTYPED in batch.schema.names:
+            values = united(column, found, batch.column(name + UNTYPED), pickle_allowed)
+        else:
+            values = column.read(found, pickle_allowed)
+        rows[name] = values
+    return rows
+
+
+def file_names(names: Sequence[str]) -> str:
+    """A path of directories that is safe everywhere, whatever operators are called."""
+    return "/".join(map(_safe, names))
+
+
+def _safe(name: str) -> str:
+    kept = "".join(c if c.isascii() and (c.isalnum() or c == "-") else "-" for c in name)[:60]
+    kept = kept.strip("-") or "state"
+    if kept == name:
+        return kept
+    return f"{kept}.{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"

@@ -1,0 +1,91 @@
+"""What a canonical savepoint's manifest tells of its states: which there are, of which types, and
+in which files."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.types.type_information import Schema
+from millrace.state.table_id import TableId
+
+__all__ = ["STATES", "StateFile", "StoredState", "SubtaskFiles", "check_path"]
+
+STATES = "states"
+"""The directory that the directories of operators are in."""
+_PATH = re.compile(rf"{STATES}/[A-Za-z0-9.-]+/[A-Za-z0-9.-]+/[A-Za-z0-9.-]+\.parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """The entries of one state that one subtask had."""
+
+    path: str
+    """Relative to the savepoint."""
+    subtask: int
+    rows: int
+    length: int
+    """In bytes."""
+    sha256: str
+    pickled: int = 0
+    """How many values in it are pickled."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """One table of one stage."""
+
+    stage: str
+    uid: str
+    """Of the operator; empty for what belongs to no single one."""
+    name: str
+    kind: str
+    schema: Any
+    """Version, and the declared schemas of key, key of a map, and value; None: none is declared."""
+    columns: dict[str, Any]
+    """Per part of an entry, the schema of its column."""
+    files: tuple[StateFile, ...]
+
+    @property
+    def table(self) -> TableId:
+        """Its address."""
+        return TableId(self.uid, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskFiles:
+    """Where all the state of one subtask is; stands in a layer in place of its bytes."""
+
+    directory: str
+    """Of the savepoint."""
+    states: tuple[StoredState, ...]
+    """With the files of this subtask only."""
+    pickle_allowed: bool
+
+    @property
+    def length(self) -> int:
+        """Bytes of all files."""
+        return sum(file.length for state in self.states for file in state.files)
+
+
+def check_path(path: str) -> None:
+    """Raises ValueError unless a path is one that a savepoint of ours has."""
+    if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split(os.sep)):
+        raise ValueError(f"{path!r} is no path of a file of states")
+
+
+def tupled(schema: Any, depth: int = 0) -> Schema:
+    """A schema with tuples in place of the lists of JSON.
+
+    Raises:
+        ValueError: no schema is like that.
+    """
+    if depth > 50:
+        raise ValueError("types nested too deep")
+    if isinstance(schema, list):
+        return tuple(tupled(part, depth + 1) for part in schema)
+    if schema is None or isinstance(schema, (str, int)):
+        return schema
+    raise ValueError(f"{schema!r:.40} is no part of a type")

@@ -1,0 +1,59 @@
+"""A table of one subtask in a canonical savepoint, read as deltas when it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import CheckpointCorruptError
+from millrace.state.canonical.row_layout import VALUE, layout_of
+from millrace.state.canonical.stored_state import StoredState, SubtaskFiles
+from millrace.state.internal_tables import FEEDBACK
+from millrace.state.table import Delta
+
+__all__ = ["StoredTable", "tables_of_files"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """Takes the place of an encoded delta."""
+
+    directory: str
+    state: StoredState
+    pickle_allowed: bool
+
+    def deltas(self, groups: range | None = None) -> Iterator[Delta]:
+        """Deltas that together give the table; ``groups`` are the key groups that are wanted, what
+        is of others may be left out.
+
+        Raises:
+            CheckpointCorruptError: a file is missing or damaged.
+            SerializationError: something in it has to be unpickled, and there is no leave.
+        """
+        from millrace.state.canonical.opaque_parts import native
+        from millrace.state.canonical.state_file import read_rows
+
+        state = self.state
+        layout = layout_of(state.kind)
+        for file in state.files:
+            for rows in read_rows(self.directory, file, state.columns, groups, self.pickle_allowed):
+                try:
+                    if state.name == FEEDBACK:
+                        rows[VALUE] = [native(v, self.pickle_allowed) for v in rows[VALUE]]
+                    yield layout.delta(rows)
+                except (TypeError, ValueError) as error:
+                    path = f"{self.directory}/{file.path}"
+                    raise CheckpointCorruptError(path, f"its rows are no state: {error}") from error
+
+
+def tables_of_files(files: SubtaskFiles) -> dict[tuple[str, str], tuple[str, Any, StoredTable]]:
+    """Per table of a subtask: kind, schema and content."""
+    return {
+        state.table: (
+            state.kind,
+            state.schema,
+            StoredTable(files.directory, state, files.pickle_allowed),
+        )
+        for state in files.states
+    }
