@@ -50,7 +50,7 @@ def run(
         "error": error,
         "restarts": progress.restarts,
         "epochs": progress.epochs,
-        "cached": progress.cached,
+        "cached": dict(progress.cached),
     }
 
 
