@@ -55,7 +55,7 @@ class Subtask:
         index: int,
         worker: str = "",
         source_clock: Clock | None = None,
-        neighbour: Callable[[int], Subtask] | None = None,
+        neighbour: Callable[[Program, Stage, int], Subtask] | None = None,
     ) -> None:
         self.program = program
         self.stage = stage
@@ -68,7 +68,7 @@ class Subtask:
         self._worker = worker
         self._source_clock = source_clock
         self._neighbour = neighbour
-        """Gives the subtask of another stage with the same index: it is in the same worker."""
+        """Gives a subtask of another stage: one with the same index is in the same worker."""
         self._prepared: tuple[EpochPlan, str] | None = None
         self._chain: OperatorChain | None = None
         self._now = 0
@@ -160,7 +160,8 @@ class Subtask:
                 end: Subtask = self
                 if ends.tail_stage != self.stage.id:
                     assert self._neighbour is not None
-                    end = self._neighbour(ends.tail_stage)
+                    stage = next(s for s in self.program.stages if s.id == ends.tail_stage)
+                    end = self._neighbour(self.program, stage, self.index)
                     end.prepare(epoch, load)
                 found[ends.loop] = fed_back(end.state, ends.tail)
         return found
@@ -420,6 +421,12 @@ class Subtask:
             for close in [*closings, *(e.close for e in chain.exchanges.values())]:
                 with suppress(Exception):
                     close()
+
+    def rearrange(self, program: Program) -> None:
+        """The same job runs as another number of tasks: keep the state, make the operators anew,
+        for their exchanges count the tasks."""
+        self.program = program
+        self._discard_operators()
 
     def close(self) -> None:
         """Close the operators and give the memory of the state back (frozen objects in reference

@@ -74,24 +74,23 @@ class Worker:
         self._evict(program)
 
     def _rearrange(self, program: Program, task: int) -> None:
-        """Once a job runs as another number of tasks: drop subtasks that other tasks carry now."""
+        """Once a job runs as another number of tasks: drop subtasks that other tasks carry now, and
+        tell the others."""
         width = program.max_width
         if self._widths.setdefault(program.run_id, width) == width:
             return
         self._widths[program.run_id] = width
-        for key in [k for k in self._subtasks if k[0] == program.run_id and k[2] % width != task]:
-            self._subtasks.pop(key).close()
+        for key in [key for key in self._subtasks if key[0] == program.run_id]:
+            if key[2] % width == task:
+                self._subtasks[key].rearrange(program)
+            else:
+                self._subtasks.pop(key).close()
 
     def _subtask(self, program: Program, stage: Stage, index: int) -> Subtask:
         key = (program.run_id, stage.id, index)
         subtask = self._subtasks.get(key)
         if subtask is None:
-
-            def neighbour(stage_id: int) -> Subtask:
-                other = next(stage for stage in program.stages if stage.id == stage_id)
-                return self._subtask(program, other, index)
-
-            subtask = Subtask(program, stage, index, self._name, self._source_clock, neighbour)
+            subtask = Subtask(program, stage, index, self._name, self._source_clock, self._subtask)
             self._subtasks[key] = subtask
         self._subtasks.move_to_end(key)
         return subtask
