@@ -1,8 +1,9 @@
 """From values to plain data and back, as a declared type wants it.
 
-Plain data is what marshal keeps as it is. A value that is not exactly of its declared type is kept
-as it is, set apart by a wrapping that plain data of the type never has: declared types guide, they
-do not check. None needs no conversion anywhere.
+Plain data is what marshal keeps as it is. Types are checked where values enter state. What was
+stored before its type was declared, or is behind the elements that are looked at, may still be of
+another class: it is kept as it is, set apart by a wrapping that plain data of the type never has.
+None needs no conversion anywhere.
 """
 
 from __future__ import annotations
