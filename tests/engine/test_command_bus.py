@@ -157,7 +157,8 @@ class Operated(RuleBasedStateMachine):
     @rule(directory=st.sampled_from([None, "savepoints"]), after=st.sampled_from(After))
     def savepoint(self, directory: str | None, after: After) -> None:
         path = None if directory is None else f"{self.folder.name}/{directory}"
-        self.asked.append(self.job.client._savepoint(path, after))
+        request = SavepointRequest(path, after)
+        self.asked.append(self.job.client._manager.bus.submit(request))
 
     @rule(parallelism=st.integers(-1, 3))
     def rescale(self, parallelism: int) -> None:
