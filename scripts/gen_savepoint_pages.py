@@ -28,6 +28,8 @@ from threading import Thread, current_thread
 from typing import Any
 from unittest import mock
 
+import pyarrow.parquet  # noqa: F401 (what a job imports is forgotten after it; numpy bears one import)
+
 from millrace.cli.arguments import RunArguments, UsageError, run_arguments
 from millrace.cli.failure_report import failure_report
 from millrace.cli.interrupts import Interrupts

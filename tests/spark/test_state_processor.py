@@ -123,7 +123,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def savepoint(spark: Any, checkpoint: Path) -> SavepointReader:
-    return SavepointReader.read(spark, checkpoint)
+    return SavepointReader.read(spark, checkpoint, pickle_allowed=True)
 
 
 def rows(frame: Any) -> list[tuple[Any, ...]]:
@@ -238,15 +238,16 @@ def test_sql_from_the_command_line(
     """With the answer in several formats, and errors in one line."""
     unsafe = "SELECT * FROM accounts_notes"
     assert main(["savepoint", "sql", str(checkpoint), unsafe]) == 1
-    assert "--allow-pickle reads it" in capsys.readouterr().err
+    assert "allow it: --allow-pickle" in capsys.readouterr().err
     assert main(["savepoint", "sql", str(checkpoint), unsafe, "--allow-pickle"]) == 0
     assert '{"text": "7"}' in capsys.readouterr().out
     query = "SELECT key, value FROM accounts_balance ORDER BY key"
-    assert main(["savepoint", "sql", str(checkpoint), query, "--format", "csv"]) == 0
+    allowed = ["savepoint", "sql", str(checkpoint), "--allow-pickle"]
+    assert main([*allowed, query, "--format", "csv"]) == 0
     assert capsys.readouterr().out == "key,value\nann,10\nbob,7\ncid,1\n"
-    assert main(["savepoint", "sql", str(checkpoint)]) == 0
+    assert main(allowed) == 0
     assert "accounts_balance" in capsys.readouterr().out
-    assert main(["savepoint", "sql", str(checkpoint), "SELECT * FROM lost"]) == 1
+    assert main([*allowed, "SELECT * FROM lost"]) == 1
     assert "there are: accounts_amounts" in capsys.readouterr().err
     assert main(["savepoint", "sql", str(checkpoint / "lost")]) == 1
     assert "does not exist" in capsys.readouterr().err
@@ -360,13 +361,13 @@ def test_a_job_starts_from_a_table(spark: Any, tmp_path: Path) -> None:
 
 def test_a_savepoint_is_changed(spark: Any, checkpoint: Path, tmp_path: Path) -> None:
     """Values are rewritten, an operator goes, another gets a new uid; the rest is copied."""
-    before = SavepointReader.read(spark, checkpoint)
+    before = SavepointReader.read(spark, checkpoint, pickle_allowed=True)
     doubled = before.read_keyed_state("accounts", Report()).selectExpr(
         "user as name", "2 * balance as balance", "array(balance) as history", "next as due"
     )
     table = OperatorTransformation.bootstrap_with(doubled).key_by("name")
     path = (
-        SavepointWriter.from_existing_savepoint(spark, checkpoint)
+        SavepointWriter.from_existing_savepoint(spark, checkpoint, pickle_allowed=True)
         .remove_operator("accounts")
         .with_operator("accounts", table.transform(Balances()))
         .change_operator_identifier("seen", "watched")
@@ -416,7 +417,7 @@ def test_what_cannot_be_written(spark: Any, checkpoint: Path, tmp_path: Path) ->
     with pytest.raises(UserFunctionError, match="not like this"):
         writer.write(tmp_path / "failed")
     assert not (tmp_path / "failed").exists()
-    existing = SavepointWriter.from_existing_savepoint(spark, checkpoint)
+    existing = SavepointWriter.from_existing_savepoint(spark, checkpoint, pickle_allowed=True)
     with pytest.raises(StateError, match=r"remove_operator\('accounts'\)"):
         existing.with_operator("accounts", failing)
     (tmp_path / "mine").write_text("keep")

@@ -147,7 +147,7 @@ def test_pickles_of_the_other_snapshot_are_refused_too(snapshots, tmp_path) -> N
 
 @pytest.mark.spark
 def test_as_a_dataframe(spark, snapshots) -> None:
-    frame = SavepointReader.read(spark, snapshots[1]).read_state_changes(
+    frame = SavepointReader.read(spark, snapshots[1], pickle_allowed=True).read_state_changes(
         snapshots[0], "last", "last"
     )
     assert frame.columns == ["kind", "key", "value", "checkpoint"]
