@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import pickle
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -337,31 +334,3 @@ def _refused_at(form: Any) -> str | None:
     except RuleError as error:
         return str(error).split(":")[0]
     return None
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=5,
-)
-
-
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every (object or list, name or number) of a document."""
-    if isinstance(value, (dict, list)):
-        for name, inner in list(value.items() if isinstance(value, dict) else enumerate(value)):
-            yield value, name
-            yield from places(inner)
-
-
-@given(st.data(), JSON, st.booleans())
-def test_nothing_but_a_rule_error(data: st.DataObject, value: Any, name: bool) -> None:
-    """Whatever stands at whatever place: the rule is read, or it is said where it is wrong."""
-    form = copy.deepcopy(EVERYTHING)
-    parent, at = data.draw(st.sampled_from(list(places(form))))
-    if name and isinstance(parent, dict):
-        parent[data.draw(st.text(max_size=8))] = parent.pop(at)
-    else:
-        parent[at] = value
-    with suppress(RuleError):
-        rule_from_json(form)
