@@ -10,10 +10,12 @@ import pytest
 
 from millrace.cep.rules import RuleChange, RuleError, rule_from_json, rule_to_json
 from millrace.cep.rules.condition_form import OPERATORS, field_condition, written_condition
+from millrace.cep.rules.forms import PartForm
 from millrace.cep.rules.operands import ARITHMETIC, WHICH
-from millrace.cep.rules.pattern_form import FOLLOWING, MOST_OCCURRENCES, QUANTIFIED, SKIPS
+from millrace.cep.rules.pattern_form import MOST_OCCURRENCES, SKIPS
 
 PAGE = (Path(__file__).parents[2] / "docs/cep/dynamic-rules.md").read_text()
+FOLLOWING = ("next", "followed_by", "followed_by_any", "not_next", "not_followed_by")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -52,7 +54,15 @@ def test_the_error_is_what_is_said() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    [*OPERATORS, *ARITHMETIC, *WHICH, *FOLLOWING, *QUANTIFIED, *SKIPS, f"{MOST_OCCURRENCES:,}"],
+    [
+        *OPERATORS,
+        *ARITHMETIC,
+        *WHICH,
+        *FOLLOWING,
+        *PartForm.__struct_fields__,
+        *SKIPS,
+        f"{MOST_OCCURRENCES:,}",
+    ],
 )
 def test_each_word_is_on_the_page(word: str) -> None:
     assert re.search(rf"[`\" ]{re.escape(word)}[`\" ]", PAGE)
