@@ -65,8 +65,24 @@ def flat_change_in_place(key: Any) -> Step:
     return step
 
 
+def flat_batch(several: list[Any], value: Any) -> Step:
+    """Accumulators that are changed in place, or replaced, after all have been noted."""
+
+    def step(table: FlatTable, model: dict[Any, Any]) -> None:
+        for data in (table.writable(several), model):
+            for key in several:
+                found = data.get(key)
+                if isinstance(found, list):
+                    found.append(9)
+                else:
+                    data[key] = copied(value)
+
+    return step
+
+
 flat_steps = st.one_of(
     st.builds(flat_put, keys, values),
+    st.builds(flat_batch, st.lists(keys, max_size=4), values),
     st.builds(flat_remove, keys),
     st.builds(flat_change_in_place, keys),
 )
@@ -154,7 +170,30 @@ def nested_batch(outer: Any, inners: list[Any], value: Any) -> Step:
     return step
 
 
+def nested_upserts(places: list[tuple[Any, Any]], refused: Any) -> Step:
+    """Accumulators that are changed in place, below several outer keys of which one is closed."""
+
+    def step(table: NestedTable, model: dict[Any, Any]) -> None:
+        batch = ([o for o, _ in places], [i for _, i in places], list(range(len(places))))
+        late = table.upsert_many(batch, joined, lambda value: [value], lambda o: o != refused)
+        assert late == [index for index, (outer, _) in enumerate(places) if outer == refused]
+        for value, (outer, inner) in enumerate(places):
+            if outer != refused:
+                below = model.setdefault(outer, {})
+                below[inner] = joined(value, below[inner]) if inner in below else [value]
+
+    return step
+
+
+def joined(value: int, accumulator: Any) -> Any:
+    if not isinstance(accumulator, list):
+        return [value]
+    accumulator.append(value)
+    return accumulator
+
+
 nested_steps = st.one_of(
+    st.builds(nested_upserts, st.lists(st.tuples(keys, keys), max_size=5), keys),
     st.builds(nested_put, keys, keys, values),
     st.builds(nested_remove, keys, keys),
     st.builds(nested_drop, keys),
