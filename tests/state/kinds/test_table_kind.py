@@ -121,7 +121,7 @@ def test_follow(job: Job) -> None:
 def test_show(job: Job) -> None:
     """As rows, in the columns of its shape."""
     job.checkpoint()
-    reader = SnapshotReader(open_snapshot(job.directory))
+    reader = SnapshotReader(open_snapshot(job.directory, trusted=True))
     info = reader.state("Op", "scores")
     assert (info.kind, info.shape, info.has_ttl) == (SCORES, StateShape.VALUE, False)
     assert column_names(info) == ("key", "value")
