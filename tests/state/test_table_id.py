@@ -56,7 +56,7 @@ def advanced(directory: Path, parallelism: int, records: str, resume: bool) -> N
 
 def states(directory: Path) -> dict[TableId, dict[Any, Any]]:
     (job_dir,) = directory.iterdir()
-    reader = SnapshotReader(open_snapshot(job_dir))
+    reader = SnapshotReader(open_snapshot(job_dir, trusted=True))
     return {
         info.table: {entry.key: entry.value for entry in reader.entries(info)}
         for info in reader.states()
@@ -86,7 +86,7 @@ def test_a_diff_of_uids_that_begin_alike(tmp_path: Path) -> None:
     for name, records in (("old", "xy"), ("new", "xxy")):
         advanced(tmp_path / name, 2, records, resume=False)
         (job_dir,) = (tmp_path / name).iterdir()
-        readers.append(SnapshotReader(open_snapshot(job_dir)))
+        readers.append(SnapshotReader(open_snapshot(job_dir, trusted=True)))
     diffs = {diff.table: diff for diff in diff_snapshots(*readers)}
     for step, uid in enumerate(UIDS, 1):
         table = TableId(uid, "n")
