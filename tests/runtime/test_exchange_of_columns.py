@@ -241,3 +241,40 @@ def test_what_arrow_cannot_divide_is_named() -> None:
     output.emit(ColumnBatch(pa.record_batch({"key": [1, 2, 3], "runs": ends})))
     with pytest.raises(JobExecutionError, match="'runs' of type run_end_encoded.*cast it"):
         sent(output)
+
+
+def of_small_indices(first: int) -> ColumnBatch:
+    words = pa.array([f"w{number}" for number in range(first, first + 100)])
+    indices = pa.array(range(100), pa.int8())
+    return ColumnBatch(
+        pa.record_batch({"word": pa.DictionaryArray.from_arrays(indices, words)}),
+    )
+
+
+@pytest.mark.parametrize("kind", [Exchange.FORWARD, Exchange.BROADCAST, Exchange.KEYED])
+def test_dictionaries_that_are_too_many_for_their_indices_are_not_joined(kind: Exchange) -> None:
+    output = exchange(kind, "word", targets=2)
+    for first in (0, 100, 200):
+        output.emit(of_small_indices(first))
+    arrived = received(sent(output))
+    expected = {f"w{number}" for number in range(300)}
+    assert {record["word"] for found in arrived.values() for record, _ in found} == expected
+
+
+def test_records_without_fields_are_divided_too() -> None:
+    nothing = columns([{"key": 1, "word": "", "number": 2}] * 7).data.select([])
+    output = exchange(Exchange.SHUFFLE)
+    output.emit(ColumnBatch(nothing, form="tuple"))
+    assert sum(map(len, received(sent(output)).values())) == 7
+
+
+def test_no_piece_of_columns_tells_a_watermark_that_the_others_are_behind() -> None:
+    output = exchange(Exchange.GLOBAL, limit=4096)
+    output.emit_watermark(5)
+    output.emit(ColumnBatch(pa.record_batch({"word": ["x" * 1000] * 9000})))
+    output.emit_watermark(9)
+    output.emit(ColumnBatch(pa.record_batch({"word": ["x" * 100_000] * 300})))
+    *pieces, end = (buffer for buffer in sent(output) if buffer.target == 0)
+    assert [buffer.watermark for buffer in pieces] == [5] * len(pieces)
+    assert len(pieces) > 1
+    assert end.watermark == 9

@@ -16,18 +16,21 @@ Part = tuple[int, ColumnBatch]
 """A target and what it gets."""
 
 
-def joined(batches: Sequence[ColumnBatch]) -> ColumnBatch:
-    """Batches of one schema as one."""
+def joined(batches: Sequence[ColumnBatch]) -> Sequence[ColumnBatch]:
+    """Batches of one schema as one; as they are where no one batch can hold all of it."""
     first = batches[0]
     if len(batches) == 1:
-        return first
+        return batches
+    try:
+        data = pa.concat_batches([batch.data for batch in batches])
+    except pa.ArrowException:  # of dictionaries with small indices, for example
+        return batches
     times = kinds = None
     if first.timestamps is not None:
         times = pa.concat_arrays([batch.timestamps for batch in batches])
     if first.row_kinds is not None:
         kinds = pa.concat_arrays([batch.row_kinds for batch in batches])
-    data = pa.concat_batches([batch.data for batch in batches])
-    return ColumnBatch(data, times, kinds, first.form)
+    return [ColumnBatch(data, times, kinds, first.form)]
 
 
 def by_target(batch: ColumnBatch, targets: npt.NDArray[np.unsignedinteger[Any]]) -> Iterator[Part]:
@@ -67,7 +70,7 @@ def taken(batch: ColumnBatch, rows: npt.NDArray[np.intp]) -> ColumnBatch:
     columns = [
         _taken(column, indices, batch.data, i) for i, column in enumerate(batch.data.columns)
     ]
-    data = batch.data.slice(0, 0)
+    data = batch.data.slice(0, len(rows))  # without columns only their number counts
     if columns:
         data = pa.RecordBatch.from_arrays(columns, schema=batch.data.schema)
     return ColumnBatch(

@@ -42,6 +42,9 @@ class ExchangeOutput:
         self._timestamps: list[list[int]] = [[] for _ in range(targets)]
         self._columns: list[ColumnBatch] = []
         self._column_rows = self._column_bytes = 0
+        self._watermark_before = MIN_WATERMARK
+        """As it was when the first of the columns that wait came. They may be sent in several
+        pieces: a later watermark on the first would make records of the others late."""
         self._streams: dict[int, ColumnStreamWriter] = {}
         self.watermark = MIN_WATERMARK
         self.restored_watermark = MIN_WATERMARK
@@ -127,7 +130,7 @@ class ExchangeOutput:
             return
         timestamps = self._timestamps[target]
         payload = encode_records(values, timestamps if timestamps else None)
-        self._append(target, BufferKind.RECORDS, len(values), payload)
+        self._append(target, BufferKind.RECORDS, self.watermark, len(values), payload)
         self.records += len(values)
         # cleared in place: the append methods of these lists are remembered per key
         values.clear()
@@ -140,6 +143,8 @@ class ExchangeOutput:
         self._flush_rows()
         if self._columns and not batch.same_columns(self._columns[0]):
             self._flush_columns()
+        if not self._columns:
+            self._watermark_before = self.watermark
         self._columns.append(batch)
         self._column_rows += len(batch)
         self._column_bytes += batch.data.nbytes
@@ -150,10 +155,10 @@ class ExchangeOutput:
     def _flush_columns(self) -> None:
         from millrace.runtime.column_partitions import joined
 
-        batch = joined(self._columns)
-        self._columns = []
+        waiting, self._columns = self._columns, []
         self._column_rows = self._column_bytes = 0
-        self.send_columns(batch)
+        for batch in joined(waiting):
+            self.send_columns(batch)
 
     def send_columns(self, batch: ColumnBatch) -> None:
         """Send a columnar batch, divided."""
@@ -165,7 +170,7 @@ class ExchangeOutput:
         for piece in _bounded(batch):
             payload, kind = self._encoded(targets[0], piece)
             for target in targets:
-                self._append(target, kind, len(piece), payload)
+                self._append(target, kind, self._watermark_before, len(piece), payload)
                 self.records += len(piece)
 
     def _encoded(self, stream: int, batch: ColumnBatch) -> tuple[bytes, BufferKind]:
@@ -177,13 +182,15 @@ class ExchangeOutput:
         writer = self._streams[stream] = ColumnStreamWriter(batch)
         return writer.write(batch), BufferKind.COLUMNS_BEGIN
 
-    def _append(self, target: int, kind: BufferKind, count: int, payload: bytes) -> None:
+    def _append(
+        self, target: int, kind: BufferKind, watermark: int, count: int, payload: bytes
+    ) -> None:
         sequence = self._sent[target]
         self._sent[target] = sequence + 1
         self.full.append(
             Buffer(
                 target, self._edge, self._channel, self._attempt, sequence, kind,
-                self.watermark, count, payload,
+                watermark, count, payload,
             )
         )  # fmt: skip
 
