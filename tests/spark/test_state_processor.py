@@ -242,7 +242,7 @@ def test_sql_from_the_command_line(
     assert main(["savepoint", "sql", str(checkpoint), unsafe, "--allow-pickle"]) == 0
     assert '{"text": "7"}' in capsys.readouterr().out
     query = "SELECT key, value FROM accounts_balance ORDER BY key"
-    allowed = ["savepoint", "sql", str(checkpoint), "--allow-pickle"]
+    allowed = ["savepoint", "sql", "--allow-pickle", str(checkpoint)]
     assert main([*allowed, query, "--format", "csv"]) == 0
     assert capsys.readouterr().out == "key,value\nann,10\nbob,7\ncid,1\n"
     assert main(allowed) == 0
