@@ -116,11 +116,11 @@ def test_records_without_event_time() -> None:
         assert [tuple(record) for record in results.records()] == [(1, None), (2, 3), (3, None)]
 
 
-def test_iterations_take_an_epoch_a_round() -> None:
+def test_a_loop_with_an_exchange_takes_an_epoch_a_round() -> None:
     with MiniJob() as job:
         source = job.source()
         loop = source.stream.iterate()
-        less = loop.map(lambda n: n - 1)
+        less = loop.rebalance().map(lambda n: n - 1)
         loop.close_with(less.filter(lambda n: n > 0))
         done = job.collect(less.filter(lambda n: n <= 0))
         source.push(3)
@@ -131,6 +131,18 @@ def test_iterations_take_an_epoch_a_round() -> None:
         source.push(9)
         job.finish()
         assert done.values() == [0, 0]
+
+
+def test_a_loop_in_one_chain_goes_round_within_the_epoch() -> None:
+    with MiniJob() as job:
+        source = job.source()
+        loop = source.stream.iterate()
+        less = loop.map(lambda n: n - 1)
+        loop.close_with(less.filter(lambda n: n > 0))
+        done = job.collect(less.filter(lambda n: n <= 0))
+        source.push(3)
+        job.process()
+        assert done.values() == [0]
 
 
 def test_a_failing_function_fails_the_test() -> None:
