@@ -287,6 +287,54 @@ def test_another_parallelism_gives_splits_back_with_their_positions() -> None:
     ]
 
 
+class Keeps(Events):
+    """Assigns what came back when a reader asks again."""
+
+    def no_more_splits(self) -> bool:
+        return not self.names and not self.back
+
+    def handle_split_request(self, subtask: int) -> None:
+        if self.back:
+            self.context.assign_split(self.back.pop()[0], subtask)
+        else:
+            super().handle_split_request(subtask)
+
+
+def test_the_input_goes_on_while_the_enumerator_keeps_what_came_back() -> None:
+    made = coordinator(Keeps("a"))
+    made.discover(0)
+    made.accept_events([answer(0, asks=True)])
+    assert made.no_more_splits
+    made.give_back()
+    made.discover(1)
+    assert not made.no_more_splits
+    assert planned(made) == [[], []]
+    made.accept_events([answer(1, asks=True)])
+    assert planned(made) == [[], [("a", None)]]
+    assert made.no_more_splits
+
+
+def test_another_parallelism_does_not_end_the_input_that_the_enumerator_keeps() -> None:
+    made = coordinator(Keeps("a"))
+    made.discover(0)
+    made.accept_events([answer(0, asks=True)])
+    restored = coordinator(Keeps(), parallelism=3)
+    restored._enumerator.restore_state = lambda state: None  # type: ignore[method-assign]
+    restored.restore(made.snapshot())
+    restored.discover(1)
+    assert not restored.no_more_splits
+
+
+def test_a_halted_source_has_neither_news_nor_an_end() -> None:
+    made = coordinator(Scripted({0: ["a"]}))
+    made.discover(0)
+    assert made.no_more_splits
+    made.halt()
+    assert not made.no_more_splits
+    assert not made.has_news
+    assert planned(made) == [[], []]
+
+
 def test_an_enumerator_has_metrics() -> None:
     source = Events()
     made = coordinator(source)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
+from millrace.common import Time, WatermarkStrategy
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
@@ -22,9 +24,12 @@ from millrace.common.sink import (
     SinkWriter,
     WriterContext,
 )
+from millrace.common.window import TumblingEventTimeWindows
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.job_observer import JobObserver
 from millrace.engine.subtask_commits import SubtaskCommits
 from millrace.runtime.epoch import Ack, CommitPlan
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.serialization.payload import encode
 from millrace.testing import Faults, run_local
 
@@ -240,3 +245,75 @@ def test_what_a_stopped_job_left_is_committed_by_the_one_that_resumes(
     assert len(committed()) < 40
     told(tmp_path, lambda client: CompletableFuture.completed(None), resume=True)
     assert committed() == list(range(40))
+
+
+def test_a_stopped_jobs_input_does_not_end(tmp_path: Path) -> None:
+    """While the last commits are made, the source reads nothing, which is not its end."""
+
+    def build(path: Path, start_from: str | None) -> Any:
+        settings = Configuration()
+        settings.set(options.SAVEPOINT_DIR, str(path / "savepoints"))
+        if start_from is not None:
+            settings.set(options.START_FROM, start_from)
+        env = StreamExecutionEnvironment.get_execution_environment(settings)
+        env.set_parallelism(2).enable_checkpointing(0)
+        numbers = env.from_collection([(0, n) for n in range(40)]).uid("numbers")
+        timed = numbers.assign_timestamps_and_watermarks(
+            WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, _: v[1])
+        ).uid("timed")
+        windows = timed.key_by(lambda v: v[0]).window(TumblingEventTimeWindows.of(Time.hours(1)))
+        sums = windows.reduce(lambda a, b: (0, a[1] + b[1])).uid("sums")
+        numbers.union(sums).map(lambda v: v[1]).uid("n").sink_to(Transactional()).uid("sink")
+        return env.build_client("sums")
+
+    def go(start_from: str | None = None) -> Any:
+        paths: list[Any] = []
+        with run_local(epoch_records=2, seed=1, checkpoint_dir=str(tmp_path / "c")) as cluster:
+            client = build(tmp_path, start_from)
+
+            def stop(details: Any) -> None:
+                if start_from is None and details.epochs == 4:
+                    paths.append(client.stop_with_savepoint())
+
+            cluster.listeners.append(stop)
+            client.start().get_job_execution_result().result()
+        return [path.result() for path in paths]
+
+    [savepoint] = go()
+    assert sum(range(40)) not in committed()
+    assert len(committed()) < 40, committed()
+    go(savepoint)
+    assert committed() == sorted([*range(40), sum(range(40))])
+
+
+class Announced(JobObserver):
+    """Looks, when a checkpoint is announced as committed, for what it names and nobody has."""
+
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+
+    def committed(self, manifest: Manifest) -> None:
+        items = chain.from_iterable(manifest.pending.values())
+        named = [TRUSTING.decode(item)[1][0] for item in items]
+        self.missing += [name for name in named if name not in Server.committed]
+
+
+def test_a_rescaled_job_does_not_announce_commits_that_are_still_to_be_made(tmp_path: Path) -> None:
+    """Whoever resumes would believe it and make them never."""
+    announced = Announced()
+    with run_local(epoch_records=2, seed=1, checkpoint_dir=str(tmp_path)) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(2).enable_checkpointing(86_400_000)
+        env.from_collection(list(range(40))).rebalance().map(str).sink_to(Transactional())
+        client = env.build_client("transactions")
+        client._manager.observe(announced)
+
+        def rescale(details: Any) -> None:
+            if details.epochs == 4:
+                Server.refusals = 1
+                client.rescale(3)
+
+        cluster.listeners.append(rescale)
+        client.run()
+    assert committed() == list(range(40))
+    assert announced.missing == []

@@ -409,15 +409,16 @@ class JobManager:
             self._serving = None
             answer(request, None)
         elif self._input_ended or request.after is not After.DRAIN:
-            self._serving = None
             self._save(request)
 
     def _save(self, request: SavepointRequest) -> None:
         try:
             self._writer = self._checkpoints.write_savepoint(request)
         except CheckpointError as error:
+            self._serving = None
             refuse(request, error)
             return
+        self._serving = None  # the writer answers
         if request.after is After.GO_ON:
             return
         self._writer.wait()
@@ -435,6 +436,8 @@ class JobManager:
         parts = parts_in(acks, self._deployment.graph)
         restored = self._checkpoints.assign(graph, parts)
         self._deployment.sinks.finish()
+        self._note_commit()
+        self._uncommitted = None  # the next checkpoint names what is left
         uncommitted = self._deployment.sinks.pending()
         self._deployment.close()
         self._deployment = Deployment(graph, files_of(parts, self._checkpoints.job_dir))

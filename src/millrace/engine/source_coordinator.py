@@ -113,6 +113,8 @@ class SourceCoordinator:
         if splits:
             self._start()
             self._waiting.extend(self._enumerator.add_splits_back(splits, subtask))
+            # what the enumerator has kept is still to come
+            self._discovered_all = self._enumerator.no_more_splits()
 
     def drain(self) -> None:
         """End the input here: nothing more is read, and subtasks are told that nothing comes."""
@@ -141,6 +143,8 @@ class SourceCoordinator:
     @property
     def no_more_splits(self) -> bool:
         """Whether every split there will ever be has been handed out."""
+        if self._halted:  # what is left is for the run that goes on from here
+            return False
         return self._draining or (self._discovered_all and not self._waiting)
 
     def accept(self, progress: SplitProgress) -> None:
@@ -185,6 +189,8 @@ class SourceCoordinator:
     @property
     def has_news(self) -> bool:
         """Whether the subtasks must hear something: a split to begin, or that there are no more."""
+        if self._halted:
+            return False
         if self.no_more_splits and not self._told_end:
             return True
         if self._events or (self._waiting and self._least_loaded() is not None):
