@@ -184,6 +184,16 @@ def test_a_failed_savepoint_leaves_the_job_running(job: Job) -> None:
         futures[0].result(0)
 
 
+@pytest.mark.parametrize("name", ["a\0b", "half\ud800"])
+def test_a_savepoint_that_can_have_no_directory_is_refused(job: Job, name: str) -> None:
+    futures: list[Any] = []
+    directory = str(job.directory / name)
+    acted = job.run(act=lambda c: futures.append(c.trigger_savepoint(directory)))
+    assert Counter(acted) == WHOLE
+    with pytest.raises(CheckpointError, match="cannot be a directory"):
+        futures[0].result(0)
+
+
 def test_lineage(job: Job) -> None:
     """Every savepoint knows the one before it in its history, across runs and resumes."""
 

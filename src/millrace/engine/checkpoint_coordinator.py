@@ -257,6 +257,8 @@ class CheckpointCoordinator:
             raise CheckpointError(
                 f"cannot write a savepoint below {directory}: {error.strerror}"
             ) from error
+        except ValueError as error:
+            raise CheckpointError(f"{directory!a} cannot be a directory: {error}") from error
         return directory
 
     def write_savepoint(self, request: SavepointRequest) -> AsyncSavepointWriter:
