@@ -142,6 +142,8 @@ def nested(levels: int) -> Any:
         (a() | {"version": 0}, "version: expected a whole number of 1 or more, got 0"),
         (a() | {"version": True}, "version: expected a whole number, got true"),
         (a() | {"rule": "\ud800"}, "rule: has half a character"),
+        (a() | {"\ud800": 1}, "the rule: a name or a word in it has half a character"),
+        (a(contiguity="\udfff"), "the rule: a name or a word in it has half a character"),
         (a() | {"rule": 5}, "rule: expected text, got 5"),
         (a() | {"enabled": "no"}, "enabled: expected true or false, got 'no'"),
         (a() | {"keys": "eu-"}, 'keys: expected "all", or an object with a prefix'),

@@ -54,6 +54,8 @@ def read(value: Any, kind: Any, at: str) -> Any:
     """
     try:
         return msgspec.convert(value, kind)
+    except UnicodeEncodeError:
+        refuse(at, "a name or a word in it has half a character (a lone surrogate)")
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
         place = place.rstrip("`")
