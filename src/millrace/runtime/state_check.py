@@ -74,7 +74,7 @@ def _leaf(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
         return NEVER, None, None
     kind = type_info.logical_type
     bounds = kind.bounds() if isinstance(kind, IntegralType) else (None, None)
-    return type_info.python_type, *bounds
+    return type_info.python_types[0], *bounds
 
 
 def value_check(descriptor: StateDescriptor) -> StateCheck | None:

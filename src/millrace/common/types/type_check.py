@@ -51,7 +51,7 @@ CHUNK = 500
 """How many records are turned into columns together."""
 
 NONE = type(None)
-_FORMATS = {"BYTE": "b", "SHORT": "h", "INT": "i", "LONG": "q", "FLOAT": "d", "DOUBLE": "d"}
+_FORMATS = {"BYTE": "b", "SHORT": "h", "INT": "i", "LONG": "q"}
 
 
 @singledispatch
@@ -71,9 +71,9 @@ def _each(accepts: Callable[[Any], bool]) -> BatchCheck:
     return lambda values: all(value is None or accepts(value) for value in values)
 
 
-def _of_class(kind: type, accepts: Callable[[Any], bool]) -> BatchCheck:
-    """Values of mostly one class; the slower question is asked only when there are others."""
-    expected, each = frozenset((kind, NONE)), _each(accepts)
+def _of_classes(kinds: Iterable[type], accepts: Callable[[Any], bool]) -> BatchCheck:
+    """Values of mostly these classes; the slower question is asked only when there are others."""
+    expected, each = frozenset((*kinds, NONE)), _each(accepts)
     return lambda values: expected.issuperset(map(type, values)) or each(values)
 
 
@@ -81,7 +81,7 @@ def _of_class(kind: type, accepts: Callable[[Any], bool]) -> BatchCheck:
 def _basic(type_info: BasicTypeInfo) -> BatchCheck:
     code, accepts = _FORMATS.get(type_info.label), type_info.accepts
     if code is None:
-        return _of_class(type_info.python_type, accepts)
+        return _of_classes(type_info.python_types, accepts)
     each, pack = _each(accepts), struct.pack
 
     def numbers(values: Sequence[Any]) -> bool:
@@ -108,7 +108,7 @@ def _anything(type_info: TypeInformation[Any]) -> None:
 
 @batch_check.register
 def _enum(type_info: EnumTypeInfo) -> BatchCheck:
-    return _of_class(type_info.cls, type_info.accepts)
+    return _of_classes((type_info.cls,), type_info.accepts)
 
 
 @batch_check.register

@@ -168,14 +168,14 @@ class BasicTypeInfo(TypeInformation[Any]):
         return LOGICAL_TYPES[self.label]
 
     @property
-    def python_type(self) -> type:
-        """The class that values usually have."""
-        return PYTHON_TYPES[self.label][0]
+    def python_types(self) -> tuple[type, ...]:
+        """The classes that values have, the most usual one first."""
+        return PYTHON_TYPES[self.label]
 
     def accepts(self, value: Any) -> bool:
-        if not isinstance(value, PYTHON_TYPES[self.label]):
+        if not isinstance(value, self.python_types):
             # a scalar of NumPy is what it holds
-            is_numpy = type(value).__module__ == "numpy" and hasattr(value, "item")
+            is_numpy = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
             return is_numpy and self.accepts(value.item())
         kind = LOGICAL_TYPES[self.label]
         is_ranged = isinstance(kind, IntegralType) and isinstance(value, int)
