@@ -17,22 +17,28 @@ class Application:
         self._settings = settings
         self.looks = 0
 
-    @property
-    def defaultParallelism(self) -> int:
-        return max(2, sum(self._coming[: self.looks]))
+    def maxNumConcurrentTasks(self, profile: Any) -> int:
+        here = self._coming if self.master.startswith("local") else self._coming[: self.looks]
+        return sum(here) // int(self._settings.get("spark_task_cpus", 1))
+
+    def resourceProfileManager(self) -> Any:
+        return self
+
+    def defaultResourceProfile(self) -> Any:
+        return self
 
     def getConf(self) -> Any:
         return {key.replace("_", "."): value for key, value in self._settings.items()}
 
     @property
     def _jsc(self) -> Any:
-        self.looks += 1
         return self
 
     def sc(self) -> Any:
         return self
 
     def getExecutorMemoryStatus(self) -> Any:
+        self.looks += 1
         return self
 
     def size(self) -> int:
@@ -59,6 +65,15 @@ def test_the_cores_that_were_asked_for_are_waited_for(cores) -> None:
     assert found.count == 8
 
 
+def test_tasks_that_take_two_cores_are_half_as_many(cores) -> None:
+    application = Application(
+        "spark://host:7077", [4, 4, 4], spark_cores_max="8", spark_task_cpus="2"
+    )
+    found = cores(application)
+    found.wait_until_known()
+    assert (found.count, application.looks) == (4, 2)
+
+
 def test_without_a_number_it_takes_those_that_come_soon(cores) -> None:
     found = cores(Application("spark://host:7077", [4, 4, 4]))
     found.wait_until_known()
@@ -66,7 +81,7 @@ def test_without_a_number_it_takes_those_that_come_soon(cores) -> None:
 
 
 def test_nothing_is_waited_for_in_the_driver(cores) -> None:
-    application = Application("local[2,4]", [])
+    application = Application("local[2,4]", [2])
     found = cores(application)
     found.wait_until_known()
     assert (found.count, application.looks) == (2, 0)

@@ -25,15 +25,17 @@ class ClusterCores:
     """Watches the cores of all executors together."""
 
     def __init__(self, context: SparkContext) -> None:
-        self._context = context
+        self._application = context._jsc.sc()
+        self._profile = self._application.resourceProfileManager().defaultResourceProfile()
         self._local = in_driver(context)
         self.count = self._now()
-        """Cores to plan with."""
+        """Cores to plan with: as many tasks run at the same time."""
         self._seen_more = 0
         self._promised = _promised(context)
 
     def _now(self) -> int:
-        return max(1, self._context.defaultParallelism)
+        # not the default parallelism, which a setting makes any number
+        return max(1, int(self._application.maxNumConcurrentTasks(self._profile)))
 
     def wait_until_known(self) -> None:
         """Return once the executors of a cluster have come, or are slow to come."""
@@ -52,7 +54,7 @@ class ClusterCores:
 
     def _executors(self) -> int:
         """How many have registered; the driver is in the list too."""
-        return int(self._context._jsc.sc().getExecutorMemoryStatus().size()) - 1
+        return int(self._application.getExecutorMemoryStatus().size()) - 1
 
     def have_grown(self) -> bool:
         """Whether there have been more cores for some epochs; `count` is theirs then."""
@@ -67,9 +69,10 @@ class ClusterCores:
 
 
 def _promised(context: SparkContext) -> float:
-    """The cores that the application has asked for; infinite if it takes what there is."""
+    """The tasks at the same time that the application has asked for cores for; infinite if it
+    takes what there is."""
     conf = context.getConf()
     instances = conf.get("spark.executor.instances")
     per_executor = int(conf.get("spark.executor.cores") or 1)
     asked = conf.get("spark.cores.max") or (instances and int(instances) * per_executor)
-    return float(asked or "inf")
+    return float(asked or "inf") / int(conf.get("spark.task.cpus") or 1)
