@@ -13,6 +13,7 @@ from millrace.common.source import (
 from millrace.engine.source_coordinator import SourceCoordinator
 from millrace.plan.job_graph import SourceNode
 from millrace.runtime.epoch import Ack, SplitProgress
+from millrace.state.serialization.payload import decode, encode
 
 
 class Scripted(SplitSource[Any], SplitEnumerator):
@@ -278,9 +279,9 @@ def test_another_parallelism_gives_splits_back_with_their_positions() -> None:
     made.accept(progress("b", 3))
     source = Events()
     restored = coordinator(source, parallelism=3)
-    snapshot = made._codec.decode(made.snapshot())
+    snapshot = decode(made.snapshot())
     snapshot["enumerator"] = 0
-    restored.restore(made._codec.encode(snapshot))
+    restored.restore(encode(snapshot))
     assert source.back == [
         (AssignedSplit(SourceSplit("a")), 0),
         (AssignedSplit(SourceSplit("b"), 3), 1),

@@ -31,7 +31,7 @@ from millrace.engine.job_observer import JobObserver
 from millrace.engine.subtask_commits import SubtaskCommits
 from millrace.runtime.epoch import Ack, CommitPlan
 from millrace.state.checkpoint.manifest import Manifest
-from millrace.state.serialization.payload import encode
+from millrace.state.serialization.payload import decode, encode
 from millrace.testing import Faults, run_local
 
 
@@ -295,7 +295,7 @@ class Announced(JobObserver):
 
     def committed(self, manifest: Manifest) -> None:
         items = chain.from_iterable(manifest.pending.values())
-        named = [TRUSTING.decode(item)[1][0] for item in items]
+        named = [decode(item)[1][0] for item in items]
         self.missing += [name for name in named if name not in Server.committed]
 
 
