@@ -92,6 +92,13 @@ def test_who_ends_a_loop_is_restored_with_who_begins_it() -> None:
     assert state_misses(looped, acks) == {(0, 1), (1, 1)}
 
 
+def test_a_stage_may_end_several_loops() -> None:
+    loops = (LoopEnds("outer", 0, 1, "outer end"), LoopEnds("inner", 1, 1, "inner end"))
+    acks = answers()
+    acks[1].failure = failed(FailureKind.STATE_MISS)
+    assert state_misses(replace(PROGRAM, loops=loops), acks) == {(0, 1), (1, 1)}
+
+
 def test_storage_failures() -> None:
     acks = answers()
     acks[1].failure = failed(FailureKind.STORAGE)

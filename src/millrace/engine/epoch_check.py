@@ -38,9 +38,11 @@ def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
         for ack in acks
         if ack.failure is not None and ack.failure.kind is FailureKind.STATE_MISS
     }
-    ends = {ends.tail_stage: ends.head_stage for ends in program.loops}
     tails = {
-        (tail, index) for tail, head in ends.items() for stage, index in missed if stage == head
+        (loop.tail_stage, index)
+        for loop in program.loops
+        for stage, index in missed
+        if stage == loop.head_stage
     }
     return missed | tails
 
