@@ -1,5 +1,6 @@
 """Which files a path stands for."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,18 @@ def test_directories_are_listed_below_sorted_without_hidden(tmp_path: Path) -> N
         path.touch()
     expected = [str(tmp_path / name) for name in ("a", "b/1", "b/2")]
     assert list_files(str(tmp_path)) == expected
+
+
+def test_what_is_in_hidden_directories_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".snapshot" / "deep").mkdir(parents=True)
+    (tmp_path / "a").touch()
+    looked: list[str] = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: looked.append(path) or scandir(path))
+    assert list_files(str(tmp_path)) == [str(tmp_path / "a")]
+    assert not any(".snapshot" in path for path in looked)
 
 
 def test_a_file_named_outright_is_read_even_if_hidden(tmp_path: Path) -> None:

@@ -42,15 +42,18 @@ class Memory(FileSystem):
         return None if data is None else FileStatus(location, len(data), 0.0)
 
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
+        prefix = directory.rstrip("/") + "/"
         for name, data in self.objects.items():
-            if name.startswith(f"{directory}/"):
+            if name.startswith(prefix) and (recursive or "/" not in name[len(prefix) :]):
                 yield FileStatus(name, len(data), 0.0)
 
     def is_directory(self, directory: str) -> bool:
-        return any(self.list(directory))
+        return any(self.list(directory, recursive=True))
 
     def directories(self, directory: str) -> Iterator[str]:
-        raise NotImplementedError
+        prefix = directory.rstrip("/") + "/"
+        below = (name[len(prefix) :] for name in self.objects if name.startswith(prefix))
+        yield from {rest.partition("/")[0] for rest in below if "/" in rest}
 
     def begin(self, location: str, durable: bool = True) -> PendingFile:
         raise NotImplementedError

@@ -49,3 +49,18 @@ def test_hidden_files_are_files(tmp_path: Path) -> None:
     (tmp_path / ".hidden").touch()
     [found] = LocalFileSystem().list(str(tmp_path))
     assert found.location == str(tmp_path / ".hidden")
+
+
+def test_a_block_whose_file_cannot_be_completed_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(local_file_system, "sync", full)
+    with (
+        pytest.raises(OSError, match="No space"),
+        LocalFileSystem().begin(str(tmp_path / "a")) as pending,
+    ):
+        pending.write(b"x")
+    assert list(tmp_path.iterdir()) == []

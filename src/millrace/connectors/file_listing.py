@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from millrace.connectors.errors import SourceFileError
+from millrace.filesystem.file_system import FileSystem
 from millrace.filesystem.registry import file_system_of
 
 __all__ = ["is_hidden", "list_files"]
@@ -28,6 +31,14 @@ def list_files(root: str) -> list[str]:
         return [root]
     if not files.is_directory(root):
         raise SourceFileError(root, "there is no such file or directory")
-    prefix = len(root.rstrip("/")) + 1
-    found = (status.location for status in files.list(root, recursive=True))
-    return sorted(path for path in found if not any(map(is_hidden, path[prefix:].split("/"))))
+    return sorted(_walk(files, root.rstrip("/")))
+
+
+def _walk(files: FileSystem, directory: str) -> Iterator[str]:
+    # what is hidden is not listed: it may be large, and nobody's business
+    for status in files.list(f"{directory}/"):
+        if not is_hidden(status.location.rpartition("/")[2]):
+            yield status.location
+    for name in files.directories(f"{directory}/"):
+        if not is_hidden(name):
+            yield from _walk(files, f"{directory}/{name}")

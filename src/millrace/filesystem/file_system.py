@@ -54,9 +54,10 @@ class PendingFile(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is None:
-            self.complete()
-        else:
+        try:
+            if error is None:
+                self.complete()
+        finally:
             self.discard()
 
 
