@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from millrace.state.serialization.snapshot_codec import TRUSTING
 
 from millrace.common import Time, WatermarkStrategy
 from millrace.common.completable_future import CompletableFuture
@@ -36,7 +35,7 @@ from millrace.testing import Faults, run_local
 
 
 def commits(parallelism: int = 2, retries: int = 3) -> SubtaskCommits:
-    return SubtaskCommits("out", parallelism, TRUSTING, retries)
+    return SubtaskCommits("out", parallelism, retries)
 
 
 def entry(subtask: int, name: str) -> bytes:
