@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.common import Duration, WatermarkStrategy
+from millrace.common import BoundedOutOfOrdernessGenerator, Duration, WatermarkStrategy
 from millrace.common.time.watermark_strategy import TimestampAssigner, WatermarkGenerator
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import OperatorHarness, StreamRecord
@@ -184,3 +184,17 @@ def test_batch_mode_has_timestamps_but_no_watermarks_before_the_end() -> None:
     harness.process_watermark(MAX_WATERMARK)
     assert [record.timestamp for record in harness.records()] == [5, 9, 1]
     assert harness.watermarks() == [MAX_WATERMARK]
+
+
+class PunctuatedToo(BoundedOutOfOrdernessGenerator):
+    def on_event(self, event, timestamp, output):
+        super().on_event(event, timestamp, output)
+        if event % 10 == 0:
+            output.emit_watermark(timestamp)
+
+
+def test_a_generator_made_from_a_known_one_sees_every_event() -> None:
+    strategy = WatermarkStrategy.for_generator(lambda: PunctuatedToo(100))
+    harness = operator(strategy.with_timestamp_assigner(itself))
+    harness.process_elements([9, 10, 11])
+    assert harness.watermarks() == [10]

@@ -54,6 +54,11 @@ def _highest(timestamps: Any) -> list[int]:
     return [highest(timestamps).as_py()]
 
 
+def _wants_only_the_highest(generator: WatermarkGenerator[Any]) -> bool:
+    """A user's subclass may look at each event."""
+    return type(generator).on_event is BoundedOutOfOrdernessGenerator.on_event
+
+
 class _Emitted:
     """Collects what a watermark generator emits."""
 
@@ -130,7 +135,8 @@ class WatermarkTracker:
         generator, timestamps = self._generator, batch.timestamps
         if generator is None:
             yield len(batch)
-        elif isinstance(generator, BoundedOutOfOrdernessGenerator) and timestamps is not None:
+        elif timestamps is not None and _wants_only_the_highest(generator):
+            assert isinstance(generator, BoundedOutOfOrdernessGenerator)
             generator.on_batch(_highest(timestamps))
             generator.on_periodic_emit(self._emitted)
             yield len(batch)
