@@ -75,8 +75,8 @@ def test_killed_while_it_is_operated(seed: int, live_and_die: Drivers, tmp_path:
     points = (*RESCALING, *RESCALING, *CRASH_POINTS)
     traps = [f"{rng.choice(points)}:1" for _ in range(5)]
     rescale = {str(epoch): rng.randint(1, 5) for epoch in rng.sample(range(1, 12), 3)}
-    lives = live_and_die([*traps, ""], seed=seed, count=1_200, rescale=rescale, savepoint=5)
-    check(lives, count=1_200)
+    lives = live_and_die([*traps, ""], seed=seed, count=3_000, rescale=rescale, savepoint=5)
+    check(lives, count=3_000)
     for path in (tmp_path / "savepoints").glob("savepoint-*/_metadata"):
         assert open_snapshot(path).is_savepoint
 
