@@ -9,12 +9,13 @@ from typing import Any, NoReturn
 from millrace.common.errors import SerializationError
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.common.types.columns import VALUE
-from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.composite_types import RowTypeInfo, TupleTypeInfo
 from millrace.common.types.logical.arrow_type import arrow_schema
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row_conversion import Conversion, row_conversion
 from millrace.common.types.type_check import BatchCheck, batch_check, mismatch
-from millrace.common.types.type_information import TypeInformation
+from millrace.common.types.type_information import BasicType, BasicTypeInfo, TypeInformation
+from millrace.common.types.value_types import DateTypeInfo
 from millrace.runtime.operator import Operator
 from millrace.runtime.output import Output
 
@@ -51,7 +52,10 @@ class DeclaredRecords:
         return values
 
     def has_columns(self, batch: ColumnBatch) -> bool:
-        """Whether columns are of the type as they are: its records, its names, its Arrow types."""
+        """Whether columns are of the type as they are: its records, its names, its Arrow types; and
+        what Python makes of each column is what the type wants."""
+        if not _is_plain(self.type_info):
+            return False
         kind, schema = self.type_info.logical_type, batch.data.schema
         if isinstance(kind, RowType):
             form = "row" if isinstance(self.type_info, RowTypeInfo) else "tuple"
@@ -71,6 +75,22 @@ class DeclaredRecords:
                     "what is declared, or declare what is emitted"
                 )
         raise AssertionError("a batch is not of its type, but each of its records is")
+
+
+def _is_plain(type_info: TypeInformation[Any]) -> bool:
+    """Whether records of the type have only fields whose columns become the values it declares. A
+    column of nested rows becomes dicts, one of big integers decimals, one of instants dates."""
+    if isinstance(type_info, RowTypeInfo):
+        return all(map(_is_plain_field, type_info.get_field_types()))
+    if isinstance(type_info, TupleTypeInfo):
+        return all(map(_is_plain_field, type_info.types))
+    return _is_plain_field(type_info)
+
+
+def _is_plain_field(type_info: TypeInformation[Any]) -> bool:
+    if isinstance(type_info, BasicTypeInfo):
+        return type_info.label not in (BasicType.BIG_INT.name, "COMPLEX")
+    return isinstance(type_info, DateTypeInfo)
 
 
 @dataclass(frozen=True, slots=True)
