@@ -36,8 +36,8 @@ def section(data: Data) -> Section:
     text = (
         f"{UPDATES:,} random keys per epoch, four subtasks, a durable checkpoint after every "
         "epoch; all bytes that the process writes, as the kernel counts them (`/proc/self/io`), "
-        "manifests, rolling passes and packing included, against the encoded keys and values that "
-        "changed. "
+        "manifests, incremental compaction and packing included, against the encoded keys and "
+        "values that changed. "
         "The first load is not part of the epochs. Files are all in the job's directory. "
         "Afterwards the newest checkpoint was restored and compared."
     )

@@ -30,7 +30,7 @@ from millrace.datastream import KeyedProcessFunction, RuntimeContext
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_details import JobDetails
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.store import SubtaskState
@@ -113,16 +113,16 @@ def restored(path: str) -> dict[str, Any]:
     started = time.perf_counter()
     snapshot = open_snapshot(path)
     highest = snapshot.manifest.max_parallelism
-    load, entries = LayerLoader(snapshot.directory), 0
+    load, entries = DeltaLoader(snapshot.directory), 0
     for heir in range(PARALLELISM + 1):
         groups = key_group_range(heir, PARALLELISM + 1, highest)
         state = SubtaskState()
         ours = KeyMemo(highest, groups.__contains__).__getitem__
-        for (stage, subtask), layers in snapshot.layers.by_subtask().items():
+        for (stage, subtask), deltas in snapshot.deltas.by_subtask().items():
             width = snapshot.manifest.stages[stage]
             theirs = key_group_range(subtask, width, highest)
             if theirs.start < groups.stop and groups.start < theirs.stop:
-                state.take(layers, load, is_data, ours, groups=groups)
+                state.take(deltas, load, is_data, ours, groups=groups)
         entries += sum(table.entry_count() for table in state.tables.values())
     return {"seconds": round(time.perf_counter() - started, 3), "entries": entries}
 

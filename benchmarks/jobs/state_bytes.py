@@ -22,11 +22,11 @@ from typing import Any
 
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
-from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaEntry, DeltaLoader
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import Layer
 from millrace.state.serialization.payload import encode
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 
 SUBTASKS = 4
@@ -43,11 +43,11 @@ class Job:
         self._filling = b"." * max(0, value_bytes - 8)
         self._lease = Lease.acquire(self.job_dir, "run-1")
         self.storage = CheckpointStorage(self.job_dir, "run-1", self._lease)
-        self._load = LayerLoader(self.job_dir)
+        self._load = DeltaLoader(self.job_dir)
         self.states = [SubtaskState() for _ in range(SUBTASKS)]
         self.tables = [state.table(TABLE, "flat") for state in self.states]
         self._versions = dict.fromkeys(range(SUBTASKS), "")
-        self._recent: list[list[Layer]] = [[] for _ in range(SUBTASKS)]
+        self._recent: list[list[StateDelta]] = [[] for _ in range(SUBTASKS)]
 
     def value(self, key: int, epoch: int) -> Any:
         """A value that each epoch makes anew."""
@@ -75,13 +75,13 @@ class Job:
         return sum(len(encode(entries)) for entries in changed)
 
     def _checkpoint(self, epoch: int) -> None:
-        layers: list[LayerEntry] = []
+        deltas: list[DeltaEntry] = []
         for index, state in enumerate(self.states):
-            layer = state.snapshot(epoch, f"run-1-{epoch}-0-{index}")
-            if layer is not None:
-                layers.append(("stage", index, self._placed(layer, index)))
-                self._versions[index] = layer.version
-                self._recent[index] = [layer]
+            delta = state.snapshot(epoch, f"run-1-{epoch}-0-{index}")
+            if delta is not None:
+                deltas.append(("stage", index, self._placed(delta, index)))
+                self._versions[index] = delta.version
+                self._recent[index] = [delta]
         self.storage.publish(
             Manifest(
                 job_name="bytes",
@@ -94,15 +94,15 @@ class Job:
                 sources={},
                 pending={},
             ),
-            layers,
+            deltas,
         )
 
-    def _placed(self, layer: Layer, index: int) -> Layer:
-        if layer.size() <= INLINE_LIMIT:
-            return layer
-        assert isinstance(layer.data, bytes)
-        reference = write_segment(self.job_dir, f"{layer.version}-{index}", layer.data)
-        return Layer(layer.epoch, layer.version, layer.floor, reference)
+    def _placed(self, delta: StateDelta, index: int) -> StateDelta:
+        if delta.size() <= INLINE_LIMIT:
+            return delta
+        assert isinstance(delta.data, bytes)
+        reference = write_segment(self.job_dir, f"{delta.version}-{index}", delta.data)
+        return StateDelta(delta.epoch, delta.version, delta.low_epoch, reference)
 
     def files(self) -> int:
         """How many there are in the job's directory."""
@@ -116,15 +116,15 @@ class Job:
         storage = CheckpointStorage(self.job_dir, "run-2", lease)
         manifest = storage.load_latest()
         assert manifest is not None
-        layers = storage.layers(manifest)
-        right = all(self._same(index, layers["stage", index]) for index in range(SUBTASKS))
+        deltas = storage.deltas(manifest)
+        right = all(self._same(index, deltas["stage", index]) for index in range(SUBTASKS))
         storage.close()
         lease.release()
         return right
 
-    def _same(self, index: int, layers: list[Layer]) -> bool:
+    def _same(self, index: int, deltas: list[StateDelta]) -> bool:
         state = SubtaskState()
-        state.restore(self._versions[index], layers, self._load)
+        state.restore(self._versions[index], deltas, self._load)
         return bool(state.table(TABLE, "flat").data == self.tables[index].data)
 
 

@@ -553,7 +553,7 @@ def test_the_environment_takes_the_directory_of_the_job(followed) -> None:
 def test_a_damaged_checkpoint_is_named(followed) -> None:
     followed.push(("a", 1))
     followed.stop()
-    (file,) = (Path(followed.job_dir) / "shared").glob("*.layers")
+    (file,) = (Path(followed.job_dir) / "shared").glob("*.deltas")
     file.write_bytes(b"nonsense")
     with pytest.raises(Exception, match=file.name):
         reader(followed).read(1)

@@ -36,8 +36,8 @@ def test_pandas_reads_a_savepoint(tmp_path: Path) -> None:
         job.process()
         (job_dir,) = (tmp_path / "jobs").iterdir()
         found = open_snapshot(job_dir)
-        layers = found.layers.by_subtask()
-        write_canonical_savepoint(tmp_path / "savepoint", str(job_dir), found.manifest, layers, {})
+        deltas = found.deltas.by_subtask()
+        write_canonical_savepoint(tmp_path / "savepoint", str(job_dir), found.manifest, deltas, {})
     (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     done = subprocess.run(
         [sys.executable, "-c", f"{program}\nimport sys\nassert 'millrace' not in sys.modules"],

@@ -13,7 +13,7 @@ import pytest
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint.crash_points import VARIABLE
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
@@ -24,7 +24,7 @@ import sys
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint import packing
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
@@ -39,7 +39,7 @@ state.table(TableId("op", "count"), FLAT)
 epoch = 1
 if manifest is not None:
     version = manifest.versions["s", 0]
-    state.restore(version, storage.layers(manifest)["s", 0], LayerLoader(job_dir))
+    state.restore(version, storage.deltas(manifest)["s", 0], DeltaLoader(job_dir))
     epoch = manifest.epoch + 1
 while epoch <= last:
     version = f"{run_id}-{epoch}"
@@ -47,13 +47,13 @@ while epoch <= last:
     counts.put("total", (counts.get("total") or 0) + epoch)
     for key in range(epoch * 10, epoch * 10 + 10):
         counts.put(key, epoch)
-    layer = state.snapshot(epoch, version)
+    delta = state.snapshot(epoch, version)
     content = Manifest(
         job_name="count", epoch=epoch, timestamp=0, max_parallelism=8, stages={"s": 1},
         operators={"s": "count"}, versions={("s", 0): version}, sources={}, pending={},
     )
-    storage.publish(content, [("s", 0, layer)])
-    assert state.align(version, [layer], LayerLoader(job_dir))
+    storage.publish(content, [("s", 0, delta)])
+    assert state.align(version, [delta], DeltaLoader(job_dir))
     print(epoch, flush=True)
     epoch += 1
 storage.close()
@@ -82,8 +82,8 @@ def found(job_dir: Path) -> tuple[int, dict[object, int]]:
     manifest = storage.load_latest()
     state = SubtaskState()
     if manifest is not None:
-        layers = storage.layers(manifest)["s", 0]
-        state.restore(manifest.versions["s", 0], layers, LayerLoader(job_dir))
+        deltas = storage.deltas(manifest)["s", 0]
+        state.restore(manifest.versions["s", 0], deltas, DeltaLoader(job_dir))
     numbers = [int(path.name[4:]) for path in job_dir.glob("chk-*")]
     assert storage.next_number() > max(numbers, default=0)
     storage.close()
@@ -96,7 +96,7 @@ def found(job_dir: Path) -> tuple[int, dict[object, int]]:
 @pytest.mark.parametrize(
     ("place", "complete"),
     [
-        ("after-layers", False),
+        ("after-deltas", False),
         ("during-metadata", False),
         ("after-metadata", True),
         ("during-retention", True),
@@ -117,7 +117,7 @@ def test_kill_at_every_point(tmp_path: Path, place: str, complete: bool, count: 
 
 def test_one_crash_after_the_other(tmp_path: Path) -> None:
     """Every run gets a little further; the garbage of all of them harms none."""
-    places = ["after-layers", "during-metadata", "after-metadata", "during-retention"]
+    places = ["after-deltas", "during-metadata", "after-metadata", "during-retention"]
     for attempt in range(8):
         killed = run(tmp_path / "job", f"r{attempt}", 100, f"{places[attempt % 4]}:3")
         assert killed.returncode == -signal.SIGKILL, killed.stderr

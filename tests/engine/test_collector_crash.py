@@ -16,12 +16,12 @@ from millrace.engine.lease import Lease
 from millrace.state.checkpoint import crash_points as crash
 from millrace.state.checkpoint import packing, retention
 from millrace.state.checkpoint.crash_points import VARIABLE
+from millrace.state.checkpoint.delta_file import DeltaEntry, DeltaLoader
+from millrace.state.checkpoint.delta_set import check_segments, read_delta_set
 from millrace.state.checkpoint.directory import complete_checkpoints
-from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader
-from millrace.state.checkpoint.layer_set import check_segments, read_layer_set
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 POINTS = (
     "during-retention",
@@ -32,7 +32,7 @@ POINTS = (
     "draft-complete",
 )
 WINDOW = 5
-"""A layer dies after so many epochs."""
+"""A delta dies after so many epochs."""
 EPOCHS = 14
 
 
@@ -48,7 +48,7 @@ def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_job(job_dir: Path, run_id: str, epochs: int) -> None:
-    """Some epochs of two subtasks whose layers die, and one whose layers are segments; every
+    """Some epochs of two subtasks whose deltas die, and one whose deltas are segments; every
     task is run twice, so that there is an orphan in each epoch. Orphans go at once."""
     lease = Lease.acquire(job_dir, run_id)
     try:
@@ -71,13 +71,13 @@ def publish(
     epoch: int,
     versions: dict[tuple[str, int], str],
 ) -> None:
-    layers: list[LayerEntry] = []
+    deltas: list[DeltaEntry] = []
     for subtask in range(3):
         version = f"{run_id}-{epoch}-{subtask}"
         versions["s", subtask] = version
         data = payload(epoch, subtask)
         kept = write_segment(job_dir, version, data, durable=False) if subtask == 2 else data
-        layers.append(("s", subtask, Layer(epoch, version, floor(epoch), kept)))
+        deltas.append(("s", subtask, StateDelta(epoch, version, low_epoch(epoch), kept)))
     storage.publish(
         Manifest(
             job_name="count",
@@ -90,12 +90,12 @@ def publish(
             sources={},
             pending={},
         ),
-        layers,
+        deltas,
     )
     storage._packer.wait()
 
 
-def floor(epoch: int) -> int:
+def low_epoch(epoch: int) -> int:
     return max(1, epoch - WINDOW) // 3 * 3
 
 
@@ -105,14 +105,14 @@ def payload(epoch: int, subtask: int) -> bytes:
 
 def check_whole(job_dir: Path) -> list[int]:
     """Every checkpoint that is complete can be read to its last byte; returns their numbers."""
-    load = LayerLoader(job_dir)
+    load = DeltaLoader(job_dir)
     for number in complete_checkpoints(job_dir):
         manifest = read_manifest(job_dir, number)
-        layers = read_layer_set(job_dir, manifest)
-        check_segments(job_dir, layers.live())
-        wanted = range(max(1, floor(manifest.epoch)), manifest.epoch + 1)
+        deltas = read_delta_set(job_dir, manifest)
+        check_segments(job_dir, deltas.live())
+        wanted = range(max(1, low_epoch(manifest.epoch)), manifest.epoch + 1)
         for subtask in range(3):
-            found = [load(layer) for layer in layers.by_subtask()["s", subtask]]
+            found = [load(delta) for delta in deltas.by_subtask()["s", subtask]]
             assert found == [payload(epoch, subtask) for epoch in wanted]
     return complete_checkpoints(job_dir)
 
@@ -133,10 +133,10 @@ def check_clean(job_dir: Path) -> None:
 
 
 def referred_to(job_dir: Path, number: int) -> Iterator[str]:
-    layers = read_layer_set(job_dir, read_manifest(job_dir, number))
-    yield from layers.files
+    deltas = read_delta_set(job_dir, read_manifest(job_dir, number))
+    yield from deltas.files
     yield from {
-        layer.data.path for _, _, layer in layers.live() if not isinstance(layer.data, bytes)
+        delta.data.path for _, _, delta in deltas.live() if not isinstance(delta.data, bytes)
     }
 
 

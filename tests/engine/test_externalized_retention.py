@@ -117,7 +117,7 @@ def test_savepoints_stay(tmp_path: Path) -> None:
 
     ended(run(tmp_path, NONE, cancel), JobCancelledError)
     assert files(tmp_path) == []
-    assert open_snapshot(paths[0]).layers.live()
+    assert open_snapshot(paths[0]).deltas.live()
 
 
 def test_a_run_that_failed_to_start(tmp_path: Path) -> None:

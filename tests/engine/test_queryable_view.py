@@ -11,7 +11,7 @@ from millrace.engine import queryable_view
 from millrace.engine.queryable_view import NotLoadedError, QueryableView
 from millrace.runtime.epoch import Ack, QueryableState
 from millrace.state.frozen import MISSING
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 from millrace.state.state_follower import StateFollower
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT, TTL_FLAT, TTL_LIST, TTL_MAP
@@ -144,7 +144,7 @@ def test_what_has_expired_is_not_there(view, monkeypatch, kind, raw, seen) -> No
     assert view.read(state, [["a"]]).found[0][1] == seen
 
 
-def test_a_layer_is_not_needed_for_states_that_nobody_may_ask_for(view) -> None:
+def test_a_delta_is_not_needed_for_states_that_nobody_may_ask_for(view) -> None:
     """Without queryable state nothing is read."""
-    view.committed(Commit(1, AssertionError(Layer(1, "", 1, b""))))
+    view.committed(Commit(1, AssertionError(StateDelta(1, "", 1, b""))))
     assert view.wait_for(1, 30)

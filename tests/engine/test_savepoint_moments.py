@@ -64,7 +64,7 @@ def place_of(number: int) -> Place:
 
 
 class Annotate(KeyedProcessFunction):
-    """Typed keys and values: the layers hold plain data, the program sees its classes."""
+    """Typed keys and values: the deltas hold plain data, the program sees its classes."""
 
     def open(self, runtime_context: Any) -> None:
         self.note = runtime_context.get_state(ValueStateDescriptor("note", Types.of(Note)))

@@ -267,7 +267,7 @@ def test_new_operators_start_empty(job: Job) -> None:
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("*.layers")} | {
+    return {str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("*.deltas")} | {
         str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("_metadata")
     }
 
@@ -378,9 +378,9 @@ def test_a_claimed_checkpoint_names_files_of_its_own_only(job: Job, tmp_path: Pa
     job.run(act=lambda c: c.stop_with_savepoint(), checkpoints="one")
     [parent] = (tmp_path / "one").iterdir()
     found = open_snapshot(parent)
-    ref = found.manifest.layer_files[0]
+    ref = found.manifest.delta_files[0]
     outside = dataclasses.replace(ref, path=f"shared/../../../{victim.name}")
-    manifest = dataclasses.replace(found.manifest, layer_files=(outside,))
+    manifest = dataclasses.replace(found.manifest, delta_files=(outside,))
     (found.path / "_metadata").write_bytes(manifest.encode())
     with pytest.raises(CheckpointCorruptError, match="which is no file of it"):
         job.run(start_from=str(found.path), checkpoints="two", CLAIM_MODE="CLAIM")
@@ -414,7 +414,7 @@ def test_its_own_checkpoint_stays_unless_it_is_claimed(job: Job) -> None:
     start = open_snapshot(parent).path
     job.run(start_from=str(start), checkpoints="one")
     assert start.exists()
-    assert open_snapshot(start).layers.live()
+    assert open_snapshot(start).deltas.live()
 
 
 def test_requests_of_a_job_that_waits_are_answered_at_once(job: Job, tmp_path: Path) -> None:

@@ -1,25 +1,25 @@
 from __future__ import annotations
 
 from millrace.engine.state_assignment import StateAssignment
-from millrace.engine.state_registry import RECENT_BYTES, RECENT_LAYERS, StateRegistry
+from millrace.engine.state_registry import RECENT_BYTES, RECENT_DELTAS, StateRegistry
 from millrace.runtime.epoch import Ack
-from millrace.state.layer import FileRef, Layer
+from millrace.state.state_delta import FileRef, StateDelta
 
 A, B = (0, 0), (0, 1)
 
 
-def layer(epoch: int, floor: int = 0, data: bytes | FileRef = b"x") -> Layer:
-    return Layer(epoch, f"v{epoch}", floor, data)
+def delta(epoch: int, low_epoch: int = 0, data: bytes | FileRef = b"x") -> StateDelta:
+    return StateDelta(epoch, f"v{epoch}", low_epoch, data)
 
 
-def accept(registry: StateRegistry, made: Layer | None, subtask: tuple[int, int] = A) -> None:
+def accept(registry: StateRegistry, made: StateDelta | None, subtask: tuple[int, int] = A) -> None:
     version = made.version if made else "unchanged"
-    registry.accept(Ack(*subtask, 0, layer=made, version=version))
+    registry.accept(Ack(*subtask, 0, delta=made, version=version))
 
 
-def filled(*layers: Layer) -> StateRegistry:
+def filled(*deltas: StateDelta) -> StateRegistry:
     registry = StateRegistry()
-    for made in layers:
+    for made in deltas:
         accept(registry, made)
     return registry
 
@@ -27,45 +27,45 @@ def filled(*layers: Layer) -> StateRegistry:
 def test_a_subtask_without_state_has_the_empty_version() -> None:
     registry = StateRegistry()
     assert registry.version(A) == ""
-    assert registry.recent(A) == registry.all_layers(A) == ()
+    assert registry.recent(A) == registry.all_deltas(A) == ()
 
 
-def test_layers_make_versions_and_no_layer_none() -> None:
-    registry = filled(layer(0), layer(1))
+def test_deltas_make_versions_and_no_delta_none() -> None:
+    registry = filled(delta(0), delta(1))
     accept(registry, None)
-    accept(registry, layer(5), B)
+    accept(registry, delta(5), B)
     assert registry.versions() == {A: "v1", B: "v5"}
 
 
-def test_recent_layers_are_the_last_few_small_ones() -> None:
-    registry = filled(*[layer(n) for n in range(10)])
-    assert [made.epoch for made in registry.recent(A)] == [10 - RECENT_LAYERS + n for n in range(3)]
-    accept(registry, layer(10, data=bytes(RECENT_BYTES)))
+def test_recent_deltas_are_the_last_few_small_ones() -> None:
+    registry = filled(*[delta(n) for n in range(10)])
+    assert [made.epoch for made in registry.recent(A)] == [10 - RECENT_DELTAS + n for n in range(3)]
+    accept(registry, delta(10, data=bytes(RECENT_BYTES)))
     assert [made.epoch for made in registry.recent(A)] == [10]
-    accept(registry, layer(11))
+    accept(registry, delta(11))
     assert [made.epoch for made in registry.recent(A)] == [11]
 
 
-def test_dead_layers_are_forgotten() -> None:
-    registry = filled(*[layer(n) for n in range(5)], layer(5, floor=3))
-    assert [made.epoch for made in registry.all_layers(A)] == [3, 4, 5]
+def test_dead_deltas_are_forgotten() -> None:
+    registry = filled(*[delta(n) for n in range(5)], delta(5, low_epoch=3))
+    assert [made.epoch for made in registry.all_deltas(A)] == [3, 4, 5]
     assert [made.epoch for _, made in registry.unsaved()] == [3, 4, 5]
 
 
-def test_saved_layers_are_known_by_their_place() -> None:
-    registry = filled(layer(0), layer(1))
+def test_saved_deltas_are_known_by_their_place() -> None:
+    registry = filled(delta(0), delta(1))
     ref = FileRef("shared/x", 0, 1, 0)
-    registry.saved([(A, layer(0, data=ref)), (A, layer(1, data=ref)), (B, layer(9, data=ref))])
+    registry.saved([(A, delta(0, data=ref)), (A, delta(1, data=ref)), (B, delta(9, data=ref))])
     assert registry.unsaved() == []
-    assert [made.data for made in registry.all_layers(A)] == [ref, ref]
-    accept(registry, layer(2))
+    assert [made.data for made in registry.all_deltas(A)] == [ref, ref]
+    accept(registry, delta(2))
     assert [made.epoch for _, made in registry.unsaved()] == [2]
 
 
-def test_restored_layers_count_like_accepted_ones() -> None:
+def test_restored_deltas_count_like_accepted_ones() -> None:
     registry = StateRegistry()
-    layers = [layer(5), layer(6, floor=6), layer(7, floor=6)]
-    assert registry.restore(StateAssignment(unchanged={A: ("v7", layers)})) == {A}
+    deltas = [delta(5), delta(6, low_epoch=6), delta(7, low_epoch=6)]
+    assert registry.restore(StateAssignment(unchanged={A: ("v7", deltas)})) == {A}
     assert registry.version(A) == "v7"
-    assert [made.epoch for made in registry.all_layers(A)] == [6, 7]
+    assert [made.epoch for made in registry.all_deltas(A)] == [6, 7]
     assert registry.unsaved() == []

@@ -12,11 +12,11 @@ from fault_drivers import job_dir, run_driver
 from fault_lives import Lives
 
 from millrace.common.errors import MillraceError
+from millrace.state.checkpoint.delta_file import SUFFIX
+from millrace.state.checkpoint.delta_set import read_delta_set
 from millrace.state.checkpoint.directory import checkpoint_dir, metadata_path
-from millrace.state.checkpoint.layer_file import SUFFIX
-from millrace.state.checkpoint.layer_set import read_layer_set
 from millrace.state.checkpoint.manifest import read_manifest
-from millrace.state.layer import FileRef
+from millrace.state.state_delta import FileRef
 
 pytestmark = pytest.mark.fault
 
@@ -66,9 +66,9 @@ def own_files(directory: Path) -> set[str]:
 
     def files(number: int) -> set[str]:
         manifest = read_manifest(job_dir(directory), number)
-        layers = read_layer_set(job_dir(directory), manifest).live()
-        data = {entry[2].data.path for entry in layers if isinstance(entry[2].data, FileRef)}
-        return data | {ref.path for ref in manifest.layer_files}
+        deltas = read_delta_set(job_dir(directory), manifest).live()
+        data = {entry[2].data.path for entry in deltas if isinstance(entry[2].data, FileRef)}
+        return data | {ref.path for ref in manifest.delta_files}
 
     return files(NEWEST) - files(NEWEST - 1)
 
@@ -76,7 +76,7 @@ def own_files(directory: Path) -> set[str]:
 def victim(directory: Path, kind: str) -> Path:
     if kind == "metadata":
         return metadata_path(job_dir(directory), NEWEST)
-    wanted = (p for p in own_files(directory) if p.endswith(SUFFIX) == (kind == "layer file"))
+    wanted = (p for p in own_files(directory) if p.endswith(SUFFIX) == (kind == "delta file"))
     return job_dir(directory) / min(wanted)
 
 
@@ -88,10 +88,10 @@ def victim(directory: Path, kind: str) -> Path:
         ("metadata", emptied),
         ("metadata", flipped),
         ("metadata", zeroed_tail),
-        ("layer file", truncated),
-        ("layer file", flipped),
-        ("layer file", zeroed_tail),
-        ("layer file", deleted),
+        ("delta file", truncated),
+        ("delta file", flipped),
+        ("delta file", zeroed_tail),
+        ("delta file", deleted),
         ("segment", truncated),
         ("segment", flipped),
         ("segment", deleted),

@@ -25,7 +25,7 @@ def finished_exactly(lives: Lives) -> None:
     pipeline.check_output(lives.directory / "out", 400, 3)
 
 
-@pytest.mark.parametrize("point", ["after-layers", "during-metadata", "after-metadata"])
+@pytest.mark.parametrize("point", ["after-deltas", "during-metadata", "after-metadata"])
 def test_a_checkpoint_that_cannot_be_written_fails_the_job(
     point: str, live_and_die: Drivers
 ) -> None:

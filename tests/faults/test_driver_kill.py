@@ -21,7 +21,7 @@ pytestmark = pytest.mark.fault
 CRASH_POINTS = (
     "after-segment",
     "after-acks",
-    "after-layers",
+    "after-deltas",
     "during-metadata",
     "after-metadata",
     "during-retention",

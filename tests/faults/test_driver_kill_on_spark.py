@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.fault, pytest.mark.spark]
 COUNT = 2000
 IN_THE_DRIVER = (
     "after-acks",
-    "after-layers",
+    "after-deltas",
     "during-metadata",
     "after-metadata",
     "before-sink-commit",

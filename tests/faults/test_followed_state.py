@@ -23,7 +23,7 @@ pytestmark = pytest.mark.fault
 
 POINTS = (
     "after-acks:2",
-    "after-layers:2",
+    "after-deltas:2",
     "during-metadata:3",
     "after-metadata:2",
     "during-retention:2",

@@ -22,7 +22,7 @@ from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.state.checkpoint import crash_points as crash
 
-DEADLY = ("after-acks", "before-sink-commit", "during-sink-commit", "after-layers")
+DEADLY = ("after-acks", "before-sink-commit", "during-sink-commit", "after-deltas")
 
 
 class DriverDied(BaseException):

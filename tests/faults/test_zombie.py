@@ -12,10 +12,10 @@ from fault_drivers import job_dir, run_driver
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.state.checkpoint.delta_set import read_delta_set
 from millrace.state.checkpoint.directory import complete_checkpoints
-from millrace.state.checkpoint.layer_set import read_layer_set
 from millrace.state.checkpoint.manifest import read_manifest
-from millrace.state.layer import FileRef
+from millrace.state.state_delta import FileRef
 
 pytestmark = pytest.mark.fault
 
@@ -92,10 +92,10 @@ def test_what_zombies_write_stays_invisible(wake_at: int, tmp_path: Path) -> Non
 
 
 def referred_files(directory: Path) -> set[str]:
-    """All files that the layers of complete checkpoints are in."""
-    layers = [
-        layer
+    """All files that the deltas of complete checkpoints are in."""
+    deltas = [
+        delta
         for number in complete_checkpoints(directory)
-        for _, _, layer in read_layer_set(directory, read_manifest(directory, number)).live()
+        for _, _, delta in read_delta_set(directory, read_manifest(directory, number)).live()
     ]
-    return {layer.data.path for layer in layers if isinstance(layer.data, FileRef)}
+    return {delta.data.path for delta in deltas if isinstance(delta.data, FileRef)}

@@ -319,7 +319,7 @@ def test_it_is_off_unless_asked_for(tmp_path) -> None:
 
 
 def test_the_state_backend_makes_no_difference(serve) -> None:
-    """What it keeps on disk reaches the view as any other state does: in layers."""
+    """What it keeps on disk reaches the view as any other state does: in deltas."""
     pytest.importorskip("rocksdict")
     with serve(**{"state.backend.type": "rocksdb"}) as served:
         served.push(("a", 1), ("b", 2))

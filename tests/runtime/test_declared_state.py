@@ -29,7 +29,7 @@ def test_a_value_is_written_when_it_changes() -> None:
     assert mark.get(7) == 7
     mark.put(8)
     assert state.snapshot(1, "1") is not None
-    state.align("1", (), lambda layer: b"")
+    state.align("1", (), lambda delta: b"")
     mark.put(8)
     assert state.snapshot(2, "2") is None
     mark.remove()

@@ -54,7 +54,7 @@ class Rig:
     def commit(self) -> None:
         version = f"v{self.epoch}"
         if self.store.snapshot(self.epoch, version):
-            self.store.align(version, (), lambda layer: b"")
+            self.store.align(version, (), lambda delta: b"")
         self.epoch += 1
 
     def abort(self) -> None:

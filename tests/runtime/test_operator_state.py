@@ -203,7 +203,7 @@ def test_a_state_that_does_not_change_is_not_written_again() -> None:
     with OperatorHarness(Same()) as harness:
         first = harness.snapshot()
         harness.process_element(1)
-        assert harness.snapshot().layers == first.layers
+        assert harness.snapshot().deltas == first.deltas
 
 
 class TwoKinds(MapFunction, CheckpointedFunction):

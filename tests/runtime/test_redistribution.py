@@ -17,8 +17,8 @@ from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.runtime.watermark_valve import VALVE_STATE
 from millrace.state.key_groups import key_group_of, key_group_range
-from millrace.state.layer import Layer
 from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import VALVE, TableId
 from millrace.state.table_kinds import FLAT, SPLIT_LIST
@@ -60,11 +60,11 @@ CONTENT = st.fixed_dictionaries(
 )
 
 
-def written(content: dict[str, Any], index: int, parallelism: int, epochs: int) -> list[Layer]:
-    """The layers of a subtask that wrote something else first."""
+def written(content: dict[str, Any], index: int, parallelism: int, epochs: int) -> list[StateDelta]:
+    """The deltas of a subtask that wrote something else first."""
     state = SubtaskState()
     owner = Owner(state, index, parallelism)
-    layers: list[Layer] = []
+    deltas: list[StateDelta] = []
     for epoch in range(epochs):
         last = epoch == epochs - 1
         for declared in LISTS:
@@ -90,16 +90,16 @@ def written(content: dict[str, Any], index: int, parallelism: int, epochs: int) 
         for key, value in content["keyed"].items():
             keyed.put(key, value)
         state.operator_table().put(VALVE, (([(index, False)], 100 + index), False))
-        layer = state.snapshot(epoch, f"{epoch}")
-        if layer is not None:
-            layers.append(layer)
+        delta = state.snapshot(epoch, f"{epoch}")
+        if delta is not None:
+            deltas.append(delta)
         state.align(f"{epoch}", (), inline)
-    return layers
+    return deltas
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 def found(state: SubtaskState, index: int, parallelism: int) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def restored(
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(1, 5), st.integers(1, 5), st.booleans(), st.integers(1, 3))
 def test_every_mode_against_the_model(data, before, after, forked, epochs) -> None:
-    """Of any parallelism to any other, of one layer or several; twice in a row."""
+    """Of any parallelism to any other, of one delta or several; twice in a row."""
     contents = data.draw(st.lists(CONTENT, min_size=before, max_size=before))
     rules = data.draw(st.dictionaries(st.sampled_from("pqr"), st.integers(), max_size=2))
     splits = data.draw(st.lists(st.sets(st.sampled_from("stuvw")), min_size=after, max_size=after))
@@ -206,10 +206,10 @@ def test_every_mode_against_the_model(data, before, after, forked, epochs) -> No
             assert valve == (([(index, False)], 100 + index), False)
         else:
             assert valve == (([], 100), False)
-        layer = state.snapshot(9, "9")
-        assert layer is not None
+        delta = state.snapshot(9, "9")
+        assert delta is not None
         again = SubtaskState()
-        again.restore("9", [layer], inline)
+        again.restore("9", [delta], inline)
         assert found(again, index, after)["elements"] == seen["elements"]
 
 
@@ -225,7 +225,7 @@ def test_watermarks_of_inputs_need_the_same_inputs() -> None:
     assert valve(handles) == (([(1, False)], 101), False)
     assert valve(handles, same_channels=False) == (([], 101), False)
     assert valve(handles, same_inputs=False) is None
-    chained = [StateHandle(h.subtask, h.parallelism, h.layers, head=False) for h in handles]
+    chained = [StateHandle(h.subtask, h.parallelism, h.deltas, head=False) for h in handles]
     assert valve(chained) is None
 
 
@@ -233,9 +233,9 @@ def test_a_state_that_the_operator_does_not_declare_is_refused() -> None:
     """It was another kind of operator's: nobody can say what it means."""
     state = SubtaskState()
     state.operator_table().put(("op", "strange"), 1)
-    layer = state.snapshot(0, "0")
-    assert layer is not None
-    handles = [StateHandle(index, 2, (layer,), True) for index in range(2)]
+    delta = state.snapshot(0, "0")
+    assert delta is not None
+    handles = [StateHandle(index, 2, (delta,), True) for index in range(2)]
     with pytest.raises(CheckpointError, match=r"state 'strange' of operator 'Owner' \(uid op\)"):
         restored(handles, 0, 3, set())
 
@@ -245,8 +245,8 @@ def test_other_operators_state_is_not_looked_at() -> None:
     state = SubtaskState()
     state.operator_table().put(("other", "strange"), 1)
     state.table(TableId("other", "list"), SPLIT_LIST).put((0, 0), 1)
-    layer = state.snapshot(0, "0")
-    assert layer is not None
-    taken = restored([StateHandle(0, 1, (layer,), True)], 0, 3, set())
+    delta = state.snapshot(0, "0")
+    assert delta is not None
+    taken = restored([StateHandle(0, 1, (delta,), True)], 0, 3, set())
     assert taken.operator_table().data == {}
     assert TableId("other", "list") not in taken.tables

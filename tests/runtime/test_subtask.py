@@ -14,8 +14,8 @@ from millrace.runtime.buffer import Buffer, BufferKind, end_of
 from millrace.runtime.epoch import Ack, EpochPlan, FailureKind, SubtaskPlan
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import Subtask
-from millrace.state.layer import Layer
 from millrace.state.serialization.payload import decode, encode_records
+from millrace.state.state_delta import StateDelta
 
 MIN, MAX = -(2**63), 2**63 - 1
 ODD = OutputTag("odd")
@@ -58,7 +58,7 @@ class Rig:
         self.stage = self.program.stages[1]
         self.subtask = Subtask(self.program, self.stage, 0, "worker")
         self.versions = worker_of.versions if worker_of else [""]
-        self.layers: list[Layer] = worker_of.layers if worker_of else []
+        self.deltas: list[StateDelta] = worker_of.deltas if worker_of else []
         self.attempt = 0
 
     def run(
@@ -73,22 +73,22 @@ class Rig:
         self.attempt += 1
         plan = SubtaskPlan(
             self.versions[-1],
-            recent=tuple(self.layers[-3:]),
-            restore=tuple(self.layers) if restore else None,
+            recent=tuple(self.deltas[-3:]),
+            restore=tuple(self.deltas) if restore else None,
         )
         whole = EpochPlan(epoch, 0, now, None, False, {(self.stage.id, 0): plan})
         buffers = [buffer for n, channel in enumerate(channels) for buffer in produced(n, *channel)]
         *_, last = self.subtask.run(whole, self.attempt, buffers, load)
         ack = decode(last.payload)
-        if accept and ack.layer is not None:
+        if accept and ack.delta is not None:
             self.versions.append(ack.version)
-            self.layers.append(ack.layer)
+            self.deltas.append(ack.delta)
         return ack
 
 
-def load(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def load(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 def produced(channel: int, values=(), watermark: int = MIN, idle: bool = False) -> Iterator[Buffer]:
@@ -118,7 +118,7 @@ def test_an_epoch_without_changes_keeps_the_version() -> None:
     rig = Rig()
     first = rig.run([["a"]], [], epoch=0)
     second = rig.run([], [], epoch=1)
-    assert second.layer is None
+    assert second.delta is None
     assert second.version == first.version
 
 

@@ -42,7 +42,7 @@ class Model:
 def commit(state: SubtaskState, epoch: int) -> None:
     version = f"v{epoch}"
     if state.snapshot(epoch, version):
-        state.align(version, (), lambda layer: b"")
+        state.align(version, (), lambda delta: b"")
 
 
 @settings(max_examples=150, deadline=None)

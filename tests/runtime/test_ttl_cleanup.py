@@ -65,7 +65,7 @@ def off(builder: StateTtlConfigBuilder) -> StateTtlConfigBuilder:
 
 
 def test_copies_are_without_what_has_expired() -> None:
-    """A snapshot that holds everything, and each rolling copy; what the worker has stays."""
+    """A full snapshot, and each part of a compaction; what the worker has stays."""
     with harness(lambda builder: off(builder).cleanup_full_snapshot()) as made:
         for key in range(5):
             made.process_element((key, 1))
@@ -104,7 +104,7 @@ def test_without_any_cleanup_copies_have_it_all() -> None:
 
 
 def test_a_rolling_copy_forgets() -> None:
-    """When a pass is through, nothing expired is left in the layers, although each was small."""
+    """When a pass is through, nothing expired is left in the deltas, although each was small."""
     with harness(lambda builder: off(builder).cleanup_full_snapshot()) as made:
         for key in range(400):
             made.process_element((key, 1))
@@ -164,7 +164,7 @@ def expired(kind: str, count: int) -> Any:
 
 @pytest.mark.parametrize("kind", ["flat", "list", "map"])
 def test_tables_on_disk_are_gone_through(kind: str) -> None:
-    """At the end of epochs that change something, as far as the rolling copy goes."""
+    """At the end of epochs that change something, as far as the incremental compaction goes."""
     table = expired(kind, 100)
     swept: list[Any] = []
     cleanup = Cleanup(table, now_is(TTL + 1), swept.append)

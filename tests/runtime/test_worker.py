@@ -6,8 +6,8 @@ from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
 from millrace.runtime.program import Program
 from millrace.runtime.worker import Worker, resident_bytes
-from millrace.state.layer import Layer
 from millrace.state.serialization.payload import decode
+from millrace.state.state_delta import StateDelta
 
 
 def program(**settings) -> Program:
@@ -22,8 +22,8 @@ def program(**settings) -> Program:
     return build_job_graph([sink], "run", "job", max_parallelism=128, **settings).program
 
 
-def load(layer: Layer) -> bytes:
-    raise AssertionError(layer)
+def load(delta: StateDelta) -> bytes:
+    raise AssertionError(delta)
 
 
 def plan_of(program: Program) -> EpochPlan:

@@ -7,7 +7,7 @@ import pytest
 from millrace.runtime.epoch import EpochPlan, SubtaskPlan
 from millrace.spark import shipped_plan
 from millrace.spark.shipped_plan import decode_plan, encode_plan
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 
 def plan(directory: Path, size: int) -> EpochPlan:
@@ -17,7 +17,7 @@ def plan(directory: Path, size: int) -> EpochPlan:
     noise = random.Random(1)
     subtasks = {
         (stage, index): SubtaskPlan(
-            f"v{stage}-{index}", recent=(Layer(1, "v", 0, noise.randbytes(size)),)
+            f"v{stage}-{index}", recent=(StateDelta(1, "v", 0, noise.randbytes(size)),)
         )
         for stage in range(2)
         for index in range(5)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from millrace.state.delta_payload import split
 from millrace.state.division import Division
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.kinds.layout import Layout
-from millrace.state.layer import Layer
-from millrace.state.layer_payload import split
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import OPERATOR_TABLE, TableId
 from millrace.state.table_kinds import MAP, PANES, SPLIT_LIST, TABLE_KINDS, UNION_LIST
@@ -39,9 +39,9 @@ def filled() -> SubtaskState:
     return state
 
 
-def load(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def load(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 @pytest.mark.parametrize("parallelism", [1, 3, 16])
@@ -61,7 +61,7 @@ def test_the_parts_are_what_filtering_gives(parallelism: int) -> None:
             lambda key, own=own: key_group_of(key, MAXIMUM) in own,
         )
         part = SubtaskState()
-        part.restore("v", [Layer(1, "v", 1, payload)], load)
+        part.restore("v", [StateDelta(1, "v", 1, payload)], load)
         names = set(state.tables) - {OPERATOR_TABLE}
         assert {n: part.tables[n].data for n in names} == {
             n: filtered.tables[n].data for n in names
@@ -70,12 +70,12 @@ def test_the_parts_are_what_filtering_gives(parallelism: int) -> None:
 
 def test_what_is_taken_need_not_be_all() -> None:
     """By table, and by key."""
-    layer = filled().snapshot(1, "v")
-    assert layer is not None
-    assert len(list(split(load(layer)))) >= 1
+    delta = filled().snapshot(1, "v")
+    assert delta is not None
+    assert len(list(split(load(delta)))) >= 1
     state = SubtaskState()
     state.operator_table()
-    values = state.take([layer], load, lambda name, kind: kind is MAP, lambda key: key < 10)
+    values = state.take([delta], load, lambda name, kind: kind is MAP, lambda key: key < 10)
     assert values == {}
     assert set(state.tables) == {OPERATOR_TABLE, TableId("op", "map")}
     assert sorted(state.tables[TableId("op", "map")].data) == list(range(10))

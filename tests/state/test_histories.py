@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
-from millrace.state import nested_table, rolling_pass
+from millrace.state import incremental_compaction, nested_table
 from millrace.state.checkpoint import packing
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.key_groups import key_group_of, key_group_range
-from millrace.state.layer import Layer, live
+from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT, LIST, MAP, PANES
@@ -124,7 +124,7 @@ class Epoch:
     worker: int
     actions: list[Any]
     outcome: str
-    """accepted, refused (the worker hears of it from the next plan), failed (before the layer was
+    """accepted, refused (the worker hears of it from the next plan), failed (before the delta was
     made) or killed (the worker's memory is gone)."""
     big: bool
 
@@ -158,13 +158,13 @@ class History:
 
     def __init__(self, job_dir: Path) -> None:
         self.job_dir = job_dir
-        self.load = LayerLoader(job_dir)
+        self.load = DeltaLoader(job_dir)
         self.workers = [SubtaskState() for _ in range(WORKERS)]
         self.model = empty()
         self.models: dict[str, Content] = {EMPTY: empty()}
         self.version = EMPTY
-        self.layers: list[Layer] = []
-        self.unsaved: list[Layer] = []
+        self.deltas: list[StateDelta] = []
+        self.unsaved: list[StateDelta] = []
         self.epoch = self.attempts = self.runs = 0
         self.checkpointed = False
         self.start_run()
@@ -200,31 +200,31 @@ class History:
             action.do(worker, model)
         assert content(worker) == model
         if event.outcome != "failed":
-            layer = worker.snapshot(self.epoch + 1, f"r{self.runs}-{self.epoch}-{self.attempts}")
+            delta = worker.snapshot(self.epoch + 1, f"r{self.runs}-{self.epoch}-{self.attempts}")
             if event.outcome == "accepted":
-                self.accept(layer, model, event.big)
+                self.accept(delta, model, event.big)
         if event.outcome == "killed":
             self.workers[event.worker] = SubtaskState()
 
     def align(self, worker: SubtaskState) -> None:
         try:
-            worker.align(self.version, self.layers[-3:], self.load)
+            worker.align(self.version, self.deltas[-3:], self.load)
         except StateMissError:
-            worker.restore(self.version, self.layers, self.load)
+            worker.restore(self.version, self.deltas, self.load)
 
-    def accept(self, layer: Layer | None, model: Content, big: bool) -> None:
+    def accept(self, delta: StateDelta | None, model: Content, big: bool) -> None:
         self.epoch += 1
-        if layer is None:
+        if delta is None:
             assert model == self.model
             return
         if big:
-            assert isinstance(layer.data, bytes)
-            reference = write_segment(self.job_dir, f"s-{layer.version}", layer.data, durable=False)
-            layer = Layer(layer.epoch, layer.version, layer.floor, reference)
-        self.version, self.model = layer.version, model
-        self.models[layer.version] = model
-        self.layers = live([*self.layers, layer])
-        self.unsaved.append(layer)
+            assert isinstance(delta.data, bytes)
+            reference = write_segment(self.job_dir, f"s-{delta.version}", delta.data, durable=False)
+            delta = StateDelta(delta.epoch, delta.version, delta.low_epoch, reference)
+        self.version, self.model = delta.version, model
+        self.models[delta.version] = model
+        self.deltas = live([*self.deltas, delta])
+        self.unsaved.append(delta)
 
     def checkpoint(self) -> None:
         _, moved = self.storage.publish(
@@ -239,10 +239,10 @@ class History:
                 sources={},
                 pending={},
             ),
-            [(STAGE, 0, layer) for layer in self.unsaved],
+            [(STAGE, 0, delta) for delta in self.unsaved],
         )
-        places = {layer.version: layer for _, _, layer in moved}
-        self.layers = [places.get(layer.version, layer) for layer in self.layers]
+        places = {delta.version: delta for _, _, delta in moved}
+        self.deltas = [places.get(delta.version, delta) for delta in self.deltas]
         self.unsaved.clear()
         self.checkpointed = True
 
@@ -251,10 +251,10 @@ class History:
         manifest = self.storage.load_latest()
         assert (manifest is not None) == self.checkpointed
         if manifest is None:
-            self.version, self.layers, self.epoch = EMPTY, [], 0
+            self.version, self.deltas, self.epoch = EMPTY, [], 0
         else:
             self.version = manifest.versions.get((STAGE, 0), EMPTY)
-            self.layers = self.storage.layers(manifest).get((STAGE, 0), [])
+            self.deltas = self.storage.deltas(manifest).get((STAGE, 0), [])
             self.epoch = manifest.epoch
         self.model = self.models[self.version]
         self.unsaved.clear()
@@ -264,7 +264,7 @@ class History:
 def small_scale() -> Iterator[None]:
     """Passes over several epochs, chunks and tiers although there is little state."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rolling_pass, "MINIMUM_ENTRIES", 1)
+        patch.setattr(incremental_compaction, "MINIMUM_ENTRIES", 1)
         patch.setattr(nested_table, "SPLIT_BELOW", 6)
         patch.setattr(nested_table, "CHUNK_ENTRIES", 2)
         patch.setattr(packing, "FILES_PER_TIER", 2)
@@ -275,7 +275,7 @@ def small_scale() -> Iterator[None]:
 @settings(max_examples=150)
 @given(st.lists(actions, min_size=20, max_size=60), st.lists(events, max_size=40))
 def test_any_history_gives_the_state_of_a_plain_dict(first: list[Any], then: list[Any]) -> None:
-    """Caches, replayed deltas, restores and packed files are all the same state."""
+    """Caches, replayed table deltas, restores and packed files are all the same state."""
     with small_scale(), tempfile.TemporaryDirectory() as root:
         history = History(Path(root, "job"))
         history.play(Epoch(0, first, "accepted", False))
@@ -287,7 +287,7 @@ def test_any_history_gives_the_state_of_a_plain_dict(first: list[Any], then: lis
         history.play("checkpoint")
         history.play("restart")
         fresh = SubtaskState()
-        fresh.restore(history.version, history.layers, history.load)
+        fresh.restore(history.version, history.deltas, history.load)
         assert content(fresh) == history.model
         history.end_run()
 
@@ -328,11 +328,11 @@ def test_other_key_group_ranges(
     """Each new subtask has exactly the entries of its key groups, and can be restored alone."""
     model = empty()
     with small_scale():
-        layers = run_subtasks(history, parallelism, model)
+        deltas = run_subtasks(history, parallelism, model)
         for index in range(other_parallelism):
             groups = key_group_range(index, other_parallelism, MAX_PARALLELISM)
             merged = SubtaskState()
-            for kept in layers:
+            for kept in deltas:
                 merged.take(
                     kept,
                     inline,
@@ -340,31 +340,33 @@ def test_other_key_group_ranges(
                     lambda key, groups=groups: key_group_of(key, MAX_PARALLELISM) in groups,
                 )
             assert content(merged) == keep_of(model, groups)
-            layer = merged.snapshot(100, "new")
-            assert layer is not None
+            delta = merged.snapshot(100, "new")
+            assert delta is not None
             alone = SubtaskState()
-            alone.restore("new", live([*layers[0], layer]), inline)
+            alone.restore("new", live([*deltas[0], delta]), inline)
             assert content(alone) == keep_of(model, groups)
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
-def run_subtasks(history: list[list[Any]], parallelism: int, model: Content) -> list[list[Layer]]:
-    """Run epochs on several subtasks, every action where its key belongs; returns their layers."""
+def run_subtasks(
+    history: list[list[Any]], parallelism: int, model: Content
+) -> list[list[StateDelta]]:
+    """Run epochs on several subtasks, every action where its key belongs; returns their deltas."""
     states = [SubtaskState() for _ in range(parallelism)]
-    layers: list[list[Layer]] = [[] for _ in range(parallelism)]
+    deltas: list[list[StateDelta]] = [[] for _ in range(parallelism)]
     for epoch, batch in enumerate(history, start=1):
         for action in batch:
             route(action, states, model)
-        for state, made in zip(states, layers, strict=True):
-            layer = state.snapshot(epoch, f"v{epoch}")
-            if layer is not None:
-                made.append(layer)
-                state.align(layer.version, [layer], inline)
-    return [live(made) for made in layers]
+        for state, made in zip(states, deltas, strict=True):
+            delta = state.snapshot(epoch, f"v{epoch}")
+            if delta is not None:
+                made.append(delta)
+                state.align(delta.version, [delta], inline)
+    return [live(made) for made in deltas]
 
 
 def route(action: Any, states: list[SubtaskState], model: Content) -> None:

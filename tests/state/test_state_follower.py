@@ -16,7 +16,7 @@ from millrace.engine.lease import Lease
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 from millrace.state.state_follower import StateFollower
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
@@ -32,16 +32,16 @@ KINDS = {
 FOLLOWED = (TableId("op", "value"), TableId("op", "list"), TableId("op", "map"))
 
 
-def everything_of(state: SubtaskState) -> Layer:
+def everything_of(state: SubtaskState) -> StateDelta:
     state.adopt(state.version)
-    layer = state.snapshot(0, "everything")
-    assert layer is not None
-    return layer
+    delta = state.snapshot(0, "everything")
+    assert delta is not None
+    return delta
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 class Job:
@@ -53,7 +53,7 @@ class Job:
         self.epoch = 0
         self.subtasks = [SubtaskState() for _ in range(parallelism)]
         self.versions: dict[tuple[str, int], str] = {}
-        self.unsaved: list[tuple[str, int, Layer]] = []
+        self.unsaved: list[tuple[str, int, StateDelta]] = []
 
     def change(self, key: Any, number: int) -> None:
         """Do something to the states of a key; zero clears them."""
@@ -79,21 +79,21 @@ class Job:
         self.epoch += 1
         for index, state in enumerate(self.subtasks):
             version = f"{self.epoch}-{index}"
-            layer = state.snapshot(self.epoch, version)
-            if layer is not None:
-                self.unsaved.append(("stage", index, layer))
+            delta = state.snapshot(self.epoch, version)
+            if delta is not None:
+                self.unsaved.append(("stage", index, delta))
                 self.versions["stage", index] = version
-                state.align(version, (), lambda layer: b"")
+                state.align(version, (), lambda delta: b"")
 
     def rescale(self, parallelism: int) -> None:
         """What was handed over before stays valid; the new subtasks write everything."""
         old, self.subtasks = self.subtasks, [SubtaskState() for _ in range(parallelism)]
-        layers = [everything_of(state) for state in old]
+        deltas = [everything_of(state) for state in old]
         for index, state in enumerate(self.subtasks):
             own = key_group_range(index, parallelism, GROUPS)
-            for layer in layers:
+            for delta in deltas:
                 state.take(
-                    [layer],
+                    [delta],
                     inline,
                     lambda name, kind: True,
                     lambda key, own=own: key_group_of(key, GROUPS) in own,

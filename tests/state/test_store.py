@@ -7,25 +7,25 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import StateError
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT, LIST
 
 
-def load(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def load(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
-def epoch(state: SubtaskState, number: int, version: str = "") -> Layer:
-    """Run an epoch that counts, and hand over its layer."""
+def epoch(state: SubtaskState, number: int, version: str = "") -> StateDelta:
+    """Run an epoch that counts, and hand over its delta."""
     counts = state.table(TableId("op", "count"), FLAT)
     counts.put("n", (counts.get("n") or 0) + 1)
     counts.put(number, number)
-    layer = state.snapshot(number, version or f"v{number}")
-    assert layer is not None
-    return layer
+    delta = state.snapshot(number, version or f"v{number}")
+    assert delta is not None
+    return delta
 
 
 def counted(state: SubtaskState) -> int:
@@ -37,13 +37,13 @@ def counted(state: SubtaskState) -> int:
 def test_the_accepted_epoch_is_kept() -> None:
     """Nothing needs to be loaded."""
     state = SubtaskState()
-    layer = epoch(state, 1)
+    delta = epoch(state, 1)
     assert state.version == EMPTY
-    assert state.align("v1", [layer], load) is True
+    assert state.align("v1", [delta], load) is True
     assert (state.version, counted(state), state.replays) == ("v1", 1, 0)
 
 
-def test_the_plan_need_not_carry_the_layer_that_is_here() -> None:
+def test_the_plan_need_not_carry_the_delta_that_is_here() -> None:
     """The version's name is enough."""
     state = SubtaskState()
     epoch(state, 1)
@@ -53,17 +53,17 @@ def test_the_plan_need_not_carry_the_layer_that_is_here() -> None:
 def test_a_refused_epoch_is_taken_back() -> None:
     """And whoever holds something of their own hears of it."""
     state = SubtaskState()
-    layer = epoch(state, 1)
-    state.align("v1", [layer], load)
+    delta = epoch(state, 1)
+    state.align("v1", [delta], load)
     generation = state.generation
     epoch(state, 2, "refused")
-    assert state.align("v1", [layer], load) is True
+    assert state.align("v1", [delta], load) is True
     assert counted(state) == 1
     assert state.generation > generation
 
 
 def test_another_worker_ran_the_epoch() -> None:
-    """Its layer is replayed, our own attempt at it is taken back."""
+    """Its delta is replayed, our own attempt at it is taken back."""
     state, other = SubtaskState(), SubtaskState()
     first = epoch(state, 1)
     other.restore("v1", [first], load)
@@ -77,7 +77,7 @@ def test_another_worker_ran_the_epoch() -> None:
 def test_too_far_behind() -> None:
     """Then everything is needed."""
     state = SubtaskState()
-    third = Layer(3, "v3", 0, b"")
+    third = StateDelta(3, "v3", 0, b"")
     with pytest.raises(StateMissError, match="cannot reach version v3 from nothing"):
         state.align("v3", [third], load)
     state.restore("v1", [epoch(SubtaskState(), 1)], load)
@@ -108,8 +108,8 @@ def test_operators_may_hold_on_to_their_tables() -> None:
     """A restore fills the same objects."""
     state = SubtaskState()
     held = state.table(TableId("op", "count"), FLAT)
-    layer = epoch(SubtaskState(), 1)
-    state.restore("v1", [layer], load)
+    delta = epoch(SubtaskState(), 1)
+    state.restore("v1", [delta], load)
     assert held is state.table(TableId("op", "count"), FLAT)
     assert held.data == {"n": 1, 1: 1}
     state.reset()
@@ -118,18 +118,18 @@ def test_operators_may_hold_on_to_their_tables() -> None:
 
 
 def test_what_was_taken_is_written_at_once() -> None:
-    """The next layer needs none before it; values of operators are not taken."""
+    """The next delta needs none before it; values of operators are not taken."""
     state = SubtaskState()
     for number in (1, 2):
         part = SubtaskState()
         part.operator_table().put("valve", number)
-        layer = epoch(part, number)
-        state.take([layer], load, lambda name, kind: True, lambda key: key != "n")
-    layer = state.snapshot(7, "merged")
-    assert layer is not None
-    assert layer.floor == 7
+        delta = epoch(part, number)
+        state.take([delta], load, lambda name, kind: True, lambda key: key != "n")
+    delta = state.snapshot(7, "merged")
+    assert delta is not None
+    assert delta.low_epoch == 7
     replica = SubtaskState()
-    replica.restore("merged", [layer], load)
+    replica.restore("merged", [delta], load)
     assert replica.table(TableId("op", "count"), FLAT).data == {1: 1, 2: 2}
     assert replica.operator_table().data == {}
 
@@ -143,7 +143,7 @@ def test_a_name_used_for_two_kinds_of_state() -> None:
 
 
 class OnlyCounts:
-    """A watcher of one table that notes which deltas it saw."""
+    """A watcher of one table that notes which table deltas it saw."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
@@ -151,17 +151,17 @@ class OnlyCounts:
     def wants(self, name: str) -> bool:
         return name == TableId("op", "count")
 
-    def replaying(self, table, name, delta) -> None:
-        self.seen.append((name, dict(table.data), delta["put"]))
+    def replaying(self, table, name, table_delta) -> None:
+        self.seen.append((name, dict(table.data), table_delta["put"]))
 
 
 def test_a_watched_copy_holds_only_the_wanted_tables() -> None:
-    """And tells of every delta before it is applied."""
+    """And tells of every table delta before it is applied."""
     state, watcher = SubtaskState(), OnlyCounts()
     state.table(TableId("op", "other"), FLAT).put("x", 1)
-    layer = epoch(state, 1)
+    delta = epoch(state, 1)
     copy = SubtaskState(watcher)
-    copy.restore("v1", [layer], load)
+    copy.restore("v1", [delta], load)
     assert list(copy.tables) == [TableId("op", "count")]
     assert counted(copy) == 1
     assert watcher.seen == [(TableId("op", "count"), {}, {"n": 1, 1: 1})]

@@ -1,4 +1,4 @@
-"""Tables against plain dicts: aborted epochs leave no trace, deltas and dumps add up."""
+"""Tables against plain dicts: aborted epochs leave no trace, table deltas and dumps add up."""
 
 from __future__ import annotations
 
@@ -264,13 +264,13 @@ def test_epochs_against_a_model(kind: type[Table], data: st.DataObject) -> None:
         for step in steps:
             step(table, model)
         assert content(table) == plain(model)
-        delta = encode(table.changes())
+        table_delta = encode(table.changes())
         if accept:
             table.seal()
             accepted = model
             spill(table, data.draw(st.sampled_from([None, 0, 1, 9])))
-            if decode(delta) is not None:
-                replica.apply(decode(delta))
+            if decode(table_delta) is not None:
+                replica.apply(decode(table_delta))
         else:
             table.roll_back()
         assert table.change_count() == 0
@@ -303,7 +303,7 @@ def test_a_scan_across_epochs(kind: type[Table], data: st.DataObject, budget: in
             cursor, through = found.cursor, found.cursor is None
             if changed is not None:
                 replica.apply(copied(changed))
-            replica.apply(copied(found.delta))
+            replica.apply(copied(found.table_delta))
         elif begun and (changed := table.changes()) is not None:
             replica.apply(copied(changed))
         table.seal()
@@ -311,7 +311,7 @@ def test_a_scan_across_epochs(kind: type[Table], data: st.DataObject, budget: in
     if begun:
         while not through:
             found = table.scan(cursor, budget)
-            replica.apply(copied(found.delta))
+            replica.apply(copied(found.table_delta))
             cursor, through = found.cursor, found.cursor is None
         assert content(replica) == plain(model) == content(table)
 
@@ -333,8 +333,8 @@ def test_a_dump_is_the_whole_table(
     at_once, by_unit, total = made(kind), made(kind), 0
     at_once.apply(copied(table.dump(units)[0]))
     for unit in units:
-        delta, count = table.dump([unit])
-        by_unit.apply(copied(delta))
+        table_delta, count = table.dump([unit])
+        by_unit.apply(copied(table_delta))
         total += count
     assert content(at_once) == content(by_unit) == plain(model)
     assert total == table.entry_count()
@@ -380,7 +380,7 @@ def test_an_outer_key_that_was_dropped_twice() -> None:
 
 
 def test_unchanged_values_are_no_change() -> None:
-    """Reading a mutable value makes no delta as long as nobody changes it."""
+    """Reading a mutable value makes no table delta as long as nobody changes it."""
     table = FlatTable()
     table.put("a", [1])
     table.seal()

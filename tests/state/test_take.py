@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import (
@@ -21,13 +21,13 @@ from millrace.state.table_kinds import (
 PENDING = {PANES: (5, "a"), EVENT_TIMER_QUEUE: (5, ("a", None)), PANE_ELEMENTS: (5, ("a", 1))}
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 def opened() -> SubtaskState:
-    """With so much in it that an epoch's layer holds its changes only."""
+    """With so much in it that an epoch's delta holds its changes only."""
     state = SubtaskState()
     for number in range(100):
         state.table(TableId("op", "much"), BROADCAST).put(number, number)
@@ -52,8 +52,8 @@ def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: TableKind) 
     other.table(TableId("op", "x"), kind).drop(outer)
     other.table(TableId("op", "y"), FLAT).put(1, 1)
     second.append(other.snapshot(2, "b2"))
-    for layers in (first, second):
-        taker.take(layers, inline, everything, None)
+    for deltas in (first, second):
+        taker.take(deltas, inline, everything, None)
     found = {at: dict(entries) for at, entries in taker.tables[TableId("op", "x")].data.items()}
     assert found == {5: {inner: "pending"}, 6: {("b", None): "pending"}}
 
@@ -61,7 +61,7 @@ def test_a_pane_or_a_time_that_another_subtask_is_through_with(kind: TableKind) 
 def test_a_union_list_whose_former_parts_were_replaced() -> None:
     """After a restore each subtask has all parts, and removes those of the others."""
     one, other, taker = opened(), opened(), SubtaskState()
-    layers: list[list[Layer]] = []
+    deltas: list[list[StateDelta]] = []
     for number, state in enumerate((one, other)):
         table = state.table(TableId("op", "x"), UNION_LIST)
         for place in ((0, 0), (1, 0)):
@@ -71,8 +71,8 @@ def test_a_union_list_whose_former_parts_were_replaced() -> None:
         table.remove((1 - number, 0))
         table.put((number, 0), "new")
         history.append(state.snapshot(2, f"{number}-2"))
-        layers.append(history)
-    for number, history in enumerate(layers):
+        deltas.append(history)
+    for number, history in enumerate(deltas):
         taker.take(history, inline, everything, None, number)
     assert taker.tables[TableId("op", "x")].data == {(0, 0): "new", (1, 0): "new"}
 
@@ -83,8 +83,8 @@ def test_a_union_list_of_which_one_subtask_has_replaced_its_part() -> None:
     for number, element in enumerate(("old", "new")):
         state = opened()
         state.table(TableId("op", "x"), UNION_LIST).put((1, 0), element)
-        layer = state.snapshot(1, "1")
-        taker.take([layer], inline, everything, None, number)
+        delta = state.snapshot(1, "1")
+        taker.take([delta], inline, everything, None, number)
     assert taker.tables[TableId("op", "x")].data == {(0, 0): "old", (1, 0): "new"}
 
 

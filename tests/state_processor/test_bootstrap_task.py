@@ -17,7 +17,7 @@ from millrace.common.state.descriptors import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from millrace.state.checkpoint.layer_file import LayerFile, LayerLoader, read_index
+from millrace.state.checkpoint.delta_file import DeltaFile, DeltaLoader, read_index
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.snapshot_entries import Entry, entries_of
 from millrace.state.store import SubtaskState
@@ -99,11 +99,11 @@ def run(
         part = read_answer(task.take(subtask, iter(found)))
         if part is None:
             continue
-        file = LayerFile(part.file, tuple(read_index(directory, part.file)))
-        for stage, index, layer in file.entries:
-            assert (stage, layer.epoch, layer.version) == ("stage", 4, part.versions[index])
+        file = DeltaFile(part.file, tuple(read_index(directory, part.file)))
+        for stage, index, delta in file.entries:
+            assert (stage, delta.epoch, delta.version) == ("stage", 4, part.versions[index])
             states[index] = SubtaskState()
-            states[index].restore("x", [layer], LayerLoader(directory))
+            states[index].restore("x", [delta], DeltaLoader(directory))
     return states
 
 

@@ -26,7 +26,7 @@ from millrace.datastream.window import (
     WindowAssigner,
 )
 from millrace.runtime.operator import OperatorContext
-from millrace.state.checkpoint.layer_file import LayerLoader, read_index
+from millrace.state.checkpoint.delta_file import DeltaLoader, read_index
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state_processor.bootstrap_task import BootstrapTask, Target
@@ -117,9 +117,9 @@ def states(made: StateBootstrapTransformation, directory: Path) -> dict[int, Sub
     for subtask, arrived in packets.items():
         part = read_answer(task.take(subtask, iter(arrived)))
         assert part is not None
-        ((_, _, layer),) = read_index(directory, part.file)
+        ((_, _, delta),) = read_index(directory, part.file)
         found[subtask] = SubtaskState()
-        found[subtask].restore("x", [layer], LayerLoader(directory))
+        found[subtask].restore("x", [delta], DeltaLoader(directory))
     return found
 
 
@@ -161,7 +161,7 @@ def test_triggers_act_on_the_rows(tmp_path: Path) -> None:
         for state in found.values()
         for value in state.tables[TableId("op", "@trigger/count")]
         .scan(None, 100)
-        .delta["put"]
+        .table_delta["put"]
         .values()
     ]
     assert counts == []

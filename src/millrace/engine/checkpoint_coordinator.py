@@ -58,7 +58,7 @@ class Restored:
 class CheckpointCoordinator:
     """Owns the job's directory (under a lease) and writes its checkpoints.
 
-    Without a checkpoint directory the layers of a running job go to a temporary one, which is
+    Without a checkpoint directory the deltas of a running job go to a temporary one, which is
     removed at the end and is not worth an fsync.
     """
 
@@ -123,7 +123,7 @@ class CheckpointCoordinator:
         assert self._storage is not None
         with self._storage.pin() as pin:
             origin = Origin(
-                pin.manifest, pin.layers, allow_non_restored=True, committed=True, parts=parts
+                pin.manifest, pin.deltas, allow_non_restored=True, committed=True, parts=parts
             )
             restored = self._restored(origin, graph)
         self._graph = graph
@@ -133,7 +133,7 @@ class CheckpointCoordinator:
         """What to go on from: the job's own checkpoint if it resumes, else a given snapshot."""
         allowed = self._config.allow_non_restored
         if resume and (manifest := self._chosen(storage)) is not None:
-            return Origin(manifest, storage.layers(manifest), allow_non_restored=allowed)
+            return Origin(manifest, storage.deltas(manifest), allow_non_restored=allowed)
         if self._config.start_from is None:
             return None
         snapshot = self._opened(self._config.start_from)
@@ -141,12 +141,12 @@ class CheckpointCoordinator:
             manifest = storage.load(snapshot.manifest.checkpoint)
             if not self._config.claim:
                 self._kept = storage.pin()
-            return Origin(manifest, storage.layers(manifest), allow_non_restored=allowed)
+            return Origin(manifest, storage.deltas(manifest), allow_non_restored=allowed)
         if self._config.claim:
             self._claimed = ClaimedSnapshot.take(snapshot, self._run_id)
         return Origin(
             snapshot.manifest,
-            snapshot.layers.by_subtask(),
+            snapshot.deltas.by_subtask(),
             snapshot.directory,
             forked=not self._config.claim,
             allow_non_restored=allowed,
@@ -224,13 +224,13 @@ class CheckpointCoordinator:
             inputs=inputs_of(self._graph),
             stateful=tuple(sorted(states.stateful)),
         )
-        new_layers = [(uid_of[s], i, layer) for (s, i), layer in states.unsaved()]
-        manifest, saved = self._storage.publish(content, new_layers)
+        new_deltas = [(uid_of[s], i, delta) for (s, i), delta in states.unsaved()]
+        manifest, saved = self._storage.publish(content, new_deltas)
         self.manifest = manifest
         stage_of = {uid: stage for stage, uid in uid_of.items()}
-        # packed files may hold layers of stages that another graph had
+        # packed files may hold deltas of stages that another graph had
         known = (entry for entry in saved if entry[0] in stage_of)
-        states.saved(((stage_of[uid], index), layer) for uid, index, layer in known)
+        states.saved(((stage_of[uid], index), delta) for uid, index, delta in known)
         self._failures = 0
         if self._claimed is not None and self.durable:
             self._claimed.dispose()

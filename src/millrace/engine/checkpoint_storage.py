@@ -12,6 +12,14 @@ from pathlib import Path
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint.crash_points import crash_point
+from millrace.state.checkpoint.delta_file import (
+    SUFFIX,
+    DeltaEntry,
+    DeltaFile,
+    SubtaskKey,
+    write_delta_file,
+)
+from millrace.state.checkpoint.delta_set import DeltaSet, check_segments, raised, read_delta_set
 from millrace.state.checkpoint.directory import (
     METADATA,
     SHARED,
@@ -30,21 +38,13 @@ from millrace.state.checkpoint.files import (
     sync_all,
     write_file,
 )
-from millrace.state.checkpoint.layer_file import (
-    SUFFIX,
-    LayerEntry,
-    LayerFile,
-    SubtaskKey,
-    write_layer_file,
-)
-from millrace.state.checkpoint.layer_set import LayerSet, check_segments, raised, read_layer_set
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.checkpoint.packer import Packer
 from millrace.state.checkpoint.packing import Packed
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.retention import ORPHAN_AGE, Held, Retention
 from millrace.state.checkpoint.segment_ledger import SegmentLedger
-from millrace.state.layer import FileRef, Layer
+from millrace.state.state_delta import FileRef, StateDelta
 
 __all__ = ["CheckpointStorage"]
 
@@ -53,16 +53,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _CheckpointDraft:
-    """The layers of a checkpoint that is being written."""
+    """The deltas of a checkpoint that is being written."""
 
-    layers: LayerSet
-    arrived: list[LayerEntry]
-    """The new layers as they were handed over, dead ones included."""
-    new: LayerFile | None
+    deltas: DeltaSet
+    arrived: list[DeltaEntry]
+    """The new deltas as they were handed over, dead ones included."""
+    new: DeltaFile | None
     packed: list[Packed]
 
-    def moved(self) -> list[LayerEntry]:
-        """The layers whose bytes are elsewhere than before."""
+    def moved(self) -> list[DeltaEntry]:
+        """The deltas whose bytes are elsewhere than before."""
         files = [packed.file for packed in self.packed] + ([self.new] if self.new else [])
         return [entry for file in files for entry in file.entries]
 
@@ -87,7 +87,7 @@ class CheckpointStorage:
         orphan_age: seconds after which a file that nothing refers to is deleted.
         clock: seconds since the epoch of Unix, to tell the age of files.
 
-    Not for several threads at once. Packing of layer files goes on in a thread of its own.
+    Not for several threads at once. Packing of delta files goes on in a thread of its own.
 
     Example:
         >>> import tempfile
@@ -98,8 +98,8 @@ class CheckpointStorage:
         ...     job_name="count", epoch=1, timestamp=0, max_parallelism=128, stages={"s": 1},
         ...     operators={"s": "count"}, versions={("s", 0): "run-1-1"}, sources={}, pending={},
         ... )
-        >>> layer = Layer(1, "run-1-1", 1, b"state")
-        >>> manifest, saved = storage.publish(content, [("s", 0, layer)])
+        >>> delta = StateDelta(1, "run-1-1", 1, b"state")
+        >>> manifest, saved = storage.publish(content, [("s", 0, delta)])
         >>> storage.load_latest() == manifest
         True
         >>> storage.close(); lease.release()
@@ -123,7 +123,7 @@ class CheckpointStorage:
         self._durable = durable
         self._job_id = job_id or self._job_dir.name
         self._base: Manifest | None = None
-        self._layers = LayerSet()
+        self._deltas = DeltaSet()
         self._segments = SegmentLedger()
         self._packer = Packer(job_dir, run_id, durable)
         self._retention = Retention(job_dir, retained, orphan_age, clock)
@@ -138,35 +138,35 @@ class CheckpointStorage:
         return max(checkpoint_numbers(self._job_dir), default=0) + 1
 
     def publish(
-        self, content: Manifest, new_layers: Iterable[LayerEntry]
-    ) -> tuple[Manifest, list[LayerEntry]]:
+        self, content: Manifest, new_deltas: Iterable[DeltaEntry]
+    ) -> tuple[Manifest, list[DeltaEntry]]:
         """Write a checkpoint on top of the one before; it counts once this returns.
 
         Args:
             content: what the checkpoint says of the job. Which checkpoint it is, of which run, and
-                where its layers are, is filled in here.
-            new_layers: the layers that have come since the checkpoint before.
+                where its deltas are, is filled in here.
+            new_deltas: the deltas that have come since the checkpoint before.
 
         Returns:
-            The manifest, and every layer whose bytes have moved: the new ones, and those of files
+            The manifest, and every delta whose bytes have moved: the new ones, and those of files
             that were packed together. Use these from now on: their former files go away.
 
         Raises:
             CheckpointError: the file system refused. The checkpoint before is still the newest,
-                and publishing can be tried again with the same layers.
+                and publishing can be tried again with the same deltas.
             LeaseLostError: another run has taken over.
         """
         number = self.next_number()
         new = self._new_file(number)
         try:
-            draft = self._write_layers(new, content.stages, list(new_layers))
+            draft = self._write_deltas(new, content.stages, list(new_deltas))
             manifest = replace(
                 content,
                 job_id=content.job_id or self._job_id,
                 run_id=self._run_id,
                 checkpoint=number,
                 parent=self._base.checkpoint if self._base else None,
-                layer_files=tuple(file.ref for file in draft.layers.files.values()),
+                delta_files=tuple(file.ref for file in draft.deltas.files.values()),
                 snapshot_id=f"{self._run_id}-{number}",
             )
             self._complete(manifest, draft)
@@ -182,25 +182,25 @@ class CheckpointStorage:
     def _new_file(self, number: int) -> str:
         return f"{self._run_id}-{number}{SUFFIX}"
 
-    def _write_layers(
-        self, name: str, stages: dict[str, int], new: list[LayerEntry]
+    def _write_deltas(
+        self, name: str, stages: dict[str, int], new: list[DeltaEntry]
     ) -> _CheckpointDraft:
-        layers = self._layers.for_stages(stages)
+        deltas = self._deltas.for_stages(stages)
         packed = self._packer.ready()
         for one in packed:
-            layers = one.applied_to(layers)
-        new = [entry for entry in new if not layers.has(entry)]
-        floors = raised(layers.floors, new)
-        live = [entry for entry in new if entry[2].epoch >= floors[entry[:2]]]
+            deltas = one.applied_to(deltas)
+        new = [entry for entry in new if not deltas.has(entry)]
+        low_epochs = raised(deltas.low_epochs, new)
+        live = [entry for entry in new if entry[2].epoch >= low_epochs[entry[:2]]]
         if not live:
-            return _CheckpointDraft(layers, new, None, packed)
+            return _CheckpointDraft(deltas, new, None, packed)
         # flushed together with the manifest, for that is the same wait
-        file = write_layer_file(self._job_dir, name, live, run_id=self._run_id, durable=False)
-        crash_point("after-layers")
-        return _CheckpointDraft(layers.with_file(file), new, file, packed)
+        file = write_delta_file(self._job_dir, name, live, run_id=self._run_id, durable=False)
+        crash_point("after-deltas")
+        return _CheckpointDraft(deltas.with_file(file), new, file, packed)
 
     def _complete(self, manifest: Manifest, draft: _CheckpointDraft) -> None:
-        misfit = draft.layers.misfit(manifest.versions)
+        misfit = draft.deltas.misfit(manifest.versions)
         if misfit is not None:
             raise CheckpointError(
                 f"checkpoint {manifest.checkpoint} could not be restored: {misfit}"
@@ -209,14 +209,14 @@ class CheckpointStorage:
             self._write_metadata(manifest, draft.new)
             self._accept(manifest, draft)
             self._clean_up(manifest.checkpoint)
-        self._packer.offer(self._layers, draft.added())
+        self._packer.offer(self._deltas, draft.added())
 
-    def _write_metadata(self, manifest: Manifest, layers: LayerFile | None) -> None:
+    def _write_metadata(self, manifest: Manifest, deltas: DeltaFile | None) -> None:
         if not self._surveyed:
             self._survey()
         directory = checkpoint_dir(self._job_dir, manifest.checkpoint)
         directory.mkdir()
-        shared = [self._job_dir / layers.ref.path, self._job_dir / SHARED] if layers else []
+        shared = [self._job_dir / deltas.ref.path, self._job_dir / SHARED] if deltas else []
         try:
             write_file(
                 directory / METADATA,
@@ -249,16 +249,16 @@ class CheckpointStorage:
 
     def _accept(self, manifest: Manifest, draft: _CheckpointDraft) -> None:
         """From here on the checkpoint is the one that the next builds on."""
-        gone = [path for path in self._layers.files if path not in draft.layers.files]
+        gone = [path for path in self._deltas.files if path not in draft.deltas.files]
         self._packer.taken(draft.packed)
         self._segments.add(draft.arrived)
         for packed in draft.packed:
-            if packed.file.ref.path not in draft.layers.files:
+            if packed.file.ref.path not in draft.deltas.files:
                 gone.append(packed.file.ref.path)
             gone += self._segments.remove(packed.segments)
-        gone += self._segments.expire(draft.layers.floors)
+        gone += self._segments.expire(draft.deltas.low_epochs)
         self._retention.condemn(gone, manifest.checkpoint)
-        self._base, self._layers = manifest, draft.layers
+        self._base, self._deltas = manifest, draft.deltas
 
     def _clean_up(self, number: int) -> None:
         try:
@@ -267,12 +267,12 @@ class CheckpointStorage:
             log.warning("deleting old checkpoints in %s failed: %s", self._job_dir, error)
 
     def _take_back(self, number: int, new: str) -> None:
-        """Remove the layers of a failed checkpoint, unless it is complete after all."""
+        """Remove the deltas of a failed checkpoint, unless it is complete after all."""
         if not metadata_path(self._job_dir, number).exists():
             delete_quietly(self._job_dir / SHARED / new)
 
     def _in_use(self) -> set[str]:
-        return {*self._layers.files, *self._segments, *self._packer.working_files()}
+        return {*self._deltas.files, *self._segments, *self._packer.working_files()}
 
     def _survey(self) -> None:
         """Find out what the checkpoints of earlier runs refer to, so that it can go with them."""
@@ -282,12 +282,12 @@ class CheckpointStorage:
         for number in complete_checkpoints(self._job_dir):
             try:
                 manifest = read_manifest(self._job_dir, number)
-                layers = read_layer_set(self._job_dir, manifest)
+                deltas = read_delta_set(self._job_dir, manifest)
             except CheckpointError:
                 damaged.append(number)
                 continue
             parents[number] = manifest.parent
-            usable.append(Held(number, _paths(layers)))
+            usable.append(Held(number, _paths(deltas)))
         starts_afresh = self._base is None and bool(usable)
         keep = usable[-1] if starts_afresh else None
         history = _history(self._base.checkpoint, parents) if self._base else set(parents)
@@ -327,22 +327,22 @@ class CheckpointStorage:
                 f"{self._job_dir} has no complete checkpoint {number}; there are: {present}"
             )
         try:
-            manifest, layers = self._read(number)
+            manifest, deltas = self._read(number)
         except CheckpointCorruptError as error:
             advice = self._advice([n for n in numbers if n < number])
             raise CheckpointCorruptError(error.path, f"{error.reason}; {advice}") from error
-        self._go_on_from(manifest, layers)
+        self._go_on_from(manifest, deltas)
         return manifest
 
-    def layers(self, manifest: Manifest) -> dict[SubtaskKey, list[Layer]]:
-        """The live layers of every subtask that has any, in epoch order.
+    def deltas(self, manifest: Manifest) -> dict[SubtaskKey, list[StateDelta]]:
+        """The live deltas of every subtask that has any, in epoch order.
 
         Raises:
-            CheckpointCorruptError: a layer file is damaged.
+            CheckpointCorruptError: a delta file is damaged.
         """
         if manifest is self._base:
-            return self._layers.by_subtask()
-        return read_layer_set(self._job_dir, manifest).by_subtask()
+            return self._deltas.by_subtask()
+        return read_delta_set(self._job_dir, manifest).by_subtask()
 
     def pin(self) -> Pin:
         """The newest checkpoint, whose files stay until it is released, whatever comes after it.
@@ -352,9 +352,9 @@ class CheckpointStorage:
         """
         if self._base is None:
             raise CheckpointError(f"there is no checkpoint in {self._job_dir} yet")
-        held = Held(self._base.checkpoint, {*self._layers.files, *self._segments})
+        held = Held(self._base.checkpoint, {*self._deltas.files, *self._segments})
         self._retention.hold(held)
-        return Pin(self._base, self._layers.by_subtask(), lambda: self._retention.let_go(held))
+        return Pin(self._base, self._deltas.by_subtask(), lambda: self._retention.let_go(held))
 
     def discard(self) -> None:
         """Delete the checkpoints of the history that this run belongs to.
@@ -379,16 +379,16 @@ class CheckpointStorage:
         with contextlib.suppress(OSError):
             sync_all(self._unflushed_notes())
 
-    def _read(self, number: int) -> tuple[Manifest, LayerSet]:
+    def _read(self, number: int) -> tuple[Manifest, DeltaSet]:
         manifest = read_manifest(self._job_dir, number)
         if manifest.job_id != self._job_id:
             raise CheckpointError(
                 f"the directory {self._job_dir} belongs to job '{manifest.job_name}' "
                 f"({manifest.job_id}), not to {self._job_id}; use another checkpoint directory"
             )
-        layers = read_layer_set(self._job_dir, manifest)
-        check_segments(self._job_dir, layers.live())
-        return manifest, layers
+        deltas = read_delta_set(self._job_dir, manifest)
+        check_segments(self._job_dir, deltas.live())
+        return manifest, deltas
 
     def _advice(self, earlier: list[int]) -> str:
         for number in reversed(earlier):
@@ -403,15 +403,15 @@ class CheckpointStorage:
         return "there is no earlier checkpoint that could be used instead"
 
     def _go_on_from_nothing(self) -> None:
-        self._base, self._layers = None, LayerSet()
+        self._base, self._deltas = None, DeltaSet()
         self._segments = SegmentLedger()
         self._surveyed = False
 
-    def _go_on_from(self, manifest: Manifest, layers: LayerSet) -> None:
+    def _go_on_from(self, manifest: Manifest, deltas: DeltaSet) -> None:
         self._packer.discard()
         self._go_on_from_nothing()
-        self._base, self._layers = manifest, layers
-        self._segments.add(layers.live())
+        self._base, self._deltas = manifest, deltas
+        self._segments.add(deltas.live())
 
 
 def _history(number: int, parents: dict[int, int | None]) -> set[int]:
@@ -425,8 +425,8 @@ def _history(number: int, parents: dict[int, int | None]) -> set[int]:
     return found if before is None else found | {n for n in parents if n < before}
 
 
-def _paths(layers: LayerSet) -> set[str]:
-    """All files that the live layers refer to."""
+def _paths(deltas: DeltaSet) -> set[str]:
+    """All files that the live deltas refer to."""
     ledger = SegmentLedger()
-    ledger.add(layers.live())
-    return {*layers.files, *ledger}
+    ledger.add(deltas.live())
+    return {*deltas.files, *ledger}

@@ -10,9 +10,9 @@ import os
 
 from millrace.common.errors import CheckpointError
 from millrace.engine.lease import Lease
+from millrace.state.checkpoint.delta_set import DeltaSet, read_delta_set
 from millrace.state.checkpoint.directory import complete_checkpoints, remove_checkpoint
 from millrace.state.checkpoint.files import delete_quietly
-from millrace.state.checkpoint.layer_set import LayerSet, read_layer_set
 from millrace.state.checkpoint.manifest import read_manifest
 from millrace.state.checkpoint.savepoints import dispose_savepoint
 from millrace.state.checkpoint.segment_ledger import SegmentLedger
@@ -61,12 +61,12 @@ class ClaimedSnapshot:
         remove_checkpoint(directory, self._snapshot.manifest.checkpoint)
         needed: set[str] = set()
         for number in complete_checkpoints(directory):
-            needed |= _files(read_layer_set(directory, read_manifest(directory, number)))
-        for path in _files(self._snapshot.layers) - needed:
+            needed |= _files(read_delta_set(directory, read_manifest(directory, number)))
+        for path in _files(self._snapshot.deltas) - needed:
             delete_quietly(os.path.join(directory, path))
 
 
-def _files(layers: LayerSet) -> set[str]:
+def _files(deltas: DeltaSet) -> set[str]:
     segments = SegmentLedger()
-    segments.add(layers.live())
-    return {*layers.files, *segments}
+    segments.add(deltas.live())
+    return {*deltas.files, *segments}

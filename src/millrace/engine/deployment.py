@@ -90,7 +90,7 @@ class Deployment:
         source = next((s for s in self.sources if s.node.stage == stage), None)
         starts = subtask in self.restoring
         assignment = self.states.assignment(subtask) if starts else None
-        restore = self.states.all_layers(subtask) if starts and not assignment else None
+        restore = self.states.all_deltas(subtask) if starts and not assignment else None
         return SubtaskPlan(
             version=self.states.version(subtask),
             recent=() if starts else self.states.recent(subtask),

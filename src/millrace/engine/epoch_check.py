@@ -31,7 +31,7 @@ def storage_failure(acks: Sequence[Ack]) -> Failure | None:
 
 
 def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
-    """The subtasks whose workers need all the layers. Who begins a loop reads the state of who
+    """The subtasks whose workers need all the deltas. Who begins a loop reads the state of who
     ends it: it may be either that was not found."""
     missed = {
         (ack.stage, ack.subtask)

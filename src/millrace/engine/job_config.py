@@ -13,7 +13,7 @@ class JobConfig:
     """Settings of one run. Times are in milliseconds."""
 
     checkpoint_dir: str | None = None
-    """None: the job keeps its layers in a temporary directory, for as long as it runs."""
+    """None: the job keeps its deltas in a temporary directory, for as long as it runs."""
     checkpoint_interval: int = 1_000
     """The least time between two checkpoints; 0: one after every epoch."""
     retained_checkpoints: int = 2

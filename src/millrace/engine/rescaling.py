@@ -12,7 +12,7 @@ from millrace.engine.job_requests import RescaleRequest, answer, refuse
 from millrace.engine.state_assignment import Parts, divisions, widths_of
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack
-from millrace.state.layer import FileRef
+from millrace.state.state_delta import FileRef
 
 Replan = Callable[[int], JobGraph]
 """Makes the job's graph anew, with another parallelism of what has none of its own."""

@@ -21,9 +21,9 @@ from millrace.common.errors import CheckpointError
 from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.main_classes import install_main_classes, main_classes
 from millrace.state.canonical.savepoint import write_canonical_savepoint
-from millrace.state.checkpoint.layer_file import SubtaskKey
+from millrace.state.checkpoint.delta_file import SubtaskKey
 from millrace.state.checkpoint.manifest import Manifest
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 __all__ = ["write_in_process"]
 
@@ -33,7 +33,7 @@ class _Task:
     path: Path
     job_dir: str
     manifest: Manifest
-    layers: dict[SubtaskKey, list[Layer]]
+    deltas: dict[SubtaskKey, list[StateDelta]]
     key_types: dict[str, TypeInformation[Any] | None]
     classes: dict[str, type]
 
@@ -42,7 +42,7 @@ def write_in_process(
     path: Path,
     job_dir: str,
     manifest: Manifest,
-    layers: Mapping[SubtaskKey, list[Layer]],
+    deltas: Mapping[SubtaskKey, list[StateDelta]],
     key_types: Mapping[str, TypeInformation[Any] | None],
 ) -> Manifest:
     """Write a savepoint of a checkpoint to ``path``, and wait for it.
@@ -50,7 +50,7 @@ def write_in_process(
     Raises:
         CheckpointError: it could not be written; nothing is left behind.
     """
-    task = _Task(path, job_dir, manifest, dict(layers), dict(key_types), main_classes())
+    task = _Task(path, job_dir, manifest, dict(deltas), dict(key_types), main_classes())
     done = subprocess.run(
         [sys.executable, "-c", f"from {__name__} import main; main()"],
         input=cloudpickle.dumps(task),
@@ -78,7 +78,7 @@ def main() -> None:
     install_main_classes(task.classes)
     try:
         result: object = write_canonical_savepoint(
-            task.path, task.job_dir, task.manifest, task.layers, task.key_types
+            task.path, task.job_dir, task.manifest, task.deltas, task.key_types
         )
     except Exception as error:
         result = (

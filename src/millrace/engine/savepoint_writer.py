@@ -79,9 +79,9 @@ class AsyncSavepointWriter:
         pin = self._pin
         if self._request.format_type is SavepointFormatType.NATIVE:
             return write_savepoint(self._path, self._job_dir, pin)
-        size = sum(layer.size() for layers in pin.layers.values() for layer in layers)
+        size = sum(delta.size() for deltas in pin.deltas.values() for delta in deltas)
         write = write_canonical_savepoint if size <= SMALL else write_in_process
-        return write(self._path, self._job_dir, pin.manifest, pin.layers, self._key_types)
+        return write(self._path, self._job_dir, pin.manifest, pin.deltas, self._key_types)
 
     def _end(self, snapshot_id: str | None) -> None:
         self._pin.release()

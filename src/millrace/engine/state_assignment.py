@@ -2,7 +2,7 @@
 
 State is matched by the uids of operators, as in Flink (Flink docs, "Savepoints", allowing
 non-restored state): an operator that is new starts empty, one that has disappeared is refused
-unless that is allowed. The subtasks of a stage that has not changed restore their own layers; those
+unless that is allowed. The subtasks of a stage that has not changed restore their own deltas; those
 of any other stage, and all of a job that does not own the snapshot, get a restore assignment: the
 state handles of the subtasks that had their operators.
 """
@@ -18,14 +18,14 @@ from millrace.common.errors import CheckpointError
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.program import Stage
-from millrace.state.checkpoint.layer_file import SubtaskKey
+from millrace.state.checkpoint.delta_file import SubtaskKey
 from millrace.state.checkpoint.manifest import Manifest
-from millrace.state.layer import FileRef, Layer
+from millrace.state.state_delta import FileRef, StateDelta
 
 SubtaskId = tuple[int, int]
 """(stage, subtask)."""
-LayersOf = Mapping[SubtaskKey, list[Layer]]
-Parts = Mapping[SubtaskKey, tuple[Layer, ...]]
+DeltasOf = Mapping[SubtaskKey, list[StateDelta]]
+Parts = Mapping[SubtaskKey, tuple[StateDelta, ...]]
 """Per former subtask, the part of each new one."""
 
 
@@ -33,8 +33,8 @@ Parts = Mapping[SubtaskKey, tuple[Layer, ...]]
 class StateAssignment:
     """What every subtask of a job starts from."""
 
-    unchanged: dict[SubtaskId, tuple[str, list[Layer]]] = field(default_factory=dict)
-    """Subtasks of stages that have not changed: the version and layers of their own."""
+    unchanged: dict[SubtaskId, tuple[str, list[StateDelta]]] = field(default_factory=dict)
+    """Subtasks of stages that have not changed: the version and deltas of their own."""
     redistributed: dict[SubtaskId, tuple[str, RestoreAssignment]] = field(default_factory=dict)
     """All others: the name of the version that they restore, and from which handles."""
 
@@ -44,7 +44,7 @@ class Origin:
     """The checkpoint or savepoint that a job restores."""
 
     manifest: Manifest
-    layers: LayersOf
+    deltas: DeltasOf
     directory: Path | None = None
     """Where its files are, if that is not the job's own directory."""
     forked: bool = False
@@ -62,12 +62,12 @@ class Origin:
         kind, number = self.manifest.kind, self.manifest.checkpoint
         return f"{kind} {number}" if self.directory is None else f"the {kind} in {self.directory}"
 
-    def layers_of(self, stage: str, subtask: int) -> tuple[Layer, ...]:
-        """The layers of a subtask, to be found from the job's directory."""
-        layers = self.layers.get((stage, subtask), [])
+    def deltas_of(self, stage: str, subtask: int) -> tuple[StateDelta, ...]:
+        """The deltas of a subtask, to be found from the job's directory."""
+        deltas = self.deltas.get((stage, subtask), [])
         if self.directory is None:
-            return tuple(layers)
-        return tuple(_located(layer, self.directory) for layer in layers)
+            return tuple(deltas)
+        return tuple(_located(delta, self.directory) for delta in deltas)
 
 
 def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
@@ -87,8 +87,8 @@ def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
             for index in range(stage.parallelism):
                 version = origin.manifest.versions.get((stage.uid, index))
                 if version is not None:
-                    layers = list(origin.layers_of(stage.uid, index))
-                    assignment.unchanged[stage.id, index] = (version, layers)
+                    deltas = list(origin.deltas_of(stage.uid, index))
+                    assignment.unchanged[stage.id, index] = (version, deltas)
         else:
             _redistribute(assignment, origin, stage, inputs[stage.uid], distinct)
     return assignment
@@ -147,11 +147,11 @@ def _redistribute(
     manifest = origin.manifest
     uids = {node.uid for node in stage.nodes}
     handles = [
-        StateHandle(index, manifest.stages[uid], layers, uid == stage.uid)
+        StateHandle(index, manifest.stages[uid], deltas, uid == stage.uid)
         for uid, chain in manifest.chains.items()
         if uids & set(chain)
         for index in range(manifest.stages[uid])
-        if (layers := origin.layers_of(uid, index))
+        if (deltas := origin.deltas_of(uid, index))
     ]
     divided = _divided(origin, stage)
     same_inputs = manifest.inputs.get(stage.uid) == inputs
@@ -198,12 +198,12 @@ def divisions(now: JobGraph, then: JobGraph) -> dict[int, int]:
     }
 
 
-def _located(layer: Layer, directory: Path) -> Layer:
-    ref = layer.data
+def _located(delta: StateDelta, directory: Path) -> StateDelta:
+    ref = delta.data
     if not isinstance(ref, FileRef):
-        return layer
+        return delta
     path = str((directory / ref.path).absolute())
-    return dataclasses.replace(layer, data=dataclasses.replace(ref, path=path))
+    return dataclasses.replace(delta, data=dataclasses.replace(ref, path=path))
 
 
 def _check_max_parallelism(origin: Origin, graph: JobGraph) -> None:

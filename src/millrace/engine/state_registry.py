@@ -1,4 +1,4 @@
-"""Which version the state of every subtask is at, and the layers that make it up."""
+"""Which version the state of every subtask is at, and the deltas that make it up."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from itertools import islice, takewhile
 
 from millrace.engine.state_assignment import StateAssignment, SubtaskId
 from millrace.runtime.epoch import Ack, RestoreAssignment
-from millrace.state.layer import Layer, live
+from millrace.state.state_delta import StateDelta, live
 
-RECENT_LAYERS = 3
+RECENT_DELTAS = 3
 RECENT_BYTES = 64 * 1024
-"""What a plan carries of recent layers per subtask, for a worker that missed an epoch."""
+"""What a plan carries of recent deltas per subtask, for a worker that missed an epoch."""
 
 
 class StateRegistry:
-    """The accepted layers of all subtasks."""
+    """The accepted deltas of all subtasks."""
 
     def __init__(self) -> None:
         self._versions: dict[SubtaskId, str] = {}
-        self._layers: dict[SubtaskId, dict[str, Layer]] = {}
-        """Live layers by version, oldest first."""
-        self._floors: dict[SubtaskId, int] = {}
-        self._unsaved: dict[SubtaskId, dict[str, Layer]] = {}
+        self._deltas: dict[SubtaskId, dict[str, StateDelta]] = {}
+        """Live deltas by version, oldest first."""
+        self._low_epochs: dict[SubtaskId, int] = {}
+        self._unsaved: dict[SubtaskId, dict[str, StateDelta]] = {}
         """Those of them that no checkpoint has yet."""
         self._redistributed: dict[SubtaskId, RestoreAssignment] = {}
         self.stateful: set[str] = set()
@@ -38,9 +38,9 @@ class StateRegistry:
 
     def restore(self, assignment: StateAssignment) -> set[SubtaskId]:
         """Note what subtasks start from; returns which these are."""
-        for subtask, (version, layers) in assignment.unchanged.items():
+        for subtask, (version, deltas) in assignment.unchanged.items():
             self._versions[subtask] = version
-            self._layers[subtask] = {layer.version: layer for layer in live(layers)}
+            self._deltas[subtask] = {delta.version: delta for delta in live(deltas)}
         for subtask, (version, handles) in assignment.redistributed.items():
             self._versions[subtask] = version
             self._redistributed[subtask] = handles
@@ -48,59 +48,59 @@ class StateRegistry:
 
     @property
     def restoring(self) -> bool:
-        """Whether a subtask has yet to restore its state from others': it is in no layer."""
+        """Whether a subtask has yet to restore its state from others': it is in no delta."""
         return bool(self._redistributed)
 
     def assignment(self, subtask: SubtaskId) -> RestoreAssignment | None:
-        """What a subtask restores that has no layers of its own yet."""
+        """What a subtask restores that has no deltas of its own yet."""
         return self._redistributed.get(subtask)
 
     def accept(self, ack: Ack) -> None:
         """An epoch has been accepted."""
         self.stateful.update(ack.stateful)
-        if ack.layer is None:
+        if ack.delta is None:
             return
         subtask = (ack.stage, ack.subtask)
-        self._redistributed.pop(subtask, None)  # its first layer holds everything
+        self._redistributed.pop(subtask, None)  # its first delta holds everything
         self._versions[subtask] = ack.version
-        kept = self._layers.setdefault(subtask, {})
-        kept[ack.version] = ack.layer
-        if ack.layer.floor > self._floors.get(subtask, 0):
-            self._floors[subtask] = ack.layer.floor
-            _drop_dead(kept, ack.layer.floor)
-            _drop_dead(self._unsaved.get(subtask, {}), ack.layer.floor)
-        self._unsaved.setdefault(subtask, {})[ack.version] = ack.layer
+        kept = self._deltas.setdefault(subtask, {})
+        kept[ack.version] = ack.delta
+        if ack.delta.low_epoch > self._low_epochs.get(subtask, 0):
+            self._low_epochs[subtask] = ack.delta.low_epoch
+            _drop_dead(kept, ack.delta.low_epoch)
+            _drop_dead(self._unsaved.get(subtask, {}), ack.delta.low_epoch)
+        self._unsaved.setdefault(subtask, {})[ack.version] = ack.delta
 
-    def recent(self, subtask: SubtaskId) -> tuple[Layer, ...]:
-        """The last layers, as far as they are small enough to travel with a plan."""
-        chosen: list[Layer] = []
+    def recent(self, subtask: SubtaskId) -> tuple[StateDelta, ...]:
+        """The last deltas, as far as they are small enough to travel with a plan."""
+        chosen: list[StateDelta] = []
         size = 0
-        for layer in islice(reversed(self._layers.get(subtask, {}).values()), RECENT_LAYERS):
-            if isinstance(layer.data, bytes):
-                size += len(layer.data)
+        for delta in islice(reversed(self._deltas.get(subtask, {}).values()), RECENT_DELTAS):
+            if isinstance(delta.data, bytes):
+                size += len(delta.data)
                 if size > RECENT_BYTES:
                     break
-            chosen.append(layer)
+            chosen.append(delta)
         return tuple(reversed(chosen))
 
-    def all_layers(self, subtask: SubtaskId) -> tuple[Layer, ...]:
+    def all_deltas(self, subtask: SubtaskId) -> tuple[StateDelta, ...]:
         """Everything a worker without anything needs."""
-        return tuple(self._layers.get(subtask, {}).values())
+        return tuple(self._deltas.get(subtask, {}).values())
 
-    def unsaved(self) -> list[tuple[SubtaskId, Layer]]:
-        """Live layers that no checkpoint has yet."""
-        return [(s, layer) for s, kept in self._unsaved.items() for layer in kept.values()]
+    def unsaved(self) -> list[tuple[SubtaskId, StateDelta]]:
+        """Live deltas that no checkpoint has yet."""
+        return [(s, delta) for s, kept in self._unsaved.items() for delta in kept.values()]
 
-    def saved(self, layers: Iterable[tuple[SubtaskId, Layer]]) -> None:
+    def saved(self, deltas: Iterable[tuple[SubtaskId, StateDelta]]) -> None:
         """A checkpoint has them now: keep only where their bytes are."""
         self._unsaved.clear()
-        for subtask, layer in layers:
-            kept = self._layers.get(subtask, {})
-            if layer.version in kept:
-                kept[layer.version] = layer
+        for subtask, delta in deltas:
+            kept = self._deltas.get(subtask, {})
+            if delta.version in kept:
+                kept[delta.version] = delta
 
 
-def _drop_dead(kept: dict[str, Layer], floor: int) -> None:
-    dead = takewhile(lambda version: kept[version].epoch < floor, list(kept))
+def _drop_dead(kept: dict[str, StateDelta], low_epoch: int) -> None:
+    dead = takewhile(lambda version: kept[version].epoch < low_epoch, list(kept))
     for version in dead:
         del kept[version]

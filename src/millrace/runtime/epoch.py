@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.source import SourceEvent
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 from millrace.state.table_id import TableId
 
 
@@ -60,7 +60,7 @@ class StateHandle:
 
     subtask: int
     parallelism: int
-    layers: tuple[Layer, ...]
+    deltas: tuple[StateDelta, ...]
     head: bool
     """Whether it was of the stage that the restoring subtask's first operator was in."""
     divided: bool = False
@@ -86,12 +86,12 @@ class SubtaskPlan:
 
     version: str
     """The state version to start from."""
-    recent: tuple[Layer, ...] = ()
-    """The last layers that lead to it, for a worker that missed some."""
-    restore: tuple[Layer, ...] | None = None
-    """All the layers, for a worker that has nothing."""
+    recent: tuple[StateDelta, ...] = ()
+    """The last deltas that lead to it, for a worker that missed some."""
+    restore: tuple[StateDelta, ...] | None = None
+    """All the deltas, for a worker that has nothing."""
     assignment: RestoreAssignment | None = None
-    """What to restore, for a worker that has nothing, when the state has no layers of its own."""
+    """What to restore, for a worker that has nothing, when the state has no deltas of its own."""
     splits: tuple[SplitPlan, ...] = ()
     no_more_splits: bool = False
     commits: dict[str, tuple[CommitPlan, ...]] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class FailureKind(Enum):
 
     USER = "USER"
     STATE_MISS = "STATE_MISS"
-    """Nobody's: this worker needs all the layers."""
+    """Nobody's: this worker needs all the deltas."""
     STORAGE = "STORAGE"
     """The file system's: a segment could not be written, or is damaged."""
     INCOMPLETE = "INCOMPLETE"
@@ -178,7 +178,7 @@ class Ack:
     """Uids of sources whose reader here asks for a split."""
     source_events: dict[str, list[SourceEvent]] = field(default_factory=dict)
     """Per source uid: what its reader sends the enumerator."""
-    layer: Layer | None = None
+    delta: StateDelta | None = None
     """None when the state did not change."""
     version: str = ""
     committables: dict[str, list[bytes]] = field(default_factory=dict)
@@ -207,7 +207,7 @@ class Ack:
     """Per loop: how many records are to be fed back to the head with this subtask's index."""
     queryable: list[QueryableState] = field(default_factory=list)
     """Queryable states that have been used for the first time in this worker."""
-    parts: tuple[Layer, ...] = ()
+    parts: tuple[StateDelta, ...] = ()
     """The state as of now in parts, if the plan wanted that: one for each new subtask."""
     stateful: tuple[str, ...] = ()
     """Uids of operators with state, whenever they are more than last time."""

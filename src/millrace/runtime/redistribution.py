@@ -15,9 +15,9 @@ from typing import Any
 from millrace.common.errors import CheckpointError
 from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
+from millrace.state.delta_payload import Loader
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer_payload import Loader
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
@@ -112,7 +112,7 @@ class Redistribution:
             self._own.start <= theirs.start and theirs.stop <= self._own.stop
         )
         keep = None if all_ours else self._is_ours.__getitem__
-        found = self._state.take(handle.layers, self._load, wants, keep, handle.subtask, self._own)
+        found = self._state.take(handle.deltas, self._load, wants, keep, handle.subtask, self._own)
         return {key: value for key, value in found.items() if self._ours(key, handle, assignment)}
 
     def _keys_of(self, handle: StateHandle) -> range:

@@ -29,15 +29,15 @@ from millrace.runtime.state_owners import owners_of
 from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput
 from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve
 from millrace.state.backend.state_backend import SubtaskPlace
+from millrace.state.delta_payload import Loader
 from millrace.state.division import Division
-from millrace.state.layer import FileRef, Layer
-from millrace.state.layer_payload import Loader
 from millrace.state.serialization.payload import encode
+from millrace.state.state_delta import FileRef, StateDelta
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import VALVE, TableId
 
 SegmentWriter = Callable[[str, Iterable[bytes]], FileRef]
-"""Writes the pieces of a big layer to a file of their own, under a name that no other attempt
+"""Writes the pieces of a big delta to a file of their own, under a name that no other attempt
 uses."""
 
 
@@ -170,7 +170,7 @@ class Subtask:
         """Whether the last epoch that ran here did not count."""
         if epoch.epoch <= self._last_epoch:
             return True
-        known = {plan.version, *(layer.version for layer in plan.recent)}
+        known = {plan.version, *(delta.version for delta in plan.recent)}
         return self._last_version not in known
 
     def _align(self, plan: SubtaskPlan, load: Loader) -> str:
@@ -335,12 +335,12 @@ class Subtask:
         def place(pieces: Iterator[bytes]) -> bytes | FileRef:
             return self._placed(pieces, name, write_segment)
 
-        layer = self.state.snapshot(epoch.epoch, version, place)
-        self._last_version = ack.version = self.state.version if layer is None else version
+        delta = self.state.snapshot(epoch.epoch, version, place)
+        self._last_version = ack.version = self.state.version if delta is None else version
         stateful = self._stateful()
         if stateful != self._told:
             self._told = ack.stateful = stateful
-        ack.layer = layer
+        ack.delta = delta
         parallelism = epoch.divide.get(self.stage.id)
         if parallelism is not None:
             self._divide(parallelism, epoch.epoch, version, ack, write_segment)
@@ -353,14 +353,14 @@ class Subtask:
         ack: Ack,
         write_segment: SegmentWriter | None,
     ) -> None:
-        """Without parts the new subtasks read all layers: it takes longer, that is all."""
+        """Without parts the new subtasks read all deltas: it takes longer, that is all."""
         division = Division(parallelism, self.program.max_parallelism)
-        parts: list[Layer] = []
+        parts: list[StateDelta] = []
         with suppress(CheckpointError):
             for index, payload in enumerate(self.state.divided(division) or ()):
                 name = f"{version}-{self.stage.id}-{self.index}-part{index}"
                 data = self._placed(iter([payload]), name, write_segment)
-                parts.append(Layer(epoch, version, epoch, data))
+                parts.append(StateDelta(epoch, version, epoch, data))
         if len(parts) == parallelism:
             ack.parts = tuple(parts)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.state.state_ttl import StateTtlConfig, StateVisibility, UpdateType
+from millrace.state.incremental_compaction import MINIMUM_ENTRIES
 from millrace.state.kinds.time_stamps import Stamps
-from millrace.state.rolling_pass import MINIMUM_ENTRIES
-from millrace.state.table import Delta, Table
+from millrace.state.table import Table, TableDelta
 
 __all__ = ["Cleanup", "Lifetime", "Stamped", "without_expired"]
 
@@ -102,7 +102,7 @@ class Cleanup:
             self._compact()
 
     def _compact(self) -> None:
-        """Go on through the table, about as far as the rolling copy of the state does."""
+        """Go on through the table, about as far as the incremental compaction of the state does."""
         changed = self._table.change_count()
         left = max(MINIMUM_ENTRIES, changed) if changed else 0
         deadline = self.lifetime.deadline()
@@ -110,7 +110,7 @@ class Cleanup:
             step = self._table.scan(self._cursor, min(left, AT_ONCE))
             left = left - step.size if step.cursor is not None else 0
             self._cursor = step.cursor
-            for key, value in step.delta["put"].items():
+            for key, value in step.table_delta["put"].items():
                 if _oldest(value) <= deadline:
                     self._sweep(key)
 
@@ -123,11 +123,11 @@ def _oldest(value: Any) -> int:
     return min((stamp for _, stamp in stamped), default=0)
 
 
-def without_expired(stamps: Stamps, lifetime: Lifetime) -> Callable[[Delta], Delta]:
+def without_expired(stamps: Stamps, lifetime: Lifetime) -> Callable[[TableDelta], TableDelta]:
     """Leaves out of a copy of a table what has expired."""
     alive = stamps.alive
 
-    def leave_out(delta: Delta) -> Delta:
-        return {**delta, "put": alive(delta["put"], lifetime.deadline())}
+    def leave_out(table_delta: TableDelta) -> TableDelta:
+        return {**table_delta, "put": alive(table_delta["put"], lifetime.deadline())}
 
     return leave_out

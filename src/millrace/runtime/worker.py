@@ -16,7 +16,7 @@ from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.subtask import Clock, SegmentWriter, Subtask
-from millrace.state.layer_payload import Loader
+from millrace.state.delta_payload import Loader
 
 Element = tuple[int, bytes]
 """(task of the next level, packed buffer)."""

@@ -18,9 +18,9 @@ from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Worker
 from millrace.spark.shipped_plan import decode_plan
 from millrace.state.checkpoint.crash_points import crash_point
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import FileRef
+from millrace.state.state_delta import FileRef
 
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
@@ -152,9 +152,9 @@ def _tidy() -> None:
     gc.freeze()
 
 
-def _loader(plan: EpochPlan) -> LayerLoader:
+def _loader(plan: EpochPlan) -> DeltaLoader:
     assert plan.job_dir is not None
-    return LayerLoader(plan.job_dir)
+    return DeltaLoader(plan.job_dir)
 
 
 def _segment_writer(plan: EpochPlan) -> SegmentWriter:

@@ -1,1 +1,1 @@
-"""State: key groups, keyed tables, their deltas, and the checkpoint format."""
+"""State: key groups, keyed tables, their table deltas, and the checkpoint format."""

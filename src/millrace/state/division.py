@@ -9,7 +9,7 @@ from typing import Any
 from millrace.state.key_groups import owners_of_keys
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.table import Delta
+from millrace.state.table import TableDelta
 
 MOST_BYTES = 256 << 20
 """Of bigger state than this the parts would not fit into memory beside it."""
@@ -22,13 +22,13 @@ class Division:
         self.parallelism = parallelism
         self._max_parallelism = max_parallelism
 
-    def divide(self, kind: TableKind, delta: Delta) -> list[Delta]:
-        """The part of each subtask; ``delta`` is of a table of that kind and removes
+    def divide(self, kind: TableKind, table_delta: TableDelta) -> list[TableDelta]:
+        """The part of each subtask; ``table_delta`` is of a table of that kind and removes
         nothing."""
         if not kind.is_keyed:
-            return [delta] * self.parallelism
+            return [table_delta] * self.parallelism
         divide = self._nested if kind.layout is Layout.NESTED else self._flat
-        return [{**delta, "put": put} for put in divide(kind.key_of, delta["put"])]
+        return [{**table_delta, "put": put} for put in divide(kind.key_of, table_delta["put"])]
 
     def _owners(self, keys: list[Any]) -> Iterator[int]:
         return iter(owners_of_keys(keys, self.parallelism, self._max_parallelism))

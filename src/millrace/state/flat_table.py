@@ -7,7 +7,7 @@ from typing import Any
 
 from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
-from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
+from millrace.state.table import KeyFilter, MemoryTable, TableDelta, differs, restore
 
 
 class FlatTable(MemoryTable):
@@ -60,16 +60,16 @@ class FlatTable(MemoryTable):
     def change_count(self) -> int:
         return len(self.undo)
 
-    def changes(self) -> Delta | None:
+    def changes(self) -> TableDelta | None:
         return self._changes(self.undo.items()) if self.undo else None
 
-    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
+    def changes_by(self, budget: Budget) -> Iterator[tuple[TableDelta, int]]:
         for part in in_parts(self.undo.items(), budget):
-            delta = self._changes(part)
-            if delta is not None:
-                yield delta, len(part)
+            table_delta = self._changes(part)
+            if table_delta is not None:
+                yield table_delta, len(part)
 
-    def _changes(self, touched: Iterable[tuple[Any, Any]]) -> Delta | None:
+    def _changes(self, touched: Iterable[tuple[Any, Any]]) -> TableDelta | None:
         data, get = self.data, self.data.get
         dirty = [
             key
@@ -95,12 +95,12 @@ class FlatTable(MemoryTable):
         self.data.clear()
         self.undo.clear()
 
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        put = delta["put"]
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
+        put = table_delta["put"]
         if keep is not None:
             put = {key: value for key, value in put.items() if keep(self._key_of(key))}
         self.data.update(put)
-        for key in delta["del"]:
+        for key in table_delta["del"]:
             self.data.pop(key, None)
 
     def entry_count(self) -> int:
@@ -109,7 +109,7 @@ class FlatTable(MemoryTable):
     def dump_units(self) -> list[Any]:
         return list(self.data)
 
-    def dump(self, units: Iterable[Any]) -> tuple[Delta, int]:
+    def dump(self, units: Iterable[Any]) -> tuple[TableDelta, int]:
         data = self.data
         put = {key: data[key] for key in units if key in data}
         return {"put": put, "del": []}, len(put)

@@ -8,11 +8,11 @@ from typing import Any
 from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, is_immutable
 from millrace.state.serialization.payload import dump_pickle
-from millrace.state.table import Delta, KeyFilter, MemoryTable
+from millrace.state.table import KeyFilter, MemoryTable, TableDelta
 
 
 class ListTable(MemoryTable):
-    """A list per key; a key that was only appended to gives a delta of the new elements."""
+    """A list per key; a key that was only appended to gives a table delta of the new elements."""
 
     def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
         self._key_of = key_of
@@ -64,16 +64,16 @@ class ListTable(MemoryTable):
     def change_count(self) -> int:
         return len(self.undo)
 
-    def changes(self) -> Delta | None:
+    def changes(self) -> TableDelta | None:
         return self._changes(self.undo.items())
 
-    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
+    def changes_by(self, budget: Budget) -> Iterator[tuple[TableDelta, int]]:
         for part in in_parts(self.undo.items(), budget):
-            delta = self._changes(part)
-            if delta is not None:
-                yield delta, len(part)
+            table_delta = self._changes(part)
+            if table_delta is not None:
+                yield table_delta, len(part)
 
-    def _changes(self, touched: Iterable[tuple[Any, Any]]) -> Delta | None:
+    def _changes(self, touched: Iterable[tuple[Any, Any]]) -> TableDelta | None:
         put: dict[Any, Any] = {}
         appended: dict[Any, Any] = {}
         removed = []
@@ -107,14 +107,14 @@ class ListTable(MemoryTable):
         self.data.clear()
         self.undo.clear()
 
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        for key, values in delta["put"].items():
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
+        for key, values in table_delta["put"].items():
             if keep is None or keep(self._key_of(key)):
                 self.data[key] = values
-        for key, values in delta["add"].items():
+        for key, values in table_delta["add"].items():
             if keep is None or keep(self._key_of(key)):
                 self.data.setdefault(key, []).extend(values)
-        for key in delta["del"]:
+        for key in table_delta["del"]:
             self.data.pop(key, None)
 
     def entry_count(self) -> int:
@@ -123,7 +123,7 @@ class ListTable(MemoryTable):
     def dump_units(self) -> list[Any]:
         return list(self.data)
 
-    def dump(self, units: Iterable[Any]) -> tuple[Delta, int]:
+    def dump(self, units: Iterable[Any]) -> tuple[TableDelta, int]:
         data = self.data
         put = {key: data[key] for key in units if key in data}
         return {"put": put, "add": {}, "del": []}, len(put)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
 from millrace.state.serialization.payload import dump_pickle
-from millrace.state.table import Delta, KeyFilter, MemoryTable, differs, restore
+from millrace.state.table import KeyFilter, MemoryTable, TableDelta, differs, restore
 
 SPLIT_BELOW = 10_000
 """With fewer outer keys than this, big inner dicts are dumped in chunks."""
@@ -158,16 +158,16 @@ class NestedTable(MemoryTable):
     def change_count(self) -> int:
         return len(self.dropped) + sum(map(len, self.undo.values()))
 
-    def changes(self) -> Delta | None:
+    def changes(self) -> TableDelta | None:
         return self._changes(self.undo.items(), list(self.dropped))
 
-    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
+    def changes_by(self, budget: Budget) -> Iterator[tuple[TableDelta, int]]:
         if self.dropped:
             yield {"drop": list(self.dropped), "put": {}, "del": {}}, len(self.dropped)
         for part, count in self._parts(budget):
-            delta = self._changes(part, [])
-            if delta is not None:
-                yield delta, count
+            table_delta = self._changes(part, [])
+            if table_delta is not None:
+                yield table_delta, count
 
     def _parts(self, budget: Budget) -> Iterator[tuple[list[tuple[Any, dict[Any, Any]]], int]]:
         """The undo log in parts, with how many entries each has."""
@@ -188,7 +188,7 @@ class NestedTable(MemoryTable):
 
     def _changes(
         self, touched: Iterable[tuple[Any, dict[Any, Any]]], dropped: list[Any]
-    ) -> Delta | None:
+    ) -> TableDelta | None:
         put: dict[Any, dict[Any, Any]] = {}
         removed: dict[Any, list[Any]] = {}
         for outer, undo in touched:
@@ -229,12 +229,12 @@ class NestedTable(MemoryTable):
         self.undo.clear()
         self.dropped.clear()
 
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        for outer in delta["drop"]:
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
+        for outer in table_delta["drop"]:
             self.data.pop(outer, None)
-        for outer, entries in delta["put"].items():
+        for outer, entries in table_delta["put"].items():
             self._apply_put(outer, entries, keep)
-        for outer, inners in delta["del"].items():
+        for outer, inners in table_delta["del"].items():
             self._apply_del(outer, inners)
 
     def _apply_put(self, outer: Any, entries: dict[Any, Any], keep: KeyFilter | None) -> None:
@@ -274,7 +274,7 @@ class NestedTable(MemoryTable):
             ]
         return units
 
-    def dump(self, units: Iterable[Any]) -> tuple[Delta, int]:
+    def dump(self, units: Iterable[Any]) -> tuple[TableDelta, int]:
         put: dict[Any, dict[Any, Any]] = {}
         count = 0
         for unit in units:

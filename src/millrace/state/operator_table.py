@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.state.flat_table import FlatTable
-from millrace.state.table import Delta, KeyFilter
+from millrace.state.table import KeyFilter, TableDelta
 
 
 class OperatorTable(FlatTable):
     """State of a subtask rather than of keys: it is never filtered by key."""
 
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        super().apply(delta)
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
+        super().apply(table_delta)
 
     def split(self, subtask: int, parallelism: int) -> None:
         """Keep every element of a list that goes to ``subtask``; places are (subtask, number)."""

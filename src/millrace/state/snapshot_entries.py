@@ -23,7 +23,7 @@ def entries_of(state: SubtaskState, table: TableId) -> Iterator[Entry]:
 
 def _content(state: SubtaskState, table: TableId) -> dict[Any, Any]:
     found = state.tables.get(table)
-    return {} if found is None else found.scan(None, sys.maxsize).delta["put"]
+    return {} if found is None else found.scan(None, sys.maxsize).table_delta["put"]
 
 
 def _merged_windows(state: SubtaskState, merging: TableId) -> dict[Any, Any]:

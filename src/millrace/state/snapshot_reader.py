@@ -1,6 +1,6 @@
 """Looking into a checkpoint or savepoint: which states there are, and what is in them.
 
-Names of tables are in the layers only. To list the states, the outermost shell of each layer is
+Names of tables are in the deltas only. To list the states, the outermost shell of each delta is
 decoded, which holds plain builtin values; no user's value is touched before its entries are read.
 """
 
@@ -10,16 +10,16 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from millrace.common.errors import StateError
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.snapshot import Snapshot
+from millrace.state.delta_payload import contents, entries_in
 from millrace.state.internal_tables import MERGING, PASSED
 from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import Layer, live
-from millrace.state.layer_payload import contents, entries_in
 from millrace.state.snapshot_entries import entries_of
+from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import SubtaskState
-from millrace.state.table import Delta, Table
+from millrace.state.table import Table, TableDelta
 from millrace.state.table_id import TableId
 
 __all__ = ["OnlyTables", "SnapshotReader", "StateInfo", "tables_of"]
@@ -39,7 +39,7 @@ class StateInfo:
     parallelism: int
     """Of that stage."""
     subtasks: tuple[int, ...]
-    """The subtasks that have layers with this state, in order."""
+    """The subtasks that have deltas with this state, in order."""
     schema: object = None
     """What is known about the type of its values; None: nothing."""
 
@@ -91,23 +91,23 @@ class SnapshotReader:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         snapshot.require_trust()
-        self._layers = snapshot.layers.by_subtask()
-        self._load = LayerLoader(snapshot.directory)
+        self._deltas = snapshot.deltas.by_subtask()
+        self._load = DeltaLoader(snapshot.directory)
         self._states: list[StateInfo] | None = None
 
     def subtasks(self) -> list[tuple[str, int]]:
         """Stage uid and index of all subtasks that have state, in order."""
-        return sorted(self._layers)
+        return sorted(self._deltas)
 
-    def layers(self, stage: str, subtask: int) -> list[Layer]:
-        """The live layers of a subtask, in epoch order."""
-        return live(self._layers.get((stage, subtask), []))
+    def deltas(self, stage: str, subtask: int) -> list[StateDelta]:
+        """The live deltas of a subtask, in epoch order."""
+        return live(self._deltas.get((stage, subtask), []))
 
     def states(self) -> list[StateInfo]:
-        """All states, by operator uid and name; empty ones too, as long as a layer names them.
+        """All states, by operator uid and name; empty ones too, as long as a delta names them.
 
         Raises:
-            CheckpointCorruptError: a layer is damaged.
+            CheckpointCorruptError: a delta is damaged.
         """
         if self._states is None:
             self._states = self._listed()
@@ -131,12 +131,12 @@ class SnapshotReader:
         """All the state of one subtask, or only these tables of it; empty if it has none.
 
         Raises:
-            CheckpointCorruptError: a layer is damaged.
+            CheckpointCorruptError: a delta is damaged.
             SerializationError: some of its values are pickled, and there is no leave to read them.
         """
         only = None if tables is None else OnlyTables(tables)
         state = SubtaskState(only, as_written=True)
-        state.restore("snapshot", self.layers(stage, subtask), self._load)
+        state.restore("snapshot", self.deltas(stage, subtask), self._load)
         return state
 
     def entries(
@@ -167,8 +167,8 @@ class SnapshotReader:
         found: dict[tuple[str, TableId], tuple[TableKind, object, list[int]]] = {}
         for stage, subtask in self.subtasks():
             tables: dict[TableId, tuple[TableKind, object]] = {}
-            for layer in self.layers(stage, subtask):
-                for content in contents(layer, self._load):
+            for delta in self.deltas(stage, subtask):
+                for content in contents(delta, self._load):
                     tables.update((name, (k, s)) for name, k, s, _ in entries_in(content))
             for table, (kind, schema) in tables.items():
                 found.setdefault((stage, table), (kind, schema, []))[2].append(subtask)
@@ -216,7 +216,7 @@ class OnlyTables:
         """Whether it is one of them."""
         return name in self._tables
 
-    def replaying(self, table: Table, name: TableId, delta: Delta) -> None:
+    def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
         """Nobody looks on."""
 
 

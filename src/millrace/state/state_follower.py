@@ -1,8 +1,8 @@
 """A copy of some states of a job that follows its checkpoints from one to the next.
 
-While the layers of a subtask lead on from what the copy holds, they are applied on top, and only
+While the deltas of a subtask lead on from what the copy holds, they are applied on top, and only
 the keys they name are looked at. Whatever else happened (checkpoints went away, another run went
-back in time, the parallelism changed), the subtask's layers are read anew and compared with the
+back in time, the parallelism changed), the subtask's deltas are read anew and compared with the
 copy. So what `advance` gives is always the difference between the two checkpoints.
 """
 
@@ -13,16 +13,16 @@ from itertools import chain
 from typing import Any
 
 from millrace.state.alike import alike
+from millrace.state.checkpoint.delta_file import DeltaLoader, SubtaskKey
+from millrace.state.checkpoint.delta_set import DeltaSet, read_deltas_of
 from millrace.state.checkpoint.directory import metadata_path
 from millrace.state.checkpoint.files import StrPath
-from millrace.state.checkpoint.layer_file import LayerLoader, SubtaskKey
-from millrace.state.checkpoint.layer_set import LayerSet, read_layers_of
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.frozen import MISSING
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import AT_ONCE, EMPTY, SubtaskState
-from millrace.state.table import Delta, Table
+from millrace.state.table import Table, TableDelta
 from millrace.state.table_id import TableId
 
 __all__ = ["Changes", "StateFollower", "TableChanges"]
@@ -47,8 +47,8 @@ class StateFollower:
     def __init__(self, directory: StrPath, tables: Collection[TableId]) -> None:
         self._directory = directory
         self._tables = frozenset(tables)
-        self._layers = LayerSet()
-        self._load = LayerLoader(directory)
+        self._deltas = DeltaSet()
+        self._load = DeltaLoader(directory)
         self._copies: dict[SubtaskKey, _Copy] = {}
         self.checkpoint: int | None = None
         """The checkpoint that the copy is at; None: it is empty."""
@@ -78,15 +78,15 @@ class StateFollower:
 
     def _follow(self, manifest: Manifest, telling: bool) -> None:
         metadata = metadata_path(self._directory, manifest.checkpoint)
-        layers = read_layers_of(self._directory, manifest, metadata, self._layers.files)
-        found = layers.by_subtask()
+        deltas = read_deltas_of(self._directory, manifest, metadata, self._deltas.files)
+        found = deltas.by_subtask()
         wanted = {key for key in manifest.versions if self._concerns(manifest, key[0])}
         for key in wanted:
             copy = self._copies.setdefault(key, _Copy(self._tables))
             copy.advance(manifest.versions[key], found.get(key, []), self._load, telling)
         for key in self._copies.keys() - wanted:
             self._copies[key].empty()
-        self._layers, self.checkpoint = layers, manifest.checkpoint
+        self._deltas, self.checkpoint = deltas, manifest.checkpoint
 
     def _forget_empty(self) -> None:
         for key in [key for key, copy in self._copies.items() if copy.state.version == EMPTY]:
@@ -142,36 +142,40 @@ class _Copy:
     def wants(self, name: TableId) -> bool:
         return name in self._tables
 
-    def replaying(self, table: Table, name: TableId, delta: Delta) -> None:
+    def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
         if not self._reading_anew:
             data: dict[Any, Any] = table.data  # type: ignore[attr-defined]
-            self._note(name, data, chain.from_iterable(delta.values()))
+            self._note(name, data, chain.from_iterable(table_delta.values()))
 
-    def advance(self, version: str, layers: list[Layer], load: LayerLoader, telling: bool) -> None:
-        """Bring the copy to ``version``, which the live ``layers`` lead to; all or nothing.
+    def advance(
+        self, version: str, deltas: list[StateDelta], load: DeltaLoader, telling: bool
+    ) -> None:
+        """Bring the copy to ``version``, which the live ``deltas`` lead to; all or nothing.
         Whether ``telling``: note what each key held before."""
-        missing = self._missing(layers)
-        if missing is not None and sum(layer.size() for layer in missing) < AT_ONCE:
-            self.state.align(version, layers, load)
+        missing = self._missing(deltas)
+        if missing is not None and sum(delta.size() for delta in missing) < AT_ONCE:
+            self.state.align(version, deltas, load)
         else:
-            self._rebuild(version, layers, load, telling)
+            self._rebuild(version, deltas, load, telling)
 
-    def _missing(self, layers: list[Layer]) -> list[Layer] | None:
-        """The layers that follow what is here; None: it is not known what does."""
-        versions = [layer.version for layer in layers]
+    def _missing(self, deltas: list[StateDelta]) -> list[StateDelta] | None:
+        """The deltas that follow what is here; None: it is not known what does."""
+        versions = [delta.version for delta in deltas]
         if self.state.version not in versions:
             return None
-        return layers[versions.index(self.state.version) + 1 :]
+        return deltas[versions.index(self.state.version) + 1 :]
 
     def empty(self) -> None:
         """The subtask is no more."""
         self._rebuild(EMPTY, [], self._nothing)
 
-    def _rebuild(self, version: str, layers: list[Layer], load: Any, telling: bool = True) -> None:
+    def _rebuild(
+        self, version: str, deltas: list[StateDelta], load: Any, telling: bool = True
+    ) -> None:
         state = SubtaskState(self, as_written=True)
         self._reading_anew = True
         try:
-            state.restore(version, layers, load)
+            state.restore(version, deltas, load)
         finally:
             self._reading_anew = False
         if telling:
@@ -203,8 +207,8 @@ class _Copy:
         return _data(self.state, table)
 
     @staticmethod
-    def _nothing(layer: Layer) -> bytes:
-        raise AssertionError(f"{layer} is to be loaded for a subtask without state")
+    def _nothing(delta: StateDelta) -> bytes:
+        raise AssertionError(f"{delta} is to be loaded for a subtask without state")
 
 
 def _data(state: SubtaskState, table: TableId) -> dict[Any, Any]:
@@ -213,7 +217,7 @@ def _data(state: SubtaskState, table: TableId) -> dict[Any, Any]:
 
 
 def copied(value: Any) -> Any:
-    """The value; of a list or dict, which a later layer may extend, a copy."""
+    """The value; of a list or dict, which a later delta may extend, a copy."""
     if type(value) is list:
         return value.copy()
     return dict(value) if type(value) is dict else value

@@ -2,7 +2,7 @@
 
 A store lives in a worker's memory as a cache. The plan of an epoch names the version to start
 from; `align` finds out what to do with what is cached: use it, take an aborted epoch back, replay
-a few layers, or give up and ask for a full restore (`StateMissError`).
+a few deltas, or give up and ask for a full restore (`StateMissError`).
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.common.types.typeinfo import Types
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
-from millrace.state.division import MOST_BYTES, Division
-from millrace.state.flat_table import FlatTable
-from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import Layer, live
-from millrace.state.layer_payload import (
+from millrace.state.delta_payload import (
     Content,
     Loader,
+    PayloadEntry,
     Place,
-    TableDelta,
     contents,
-    deltas_of,
     entries_in,
     framed,
     joined,
     pieces_of,
+    table_deltas_of,
 )
+from millrace.state.division import MOST_BYTES, Division
+from millrace.state.flat_table import FlatTable
+from millrace.state.incremental_compaction import IncrementalCompaction
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
-from millrace.state.rolling_pass import RollingPass
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.payload import encode
 from millrace.state.serialization.table_form import TableForm, TableSchema
-from millrace.state.table import Delta, KeyFilter, Scan, Table
+from millrace.state.state_delta import StateDelta, live
+from millrace.state.table import KeyFilter, Scan, Table, TableDelta
 from millrace.state.table_id import OPERATOR_TABLE, TableId
 from millrace.state.table_kinds import MAP, OPERATOR_VALUES
 
@@ -47,21 +47,21 @@ EMPTY = ""
 
 
 AT_ONCE = 64 << 20
-"""Layers of so many bytes together are fetched before the first of them is applied."""
+"""Deltas of so many bytes together are fetched before the first of them is applied."""
 
 
 class StateMissError(StateError):
-    """This worker has nothing that leads to the wanted version; it needs all the layers."""
+    """This worker has nothing that leads to the wanted version; it needs all the deltas."""
 
 
 class Watcher(Protocol):
-    """Looks on while layers are replayed into a copy of the state."""
+    """Looks on while deltas are replayed into a copy of the state."""
 
     def wants(self, name: TableId) -> bool:
         """Whether to replay what belongs to that table; the copy is without the others."""
 
-    def replaying(self, table: Table, name: TableId, delta: Delta) -> None:
-        """``delta`` is about to be applied to the table called ``name``."""
+    def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
+        """``table_delta`` is about to be applied to the table called ``name``."""
 
 
 class SubtaskState:
@@ -92,9 +92,9 @@ class SubtaskState:
         self.version = EMPTY
         self.replays = 0
         self._kinds: dict[TableId, TableKind] = {}
-        self._left_out: dict[TableId, Callable[[Delta], Delta]] = {}
+        self._left_out: dict[TableId, Callable[[TableDelta], TableDelta]] = {}
         self._pending: str | None = None
-        self._pass = RollingPass(self.tables)
+        self._compaction = IncrementalCompaction(self.tables)
         self._budget = Budget()
         self._dump_all = False
         self._total = 0
@@ -148,7 +148,7 @@ class SubtaskState:
         """The types of the table called ``name`` in plain data; None: it has none."""
         return self._forms[name].schema
 
-    def leave_out(self, name: TableId, part: Callable[[Delta], Delta]) -> None:
+    def leave_out(self, name: TableId, part: Callable[[TableDelta], TableDelta]) -> None:
         """From now on copies of the table called ``name`` are without what ``part`` leaves out.
 
         Changes are written as they are, so what is left out must not be missed by anyone who
@@ -162,35 +162,35 @@ class SubtaskState:
         assert isinstance(table, FlatTable)
         return table
 
-    def align(self, wanted: str, recent: Sequence[Layer], load: Loader) -> bool:
+    def align(self, wanted: str, recent: Sequence[StateDelta], load: Loader) -> bool:
         """Bring the tables to version ``wanted``; True when nothing had to be replayed.
 
-        ``recent`` are the last layers that lead to ``wanted``, oldest first.
+        ``recent`` are the last deltas that lead to ``wanted``, oldest first.
         Raises StateMissError when they do not reach back to what this store holds.
         """
-        self._settle(wanted, {layer.version for layer in recent})
+        self._settle(wanted, {delta.version for delta in recent})
         if self.version == wanted:
             return True
         missing = _after(self.version, recent)
         if missing is None or missing[-1].version != wanted:
             raise StateMissError(f"cannot reach version {wanted} from {self.version or 'nothing'}")
-        if sum(layer.size() for layer in missing) < AT_ONCE:
+        if sum(delta.size() for delta in missing) < AT_ONCE:
             # all or nothing: a file that cannot be read must not leave half of them applied
-            fetched = [content for layer in missing for content in self._contents(layer, load)]
+            fetched = [content for delta in missing for content in self._contents(delta, load)]
             self._replay(fetched, wanted)
         else:
-            self._replay((c for layer in missing for c in self._contents(layer, load)), wanted)
+            self._replay((c for delta in missing for c in self._contents(delta, load)), wanted)
         self.replays += 1
         return False
 
-    def restore(self, wanted: str, layers: Sequence[Layer], load: Loader) -> None:
-        """Replace everything by the sum of ``layers`` (in epoch order)."""
+    def restore(self, wanted: str, deltas: Sequence[StateDelta], load: Loader) -> None:
+        """Replace everything by the sum of ``deltas`` (in epoch order)."""
         self.reset()
-        missing = live(list(layers))
-        found = self._recover([layer.version for layer in missing])
+        missing = live(list(deltas))
+        found = self._recover([delta.version for delta in missing])
         if found is not None:
             missing = _after(found, missing) or []
-        self._replay((c for layer in missing for c in self._contents(layer, load)), wanted)
+        self._replay((c for delta in missing for c in self._contents(delta, load)), wanted)
         self._recount()
 
     def _recover(self, versions: list[str]) -> str | None:
@@ -204,21 +204,21 @@ class SubtaskState:
         if not all(fits):
             self.reset()
             return None
-        for name, (_, delta) in found.in_memory.items():
-            self.tables[name].apply(delta)
+        for name, (_, table_delta) in found.in_memory.items():
+            self.tables[name].apply(table_delta)
         return found.version
 
     def _schemas(self) -> dict[TableId, TableSchema] | None:
-        """Per table of what types it is; None: values in memory are not what layers have."""
+        """Per table of what types it is; None: values in memory are not what deltas have."""
         if not all(form.plain for form in self._forms.values()):
             return None
         return {name: form.schema for name, form in self._forms.items()}
 
-    def _contents(self, layer: Layer, load: Loader) -> Iterator[Content]:
-        return contents(layer, load)
+    def _contents(self, delta: StateDelta, load: Loader) -> Iterator[Content]:
+        return contents(delta, load)
 
     def _replay(self, found: Iterable[Content], wanted: str) -> None:
-        """Apply what layers hold, and so come to version ``wanted``."""
+        """Apply what deltas hold, and so come to version ``wanted``."""
         with self._replaying(wanted):
             for content in found:
                 self._apply(content)
@@ -231,11 +231,11 @@ class SubtaskState:
             yield
         except KeyTypeError:
             self.reset()
-            raise  # the layer is sound, but this backend cannot keep it
+            raise  # the delta is sound, but this backend cannot keep it
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             self.reset()
             raise CheckpointError(
-                "a layer of the checkpoint holds something else than state "
+                "a delta of the checkpoint holds something else than state "
                 f"({type(error).__name__}: {error})"
             ) from error
         except BaseException:
@@ -253,7 +253,7 @@ class SubtaskState:
             table.split(subtask, parallelism)
 
     def adopt(self, version: str) -> None:
-        """What was taken is the state at ``version``; the next layer will hold all of it."""
+        """What was taken is the state at ``version``; the next delta will hold all of it."""
         self.version = version
         self._dump_all = True
         self._backend.sealed(version, self._schemas)
@@ -262,7 +262,7 @@ class SubtaskState:
         """Forget everything. The tables are emptied in place: operators hold on to them."""
         self._clear()
         self._pending = None
-        self._pass = RollingPass(self.tables)
+        self._compaction = IncrementalCompaction(self.tables)
         self.generation += 1
         self.version = EMPTY
 
@@ -277,46 +277,46 @@ class SubtaskState:
             self.generation += 1
         for table in self.tables.values():
             table.roll_back()
-        self._pass.roll_back()
+        self._compaction.roll_back()
         self._pending = None
 
-    def snapshot(self, epoch: int, version: str, place: Place = joined) -> Layer | None:
-        """The layer of the open epoch, which stays open until a plan names ``version``.
+    def snapshot(self, epoch: int, version: str, place: Place = joined) -> StateDelta | None:
+        """The delta of the open epoch, which stays open until a plan names ``version``.
 
         None when the epoch changed nothing: the version stays what it is. ``place`` is given the
         pieces of the payload, made one by one, and tells where it put them.
         """
         dirty = sum(table.change_count() for table in self.tables.values())
-        # layers of one chain must not differ in the types of an entry
+        # deltas of one chain must not differ in the types of an entry
         self._dump_all = self._dump_all or any(form.stale for form in self._forms.values())
         if dirty == 0 and not self._dump_all:
             return None
         self._pending = version
         if self._dump_all or 2 * dirty >= self._entries(dirty):
-            self._pass.restart()
+            self._compaction.restart()
             everything = pieces_of(self._everything(), self._budget, True)
-            return Layer(epoch, version, epoch, place(everything))
+            return StateDelta(epoch, version, epoch, place(everything))
         increment = self._increment(epoch, dirty)
         data = place(pieces_of(increment, self._budget, False))
-        return Layer(epoch, version, self._pass.floor, data)
+        return StateDelta(epoch, version, self._compaction.low_epoch, data)
 
-    def _everything(self) -> Iterator[TableDelta]:
+    def _everything(self) -> Iterator[PayloadEntry]:
         for name, table in self.tables.items():
             for step in table.everything(self._budget):
                 yield self._copy(name, step)
 
     def divided(self, division: Division) -> list[bytes] | None:
-        """Everything there is now, as the payload of a layer for each of other subtasks; None:
+        """Everything there is now, as the payload of a delta for each of other subtasks; None:
         it is too much."""
         parts = [[framed(encode({"all": {}}))] for _ in range(division.parallelism)]
         size, budget = 0, Budget()
         for name, table in self.tables.items():
             kind = self._forms[name].kind
             for step in table.everything(budget):
-                deltas = division.divide(kind, step.delta)
-                share = step.size // len(deltas)
-                for part, delta in zip(parts, deltas, strict=True):
-                    entry = self._entry("pass", name, delta, share)
+                table_deltas = division.divide(kind, step.table_delta)
+                share = step.size // len(table_deltas)
+                for part, table_delta in zip(parts, table_deltas, strict=True):
+                    entry = self._entry("compaction", name, table_delta, share)
                     pieces = list(pieces_of([entry], budget, False))
                     size += sum(map(len, pieces))
                     part += pieces
@@ -326,14 +326,14 @@ class SubtaskState:
 
     def take(
         self,
-        layers: Sequence[Layer],
+        deltas: Sequence[StateDelta],
         load: Loader,
         wants: Callable[[TableId, TableKind], bool],
         keep: KeyFilter | None,
         subtask: int = 0,
         groups: range | None = None,
     ) -> dict[Any, Any]:
-        """Add what another subtask's ``layers`` (in epoch order) have.
+        """Add what another subtask's ``deltas`` (in epoch order) have.
 
         Args:
             wants: given a table's name and kind, whether to take it over; others are not decoded.
@@ -349,43 +349,43 @@ class SubtaskState:
         self._backend.replaying()
         self._dump_all = True
         self.generation += 1
-        for layer in live(list(layers)):
-            for content in self._contents(layer, load):
+        for delta in live(list(deltas)):
+            for content in self._contents(delta, load):
                 for name, kind, schema, encoded in entries_in(content):
                     if name == OPERATOR_TABLE:
-                        for written in deltas_of(encoded):
+                        for written in table_deltas_of(encoded):
                             values.apply(written)
                     elif wants(name, kind):
                         table = self.table(name, kind)
                         if not kind.disjoint:
                             # what that subtask removed, another one may have
                             table = staged.setdefault(name, kind.in_memory())
-                        for written in deltas_of(encoded, groups):
+                        for written in table_deltas_of(encoded, groups):
                             table.apply(self._forms[name].incoming(written, schema), keep)
         for name, table in staged.items():
             if self._kinds[name].redistribution is RedistributionMode.UNION:
                 assert isinstance(table, OperatorTable)
                 table.renumber(subtask)  # it may hold former elements of ours
             for step in table.everything(self._budget):
-                self.tables[name].apply(step.delta)
+                self.tables[name].apply(step.table_delta)
         return values.data
 
-    def _increment(self, epoch: int, dirty: int) -> Iterator[TableDelta]:
-        """The epoch's changes, then a piece of the rolling copy."""
+    def _increment(self, epoch: int, dirty: int) -> Iterator[PayloadEntry]:
+        """The epoch's changes, then the next part of the incremental compaction."""
         for name, table in self.tables.items():
-            for delta, count in table.changes_by(self._budget):
-                yield self._entry("delta", name, delta, count)
-        for name, step in self._pass.advance(epoch, dirty, self._budget):
+            for table_delta, count in table.changes_by(self._budget):
+                yield self._entry("changes", name, table_delta, count)
+        for name, step in self._compaction.advance(epoch, dirty, self._budget):
             yield self._copy(name, step)
 
-    def _copy(self, name: TableId, step: Scan) -> TableDelta:
+    def _copy(self, name: TableId, step: Scan) -> PayloadEntry:
         leave_out = self._left_out.get(name)
-        delta = step.delta if leave_out is None else leave_out(step.delta)
-        return self._entry("pass", name, delta, step.size)
+        table_delta = step.table_delta if leave_out is None else leave_out(step.table_delta)
+        return self._entry("compaction", name, table_delta, step.size)
 
-    def _entry(self, part: str, name: TableId, delta: Delta, size: int) -> TableDelta:
+    def _entry(self, part: str, name: TableId, table_delta: TableDelta, size: int) -> PayloadEntry:
         form = self._forms[name]
-        return TableDelta(part, name, form.kind, form.schema, form.outgoing(delta), size)
+        return PayloadEntry(part, name, form.kind, form.schema, form.outgoing(table_delta), size)
 
     def _entries(self, dirty: int) -> int:
         """About how many entries there are; counting all each time would cost too much."""
@@ -399,7 +399,7 @@ class SubtaskState:
         self._drift = 0
 
     def _settle(self, wanted: str, known: Iterable[str]) -> None:
-        """Decide about the open epoch: accepted if the plan leads on from it, else taken back."""
+        """Decide about the open epoch: accepted if the plan leads on from it, else rolled back."""
         if self._pending is None:
             self.roll_back()
             if not self._dump_all:  # else it may be more than of that version
@@ -408,7 +408,7 @@ class SubtaskState:
             self.version, self._pending = self._pending, None
             for table in self.tables.values():
                 table.seal()
-            self._pass.seal()
+            self._compaction.seal()
             if self._dump_all:
                 self._dump_all = False
                 for form in self._forms.values():
@@ -422,7 +422,7 @@ class SubtaskState:
             self._clear()
         for name, kind, schema, encoded in entries_in(content):
             if self._watcher is None or self._watcher.wants(name):
-                for written in deltas_of(encoded):
+                for written in table_deltas_of(encoded):
                     self._apply_to(name, kind, schema, written)
 
     def _clear(self) -> None:
@@ -431,18 +431,18 @@ class SubtaskState:
             self._forms[name].forget()
 
     def _apply_to(
-        self, name: TableId, kind: TableKind, schema: TableSchema, written: Delta
+        self, name: TableId, kind: TableKind, schema: TableSchema, written: TableDelta
     ) -> None:
         table = self.table(name, kind)
-        delta = self._forms[name].incoming(written, schema)
+        table_delta = self._forms[name].incoming(written, schema)
         if self._watcher is not None:
-            self._watcher.replaying(table, name, delta)
-        table.apply(delta)
+            self._watcher.replaying(table, name, table_delta)
+        table.apply(table_delta)
 
 
-def _after(version: str, recent: Sequence[Layer]) -> list[Layer] | None:
-    """The layers that follow ``version``, or None when it is not among them."""
-    for position, layer in enumerate(recent):
-        if layer.version == version:
+def _after(version: str, recent: Sequence[StateDelta]) -> list[StateDelta] | None:
+    """The deltas that follow ``version``, or None when it is not among them."""
+    for position, delta in enumerate(recent):
+        if delta.version == version:
             return list(recent[position + 1 :])
     return None

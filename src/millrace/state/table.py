@@ -1,9 +1,9 @@
 """Keyed state: tables that know what the open epoch changed.
 
 A table is a dict plus an undo log. While an epoch is open, the first touch of an entry notes what
-it was; `changes` makes the epoch's delta from that, `seal` forgets the log once the epoch has been
-accepted and `roll_back` takes the epoch back. A delta that is applied in another worker gives the
-same table there.
+it was; `changes` makes the epoch's table delta from that, `seal` forgets the log once the epoch has
+been accepted and `roll_back` undoes the epoch. A table delta that is applied in another worker
+gives the same table there.
 
 The dicts are public to the operators of this package on purpose: to be read, and to be written
 where a method of the table has noted what is there (`touch`, `writable`). Undo logs are written by
@@ -22,7 +22,7 @@ from millrace.state.budget import Budget
 from millrace.state.frozen import MISSING, Frozen, thaw
 
 KeyFilter = Callable[[Any], bool]
-Delta = dict[str, Any]
+TableDelta = dict[str, Any]
 
 
 MANY_UNITS = 100_000
@@ -32,9 +32,9 @@ MANY_UNITS = 100_000
 class Scan(NamedTuple):
     """What one step of going through a table found."""
 
-    delta: Delta
+    table_delta: TableDelta
     size: int
-    """How many entries the delta holds, or how many were looked at if that is more."""
+    """How many entries the table delta holds, or how many were looked at if that is more."""
     cursor: Any
     """Where to go on; None: this was all."""
 
@@ -46,12 +46,12 @@ class Table(ABC):
     """Whether entries may be elsewhere than in memory, so that `prefetch` is worth while."""
 
     @abstractmethod
-    def changes(self) -> Delta | None:
+    def changes(self) -> TableDelta | None:
         """What the open epoch changed, or None; the epoch stays open."""
 
     @abstractmethod
-    def changes_by(self, budget: Budget) -> Iterator[tuple[Delta, int]]:
-        """The same in several deltas, each of about ``budget`` entries, with their sizes."""
+    def changes_by(self, budget: Budget) -> Iterator[tuple[TableDelta, int]]:
+        """The same in several table deltas, each of about ``budget`` entries, with their sizes."""
 
     @abstractmethod
     def change_count(self) -> int:
@@ -70,8 +70,8 @@ class Table(ABC):
         """Forget everything, undo log included."""
 
     @abstractmethod
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        """Replay a delta made by `changes` or `scan`, only for the keys that ``keep`` admits."""
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
+        """Apply a table delta made by `changes` or `scan`, for the keys that ``keep`` admits."""
 
     @abstractmethod
     def entry_count(self) -> int:
@@ -79,7 +79,7 @@ class Table(ABC):
 
     @abstractmethod
     def scan(self, cursor: Any, budget: int) -> Scan:
-        """About ``budget`` of the present entries as a delta, and where to go on.
+        """About ``budget`` of the present entries as a table delta, and where to go on.
 
         ``cursor`` is None to begin with. Epochs may go by between two steps. What was in the table
         at the first one is found then, unless a later epoch changed it.
@@ -116,17 +116,17 @@ class MemoryTable(Table):
         """What `dump` can be asked for, in any order: a snapshot of the outer keys."""
 
     @abstractmethod
-    def dump(self, units: Iterable[Any]) -> tuple[Delta, int]:
-        """The present entries of ``units`` as a delta, and how many they are."""
+    def dump(self, units: Iterable[Any]) -> tuple[TableDelta, int]:
+        """The present entries of ``units`` as a table delta, and how many they are."""
 
     def scan(self, cursor: Any, budget: int) -> Scan:
         listed = self._list() if cursor is None else cursor
         start = listed.position
         end = start + max(1, budget // listed.entries_per_unit)
-        delta, count = self.dump(listed.units[start:end])
+        table_delta, count = self.dump(listed.units[start:end])
         through = end >= len(listed.units)
         return Scan(
-            delta, max(count, end - start), None if through else listed._replace(position=end)
+            table_delta, max(count, end - start), None if through else listed._replace(position=end)
         )
 
     def _list(self) -> _Listed:

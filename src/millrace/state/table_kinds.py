@@ -1,7 +1,7 @@
 """The kinds of state there are, each defined once.
 
-A new kind is a definition here: everything else (backends, deltas, types, snapshots, followers,
-redistribution, what is shown) asks the `TableKind`.
+A new kind is a definition here: everything else (backends, table deltas, types, snapshots,
+followers, redistribution, what is shown) asks the `TableKind`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def empty_manifest(max_parallelism: int) -> Manifest:
         stages={},
         operators={},
         versions={},
-        layer_files=(),
+        delta_files=(),
         sources={},
         pending={},
     )
@@ -116,7 +116,7 @@ class SavepointPlan:
         return found
 
     def manifest(self) -> Manifest:
-        """The manifest of the changed savepoint, without its layers."""
+        """The manifest of the changed savepoint, without its deltas."""
         base, changes = self._base, self.changes()
         new_stage = {change.old: change.new for change in changes}
         chains = {c.new: tuple(u for u in c.uids.values() if u) for c in changes}
@@ -144,5 +144,5 @@ class SavepointPlan:
             # what the sinks of the job have left to commit is the job's own business
             pending={},
             versions={},
-            layer_files=(),
+            delta_files=(),
         )

@@ -19,21 +19,21 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.filesystem.location import qualified
 from millrace.runtime.main_classes import main_classes
 from millrace.state.canonical.savepoint import write_canonical_savepoint
+from millrace.state.checkpoint.delta_file import (
+    SUFFIX,
+    DeltaEntry,
+    DeltaFileRef,
+    DeltaLoader,
+    write_delta_file,
+)
+from millrace.state.checkpoint.delta_set import read_deltas_of
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.files import make_directory
-from millrace.state.checkpoint.layer_file import (
-    SUFFIX,
-    LayerEntry,
-    LayerFileRef,
-    LayerLoader,
-    write_layer_file,
-)
-from millrace.state.checkpoint.layer_set import read_layers_of
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state_processor.bootstrap_task import BootstrapTask, Target
-from millrace.state_processor.layer_rewriting import rewritten
+from millrace.state_processor.delta_rewriting import rewritten
 from millrace.state_processor.savepoint_plan import SavepointPlan, empty_manifest
 from millrace.state_processor.transformations import StateBootstrapTransformation
 from millrace.state_processor.written_part import WrittenPart, read_answer
@@ -171,23 +171,23 @@ class SavepointWriter:
         draft.complete(directory, key_types)
 
     def _copy(self, base: SnapshotReader, draft: _Draft) -> None:
-        """Copy the layers of the operators that stay."""
+        """Copy the deltas of the operators that stay."""
         changes = {change.old: change for change in self._plan.changes()}
         kept = [key for key in base.subtasks() if key[0] in changes]
         if not kept:
             return
-        load = LayerLoader(base.snapshot.directory)
+        load = DeltaLoader(base.snapshot.directory)
 
-        def entries() -> Iterator[LayerEntry]:
+        def entries() -> Iterator[DeltaEntry]:
             for stage, subtask in kept:
                 change = changes[stage]
-                for layer in base.layers(stage, subtask):
+                for delta in base.deltas(stage, subtask):
                     if change.rewritten:
-                        yield change.new, subtask, rewritten(layer, load, change.uids)
+                        yield change.new, subtask, rewritten(delta, load, change.uids)
                     else:
-                        yield stage, subtask, dataclasses.replace(layer, data=load(layer))
+                        yield stage, subtask, dataclasses.replace(delta, data=load(delta))
 
-        file = write_layer_file(draft.directory, f"state{SUFFIX}", entries())
+        file = write_delta_file(draft.directory, f"state{SUFFIX}", entries())
         draft.files.append(file.ref)
         versions = base.snapshot.manifest.versions
         draft.versions.update({(changes[s].new, i): versions[s, i] for s, i in kept})
@@ -202,7 +202,7 @@ class SavepointWriter:
         stage = draft.add_stage(uid, width)
         target = Target(
             uid, stage, width, draft.manifest.max_parallelism, draft.directory,
-            draft.layer_epoch, draft.manifest.timestamp, main_classes(),
+            draft.delta_epoch, draft.manifest.timestamp, main_classes(),
         )  # fmt: skip
         task = BootstrapTask(transformation, tuple(dataframe.columns), target)
         for answer in exchange_rows(dataframe, width, task.route, task.take):
@@ -226,12 +226,12 @@ class _Draft:
     directory: str
 
     def __post_init__(self) -> None:
-        self.files: list[LayerFileRef] = []
+        self.files: list[DeltaFileRef] = []
         self.versions: dict[tuple[str, int], str] = {}
 
     @property
-    def layer_epoch(self) -> int:
-        """The epoch that new layers are of: the last one before the job goes on."""
+    def delta_epoch(self) -> int:
+        """The epoch that new deltas are of: the last one before the job goes on."""
         return max(0, self.manifest.epoch - 1)
 
     def add_stage(self, uid: str, parallelism: int) -> str:
@@ -258,9 +258,9 @@ class _Draft:
     def complete(self, path: Path, key_types: Mapping[str, TypeInformation[Any] | None]) -> None:
         """Make the savepoint of what has been gathered."""
         manifest = dataclasses.replace(
-            self.manifest, layer_files=tuple(self.files), versions=self.versions
+            self.manifest, delta_files=tuple(self.files), versions=self.versions
         )
-        layers = read_layers_of(self.directory, manifest, path).by_subtask()
+        deltas = read_deltas_of(self.directory, manifest, path).by_subtask()
         write_canonical_savepoint(
-            path, self.directory, manifest, layers, key_types, snapshot_id=manifest.snapshot_id
+            path, self.directory, manifest, deltas, key_types, snapshot_id=manifest.snapshot_id
         )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from millrace.runtime.main_classes import install_main_classes, main_classes
-from millrace.state.checkpoint.layer_file import LayerLoader
-from millrace.state.layer import Layer
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.snapshot_reader import OnlyTables, SnapshotReader, StateInfo, tables_of
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 
 __all__ = ["StateSource"]
@@ -18,12 +18,12 @@ __all__ = ["StateSource"]
 
 @dataclass(frozen=True, slots=True)
 class StateSource:
-    """The layers of some subtasks of one stage. It travels to the tasks."""
+    """The deltas of some subtasks of one stage. It travels to the tasks."""
 
     directory: str
     parallelism: int
     subtasks: tuple[int, ...]
-    layers: tuple[tuple[Layer, ...], ...]
+    deltas: tuple[tuple[StateDelta, ...], ...]
     """Of each of the subtasks."""
     classes: dict[str, type] = field(default_factory=dict)
     """Of the main module: values in state may be of them."""
@@ -35,7 +35,7 @@ class StateSource:
             os.path.abspath(reader.snapshot.directory),
             reader.snapshot.manifest.stages[stage],
             tuple(subtasks),
-            tuple(tuple(reader.layers(stage, subtask)) for subtask in subtasks),
+            tuple(tuple(reader.deltas(stage, subtask)) for subtask in subtasks),
             main_classes(),
         )
 
@@ -52,5 +52,5 @@ class StateSource:
 
     def _restored(self, position: int, state: SubtaskState) -> SubtaskState:
         install_main_classes(self.classes)
-        state.restore("snapshot", self.layers[position], LayerLoader(self.directory))
+        state.restore("snapshot", self.deltas[position], DeltaLoader(self.directory))
         return state

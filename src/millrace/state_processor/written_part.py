@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from millrace.common.errors import UserFunctionError
 from millrace.runtime.epoch import Failure
-from millrace.state.checkpoint.layer_file import SUFFIX, LayerFileRef, write_layer_file
+from millrace.state.checkpoint.delta_file import SUFFIX, DeltaFileRef, write_delta_file
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.store import SubtaskState
 
@@ -19,12 +19,12 @@ __all__ = ["WrittenPart", "failed", "read_answer", "write_part"]
 
 @dataclass(frozen=True, slots=True)
 class WrittenPart:
-    """A layer file with the state of one or more subtasks of a stage."""
+    """A delta file with the state of one or more subtasks of a stage."""
 
     stage: str
     versions: dict[int, str]
     """Per subtask."""
-    file: LayerFileRef
+    file: DeltaFileRef
 
     def encode(self) -> bytes:
         """The answer of a task."""
@@ -41,16 +41,16 @@ def write_part(
         SerializationError: a value cannot be written.
     """
     attempt = uuid.uuid4().hex[:12]
-    layer = state.snapshot(epoch, attempt)
-    if layer is None:
+    delta = state.snapshot(epoch, attempt)
+    if delta is None:
         return None
     versions = {subtask: f"{attempt}-{subtask}" for subtask in subtasks}
     entries = [
-        (stage, subtask, dataclasses.replace(layer, version=version))
+        (stage, subtask, dataclasses.replace(delta, version=version))
         for subtask, version in versions.items()
     ]
     name = f"{attempt}-{min(versions)}{SUFFIX}"
-    written = write_layer_file(os.fspath(directory), name, entries, run_id=attempt)
+    written = write_delta_file(os.fspath(directory), name, entries, run_id=attempt)
     return WrittenPart(stage, versions, written.ref)
 
 
@@ -71,4 +71,4 @@ def read_answer(answer: bytes) -> WrittenPart | None:
     if not done:
         raise UserFunctionError(*told)
     stage, versions, ref = told
-    return WrittenPart(stage, versions, LayerFileRef(*ref))
+    return WrittenPart(stage, versions, DeltaFileRef(*ref))

@@ -18,10 +18,10 @@ from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Element, Worker
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import Layer
 from millrace.state.serialization.payload import decode, dump_code
+from millrace.state.state_delta import StateDelta
 from millrace.testing.faults import Dice, Faults
 
 TASKS = (1, 2, 3, None)
@@ -126,8 +126,8 @@ class LocalExecutor:
         return list(made)
 
     @staticmethod
-    def _loader(plan: EpochPlan) -> Callable[[Layer], bytes]:
-        return LayerLoader(plan.job_dir) if plan.job_dir is not None else _inline
+    def _loader(plan: EpochPlan) -> Callable[[StateDelta], bytes]:
+        return DeltaLoader(plan.job_dir) if plan.job_dir is not None else _inline
 
     @staticmethod
     def _segment_writer(plan: EpochPlan) -> SegmentWriter | None:
@@ -154,6 +154,6 @@ class LocalExecutor:
                 worker.forget(self._program.run_id)
 
 
-def _inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def _inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data

@@ -20,7 +20,7 @@ from millrace.runtime.operator_input import operator_input
 from millrace.runtime.output import Output
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
-from millrace.state.layer import Layer, live
+from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.testing.operator_stream import operator_stream
@@ -36,7 +36,7 @@ class OperatorSnapshot:
 
     subtask_index: int
     parallelism: int
-    layers: tuple[Layer, ...]
+    deltas: tuple[StateDelta, ...]
 
 
 class _Recorder:
@@ -113,7 +113,7 @@ class OperatorHarness:
         self._now = processing_time
         self._batch_mode = batch_mode
         self._state = SubtaskState()
-        self._layers: list[Layer] = []
+        self._deltas: list[StateDelta] = []
         self._epoch = 0
         self._output = _Recorder()
         self._side = _Recorders()
@@ -279,7 +279,7 @@ class OperatorHarness:
         self._accept()
         self.operator.begin_epoch(self._epoch, self._now)
         index, parallelism, _ = self._place
-        return OperatorSnapshot(index, parallelism, tuple(self._layers))
+        return OperatorSnapshot(index, parallelism, tuple(self._deltas))
 
     def abort(self) -> None:
         """Take the open epoch back, as after a failure; what it emitted is forgotten too."""
@@ -308,11 +308,11 @@ class OperatorHarness:
     def _load(self, snapshots: Sequence[OperatorSnapshot]) -> None:
         _, parallelism, _ = self._place
         self.operator.close()
-        self._epoch = max((layer.epoch for s in snapshots for layer in s.layers), default=-1) + 1
+        self._epoch = max((delta.epoch for s in snapshots for delta in s.deltas), default=-1) + 1
         version = f"harness-{self._epoch - 1}"
         if len(snapshots) == 1 and snapshots[0].parallelism == parallelism:
-            self._layers = list(snapshots[0].layers)
-            self._state.restore(version, self._layers, _inline)
+            self._deltas = list(snapshots[0].deltas)
+            self._state.restore(version, self._deltas, _inline)
         else:
             self._redistribute(snapshots, version)
         self._open()
@@ -325,7 +325,7 @@ class OperatorHarness:
             states={TableId(UID, state.name): state for state in declared},
         )
         handles = [
-            StateHandle(snapshot.subtask_index, snapshot.parallelism, snapshot.layers, head=True)
+            StateHandle(snapshot.subtask_index, snapshot.parallelism, snapshot.deltas, head=True)
             for snapshot in snapshots
         ]
         redistribution = Redistribution(self._state, subtask, _inline)
@@ -334,9 +334,9 @@ class OperatorHarness:
     def _accept(self) -> None:
         self.operator.end_epoch(False)
         version = f"harness-{self._epoch}"
-        layer = self._state.snapshot(self._epoch, version)
-        if layer is not None:
-            self._layers = live([*self._layers, layer])
+        delta = self._state.snapshot(self._epoch, version)
+        if delta is not None:
+            self._deltas = live([*self._deltas, delta])
             self._state.align(version, (), _inline)
         self._epoch += 1
 
@@ -351,6 +351,6 @@ class OperatorHarness:
         self.close()
 
 
-def _inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def _inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data

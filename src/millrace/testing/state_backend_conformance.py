@@ -21,7 +21,7 @@ from typing import Any
 from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import Layer, live
+from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import TableId
 from millrace.testing.table_program import KINDS, Content, TableProgram
@@ -61,7 +61,7 @@ class StateBackendConformance:
             history.check()
 
     def test_restored_by_another_worker(self) -> None:
-        """From the live layers alone, after any epoch."""
+        """From the live deltas alone, after any epoch."""
         for history in self._histories():
             for _ in range(self.epochs):
                 history.epoch()
@@ -127,7 +127,7 @@ class _History:
         self._follower = self._open()
         self._program = TableProgram(self.random)
         self._model: dict[TableId, Content] = {name: {} for name in TABLES}
-        self._layers: list[Layer] = []
+        self._deltas: list[StateDelta] = []
         self._epoch = 0
         self._version = EMPTY
 
@@ -152,18 +152,18 @@ class _History:
             name, kind = self.random.choice(list(TABLES.items()))
             self._program.step(self.state.table(name, kind), model[name])
         version = f"v{self._epoch}"
-        layer = self.state.snapshot(self._epoch, version)
+        delta = self.state.snapshot(self._epoch, version)
         assert _content(self.state) == model, "within an epoch"
         if self.random.random() < 0.25:
             self.state.align(self._version, self._recent(), _inline)
-        elif layer is not None:
-            self._accept(layer, model)
+        elif delta is not None:
+            self._accept(delta, model)
         assert _content(self.state) == self._model, "after an epoch"
 
-    def _accept(self, layer: Layer, model: dict[TableId, Content]) -> None:
-        self._layers = live([*self._layers, layer])
-        self._version, self._model = layer.version, model
-        self.state.align(layer.version, self._recent(), _inline)
+    def _accept(self, delta: StateDelta, model: dict[TableId, Content]) -> None:
+        self._deltas = live([*self._deltas, delta])
+        self._version, self._model = delta.version, model
+        self.state.align(delta.version, self._recent(), _inline)
         if self.random.random() < 0.5:
             self._follow()
 
@@ -172,20 +172,20 @@ class _History:
         try:
             self._follower.align(self._version, self._recent(), _inline)
         except Exception:
-            self._follower.restore(self._version, self._layers, _inline)
+            self._follower.restore(self._version, self._deltas, _inline)
         assert _content(self._follower) == self._model, "replayed"
 
-    def _recent(self) -> list[Layer]:
-        return self._layers[-3:]
+    def _recent(self) -> list[StateDelta]:
+        return self._deltas[-3:]
 
     def swap_worker(self) -> None:
         """Go on in a store that knows nothing."""
         self.state = self._open()
-        self.state.restore(self._version, self._layers, _inline)
+        self.state.restore(self._version, self._deltas, _inline)
         self.check()
 
     def check(self) -> None:
-        """What the store holds, and what its layers give, is what it should be."""
+        """What the store holds, and what its deltas give, is what it should be."""
         assert _content(self.state) == self._model
         self._follow()
 
@@ -196,7 +196,7 @@ class _History:
             part = self._open(subtask)
             own = key_group_range(subtask, parallelism, MAX_PARALLELISM)
             keep = KeyMemo(MAX_PARALLELISM, own.__contains__).__getitem__
-            part.take(self._layers, _inline, _every_table, keep)
+            part.take(self._deltas, _inline, _every_table, keep)
             part.adopt(f"s{subtask}")
             for name, content in _content(part).items():
                 _add(found[name], content)
@@ -230,6 +230,6 @@ def _plain(table: Any) -> Content:
     return {outer: entries for outer, entries in found.items() if entries}
 
 
-def _inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def _inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data

@@ -66,7 +66,7 @@ class Place:
         target = self.savepoints / f"savepoint-{found.manifest.job_id}-{id[:12]}"
         manifest = dataclasses.replace(found.manifest, ancestor=parent, timestamp=time)
         write_canonical_savepoint(
-            target, str(found.directory), manifest, found.layers.by_subtask(), {}, snapshot_id=id
+            target, str(found.directory), manifest, found.deltas.by_subtask(), {}, snapshot_id=id
         )
         return target
 

@@ -73,8 +73,8 @@ def savepoint_of(directory: Path, trap: Path, *values: Any) -> Path:
     [job_dir] = directory.iterdir()
     found = open_snapshot(job_dir)
     path = directory / "savepoint"
-    layers = found.layers.by_subtask()
-    write_canonical_savepoint(path, str(job_dir), found.manifest, layers, {})
+    deltas = found.deltas.by_subtask()
+    write_canonical_savepoint(path, str(job_dir), found.manifest, deltas, {})
     return path
 
 

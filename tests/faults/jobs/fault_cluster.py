@@ -14,10 +14,10 @@ from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.runtime.worker import Worker
 from millrace.state.checkpoint.crash_points import crash_point
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import FileRef
 from millrace.state.serialization.payload import decode
+from millrace.state.state_delta import FileRef
 
 FAULTS = (
     "lost before",
@@ -151,7 +151,7 @@ class FaultyCluster:
             plan,
             self.last_attempt,
             list(elements),
-            LayerLoader(plan.job_dir or ""),
+            DeltaLoader(plan.job_dir or ""),
             segment_writer(plan),
         )
 

@@ -93,7 +93,7 @@ class SparkDriver:
     def segments(self) -> set[str]:
         directory = self.job_dir()
         names = os.listdir(directory / "shared") if directory else []
-        return {name for name in names if not name.startswith(".") and ".layers" not in name}
+        return {name for name in names if not name.startswith(".") and ".deltas" not in name}
 
     def kill_after_a_segment(self) -> None:
         """As soon as a worker has written a segment that is not yet part of a checkpoint."""

@@ -157,10 +157,10 @@ def read_states(snapshot: Snapshot) -> None:
     reader = SnapshotReader(snapshot)
     for stage, subtask in reader.subtasks():
         state = SubtaskState()
-        layers = reader.layers(stage, subtask)
+        deltas = reader.deltas(stage, subtask)
         keep = lambda key: key_group_of(key, 128) < 64  # noqa: E731 (short)
         with contextlib.suppress(MillraceError):
-            state.take(layers, reader._load, lambda name, kind: True, keep, groups=range(64))
+            state.take(deltas, reader._load, lambda name, kind: True, keep, groups=range(64))
 
 
 def read_entries(snapshot: Snapshot) -> None:

@@ -11,8 +11,8 @@ from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.output import Discard
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
-from millrace.state.layer import Layer
 from millrace.state.serialization.payload import decode
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
@@ -149,9 +149,9 @@ def rescaled(sink: Recording, states: list[list[str]], index: int, **options: bo
     for former, values in enumerate(states):
         rig = Rig(sink, former, len(states))
         rig.run(*values)
-        layer = rig.state.snapshot(1, "v")
-        assert layer is not None
-        handles.append(StateHandle(former, len(states), (layer,), True))
+        delta = rig.state.snapshot(1, "v")
+        assert delta is not None
+        handles.append(StateHandle(former, len(states), (delta,), True))
     rig = Rig(sink, index)
     (declared,) = rig.operator.operator_states
     subtask = RestoringSubtask(
@@ -163,9 +163,9 @@ def rescaled(sink: Recording, states: list[list[str]], index: int, **options: bo
     return rig
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 def test_what_writers_keep_is_split_among_the_new_ones() -> None:

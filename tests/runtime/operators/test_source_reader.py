@@ -128,7 +128,7 @@ class Rig:
         operator.contribute(ack)
         version = f"v{self.epoch}"
         if self.state.snapshot(self.epoch, version):
-            self.state.align(version, (), lambda layer: b"")
+            self.state.align(version, (), lambda delta: b"")
         self.epoch += 1
         return ack
 

@@ -126,7 +126,7 @@ def test_count_windows_are_what_the_model_says(kind, aggregated, steps) -> None:
         elif isinstance(step, str):
             snapshot = harness.snapshot()
             saved = copy.deepcopy(model.numbers)
-            if step == "restore" and snapshot.layers:
+            if step == "restore" and snapshot.deltas:
                 harness = harness.restored(snapshot)
         else:
             records = [(key, number + index) for index, key in enumerate(step)]
@@ -197,7 +197,7 @@ def test_windows_of_the_clock_are_what_the_model_says(kind, aggregated, rounds) 
         if restored:
             snapshot = harness.snapshot()
             seen += harness.output()
-            harness = harness.restored(snapshot) if snapshot.layers else harness
+            harness = harness.restored(snapshot) if snapshot.deltas else harness
             harness.clear_output()
         now += passed
         harness.set_processing_time(now)

@@ -295,7 +295,7 @@ class Trial:
         else:
             snapshot = self.harness.snapshot()
             self.saved = copy.deepcopy(self.model)
-            if step != "snapshot" and snapshot.layers:
+            if step != "snapshot" and snapshot.deltas:
                 self.harness = (rescaled if step == "rescale" else OperatorHarness.restored)(
                     self.harness, snapshot
                 )
@@ -540,13 +540,13 @@ def test_sliding_windows_fire_once_when_the_parallelism_changes(
     harness.process_watermark(watermark)
     before = harness.output()
     snapshot = harness.snapshot()
-    if not snapshot.layers:
+    if not snapshot.deltas:
         return
     halves = [harness.restored(snapshot, subtask_index=n, parallelism=2) for n in (0, 1)]
     for half in halves:
         half.process_watermark(data.draw(st.integers(-30, watermark)))
     again = [half.snapshot() for half in halves]
-    whole = halves[0].restored(*again) if all(s.layers for s in again) else None
+    whole = halves[0].restored(*again) if all(s.deltas for s in again) else None
     after = []
     for one in halves if whole is None else [whole]:
         one.process_watermark(1000)

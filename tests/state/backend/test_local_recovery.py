@@ -23,9 +23,9 @@ from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore
 from millrace.state.backend.saved_marker import MARKER
 from millrace.state.backend.spilling_backend import SEALS
 from millrace.state.backend.state_backend import SubtaskPlace
-from millrace.state.layer import Layer
-from millrace.state.layer import live as live_layers
 from millrace.state.serialization.payload import decode, encode
+from millrace.state.state_delta import StateDelta
+from millrace.state.state_delta import live as live_deltas
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import EVENT_TIMER_QUEUE, FLAT, LIST, MAP
@@ -44,11 +44,11 @@ import os, pickle, signal, sys
 sys.path.insert(0, {here!r})
 from {module} import opened, epoch
 state = opened({local!r})
-layers = []
+deltas = []
 for number in range(1, {epochs} + 1):
-    epoch(state, number, layers)
-with open({layers!r}, "wb") as file:
-    pickle.dump(layers, file)
+    epoch(state, number, deltas)
+with open({deltas!r}, "wb") as file:
+    pickle.dump(deltas, file)
 if {lives}:
     print("living", flush=True)
     sys.stdin.read()
@@ -56,9 +56,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 def opened(local: str, job: str = "job", subtask: int = 0, **settings: str) -> SubtaskState:
@@ -74,7 +74,7 @@ def opened(local: str, job: str = "job", subtask: int = 0, **settings: str) -> S
     return SubtaskState(backend=backend.create_keyed_state_backend(place))
 
 
-def epoch(state: SubtaskState, number: int, layers: list[Layer]) -> None:
+def epoch(state: SubtaskState, number: int, deltas: list[StateDelta]) -> None:
     """Change something in every table; the epoch counts."""
     tables = {name: state.table(name, kind) for name, kind in KINDS.items()}
     state.table(TableId("op", "v"), FLAT, Types.STRING())
@@ -88,10 +88,10 @@ def epoch(state: SubtaskState, number: int, layers: list[Layer]) -> None:
     tables[TableId("op", "m")].drop(f"o{number % 40}")
     tables[TableId("op", "@event-timers")].drop(number - 1)
     state.operator_table().put(("op", "@mark"), number)
-    layer = state.snapshot(number, f"v{number}")
-    assert layer is not None
-    layers.append(layer)
-    state.align(layer.version, layers[-1:], inline)
+    delta = state.snapshot(number, f"v{number}")
+    assert delta is not None
+    deltas.append(delta)
+    state.align(delta.version, deltas[-1:], inline)
 
 
 def content(state: SubtaskState) -> dict[str, dict]:
@@ -105,7 +105,7 @@ def content(state: SubtaskState) -> dict[str, dict]:
 def live(tmp_path: Path, epochs: int, lives: bool = False) -> subprocess.Popen:
     script = LIVE.format(
         here=str(Path(__file__).parent), module=Path(__file__).stem, local=str(tmp_path),
-        layers=str(tmp_path / "layers"), epochs=epochs, lives=lives,
+        deltas=str(tmp_path / "deltas"), epochs=epochs, lives=lives,
     )  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
@@ -118,36 +118,36 @@ def kept(tmp_path: Path) -> list[str]:
     return [path.name for root in tmp_path.glob("millrace-state-*") for path in root.iterdir()]
 
 
-def restored(state: SubtaskState, layers: list[Layer]) -> int:
-    """Restore; gives how many layers were needed for that."""
+def restored(state: SubtaskState, deltas: list[StateDelta]) -> int:
+    """Restore; gives how many deltas were needed for that."""
     loaded = []
 
-    def load(layer: Layer) -> bytes:
-        loaded.append(layer)
-        return inline(layer)
+    def load(delta: StateDelta) -> bytes:
+        loaded.append(delta)
+        return inline(delta)
 
-    state.restore(layers[-1].version, layers, load)
+    state.restore(deltas[-1].version, deltas, load)
     reference = SubtaskState()
-    reference.restore(layers[-1].version, layers, inline)
+    reference.restore(deltas[-1].version, deltas, inline)
     assert content(state) == content(reference)
     return len(loaded)
 
 
 @pytest.mark.parametrize("epochs", [7, 40])
 def test_a_killed_process_leaves_its_database(tmp_path: Path, epochs: int) -> None:
-    """The layers after its version are replayed, the others are not even read; life goes on."""
+    """The deltas after its version are replayed, the others are not even read; life goes on."""
     process = live(tmp_path, epochs)
     assert process.wait(60) == -signal.SIGKILL
-    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    deltas = pickle.loads((tmp_path / "deltas").read_bytes())
     before = kept(tmp_path)
     state = opened(str(tmp_path))
-    needed = restored(state, layers)
+    needed = restored(state, deltas)
     assert needed < min(epochs, 20)
     assert kept(tmp_path) == before
     for number in range(epochs + 1, epochs + 5):
-        epoch(state, number, layers)
+        epoch(state, number, deltas)
     reference = SubtaskState()
-    reference.restore(layers[-1].version, layers, inline)
+    reference.restore(deltas[-1].version, deltas, inline)
     assert content(state) == content(reference)
     state.close()
     assert kept(tmp_path) == []
@@ -158,9 +158,9 @@ def test_one_that_lives_is_left_alone(tmp_path: Path) -> None:
     process = live(tmp_path, 20, lives=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "living\n"
-    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    deltas = pickle.loads((tmp_path / "deltas").read_bytes())
     state = opened(str(tmp_path))
-    assert restored(state, layers) == len(live_layers(layers))
+    assert restored(state, deltas) == len(live_deltas(deltas))
     assert len(kept(tmp_path)) == 2
     process.communicate("", 60)
     state.close()
@@ -170,14 +170,14 @@ def test_one_that_lives_is_left_alone(tmp_path: Path) -> None:
 def test_one_of_another_history(tmp_path: Path) -> None:
     """Is deleted: what it holds is no part of what is restored."""
     assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
-    layers: list[Layer] = []
+    deltas: list[StateDelta] = []
     other = SubtaskState()
     for number in range(1, 4):
-        epoch(other, number, layers)
-    renamed = [Layer(e.epoch, f"other{e.epoch}", e.floor, e.data) for e in layers]
+        epoch(other, number, deltas)
+    renamed = [StateDelta(e.epoch, f"other{e.epoch}", e.low_epoch, e.data) for e in deltas]
     before = kept(tmp_path)
     state = opened(str(tmp_path))
-    assert restored(state, renamed) == len(live_layers(renamed))
+    assert restored(state, renamed) == len(live_deltas(renamed))
     assert len(kept(tmp_path)) == 1
     assert kept(tmp_path) != before
     state.close()
@@ -195,12 +195,12 @@ def test_a_long_pause(tmp_path: Path) -> None:
     """What was left a day ago is another job's to delete, not that of the first subtask which is
     back."""
     assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
-    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    deltas = pickle.loads((tmp_path / "deltas").read_bytes())
     age(tmp_path, 2 * KEPT_FOR)
     first = opened(str(tmp_path), subtask=1)
     epoch(first, 1, [])
     state = opened(str(tmp_path))
-    assert restored(state, layers) < len(live_layers(layers))
+    assert restored(state, deltas) < len(live_deltas(deltas))
     state.close()
     first.close()
     assert live(tmp_path, 1).wait(60) == -signal.SIGKILL
@@ -214,11 +214,11 @@ def test_a_long_pause(tmp_path: Path) -> None:
 def test_a_job_that_ran_for_long(tmp_path: Path) -> None:
     """Its databases were in use until just now, however old their directories are."""
     state = opened(str(tmp_path))
-    layers: list[Layer] = []
-    epoch(state, 1, layers)
+    deltas: list[StateDelta] = []
+    epoch(state, 1, deltas)
     age(tmp_path, 2 * KEPT_FOR)
     for number in range(2, SEALS + 2):
-        epoch(state, number, layers)
+        epoch(state, number, deltas)
     (path,) = tmp_path.glob("millrace-state-*/*/owner.lock")
     assert path.stat().st_mtime > time.time() - KEPT_FOR
     state.close()
@@ -243,11 +243,11 @@ def of_another_program(marker: bytes) -> bytes:
 def test_one_that_cannot_be_read(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     """It is deleted, and the checkpoint is read instead; nothing stays locked."""
     assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
-    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    deltas = pickle.loads((tmp_path / "deltas").read_bytes())
     rewrite_marker(tmp_path, change)
     before = kept(tmp_path)
     state = opened(str(tmp_path))
-    assert restored(state, layers) == len(live_layers(layers))
+    assert restored(state, deltas) == len(live_deltas(deltas))
     assert len(kept(tmp_path)) == 1
     assert kept(tmp_path) != before
     state.close()
@@ -257,7 +257,7 @@ def test_one_that_cannot_be_read(tmp_path: Path, change: Callable[[bytes], bytes
 def test_one_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the reason."""
     assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
-    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    deltas = pickle.loads((tmp_path / "deltas").read_bytes())
     before = kept(tmp_path)
 
     def damaged(path: Path, options: RocksDBOptions) -> RocksDBStore:
@@ -267,7 +267,7 @@ def test_one_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(rocksdb, "RocksDBStore", damaged)
     state = opened(str(tmp_path))
-    assert restored(state, layers) == len(live_layers(layers))
+    assert restored(state, deltas) == len(live_deltas(deltas))
     assert not set(kept(tmp_path)) & set(before)
     state.close()
 
@@ -275,18 +275,18 @@ def test_one_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_without_the_option(tmp_path: Path) -> None:
     """Nothing is taken over."""
     assert live(tmp_path, 7).wait(60) == -signal.SIGKILL
-    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    deltas = pickle.loads((tmp_path / "deltas").read_bytes())
     state = opened(str(tmp_path), **{"execution.state-recovery.from-local": "false"})
-    assert restored(state, layers) == len(live_layers(layers))
+    assert restored(state, deltas) == len(live_deltas(deltas))
     state.close()
 
 
 def test_a_type_that_cannot_be_had_any_more(tmp_path: Path) -> None:
     """Is refused, as when the state comes from the checkpoint."""
     assert live(tmp_path, 7).wait(60) == -signal.SIGKILL
-    layers = pickle.loads((tmp_path / "layers").read_bytes())
+    deltas = pickle.loads((tmp_path / "deltas").read_bytes())
     state = opened(str(tmp_path))
-    restored(state, layers)
+    restored(state, deltas)
     with pytest.raises(StateMigrationError, match="state 'v'"):
         state.table(TableId("op", "v"), FLAT, Types.LONG())
     state.close()

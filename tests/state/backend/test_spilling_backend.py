@@ -16,8 +16,8 @@ from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import Layer
 from millrace.state.serialization.payload import encode
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT, LIST, MAP
@@ -39,20 +39,20 @@ class Kept(NewStores):
         return iter(() if self._left is None else (self._left,))
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 def opened(stores: Kept, cache: int = 0, recoverable: bool = False) -> SubtaskState:
     return SubtaskState(backend=SpillingKeyedStateBackend(stores, cache, recoverable))
 
 
-def accept(state: SubtaskState, number: int) -> Layer:
-    layer = state.snapshot(number, f"v{number}")
-    assert layer is not None
-    state.align(layer.version, [layer], inline)
-    return layer
+def accept(state: SubtaskState, number: int) -> StateDelta:
+    delta = state.snapshot(number, f"v{number}")
+    assert delta is not None
+    state.align(delta.version, [delta], inline)
+    return delta
 
 
 def test_a_state_that_fits_is_never_written() -> None:
@@ -121,23 +121,23 @@ def test_the_marker_tells_the_version() -> None:
     stores = Kept()
     state = opened(stores, cache=1 << 20, recoverable=True)
     table = state.table(TableId("op", "v"), FLAT)
-    layers = []
+    deltas = []
     for number in range(1, SEALS + 1):
         table.put(number, number)
-        layers.append(accept(state, number))
+        deltas.append(accept(state, number))
     marker = SavedMarker.read(stores.store)
     assert marker is not None
     assert marker.version == f"v{SEALS}"
     other = SubtaskState()
-    other.restore(f"v{SEALS}", layers, inline)
+    other.restore(f"v{SEALS}", deltas, inline)
     other.table(TableId("op", "v"), FLAT).put(0, "replayed")
-    layers.append(accept(other, SEALS + 1))
-    state.align(layers[-1].version, layers[-2:], inline)
+    deltas.append(accept(other, SEALS + 1))
+    state.align(deltas[-1].version, deltas[-2:], inline)
     marker = SavedMarker.read(stores.store)
     assert marker is not None
     assert marker.version == f"v{SEALS + 1}"
     heir = opened(Kept(stores.store), recoverable=True)
-    heir.restore(layers[-1].version, layers, inline)
+    heir.restore(deltas[-1].version, deltas, inline)
     assert heir.table(TableId("op", "v"), FLAT).get(0) == "replayed"
 
 
@@ -162,16 +162,16 @@ def test_a_marker_of_another_program(row: bytes, used: bool) -> None:
     stores = Kept()
     state = opened(stores, recoverable=True)
     state.table(TableId("op", "v"), FLAT).put(1, 1)
-    layers = [accept(state, 1)]
+    deltas = [accept(state, 1)]
     stores.store.rows[MARKER] = row
     heir = opened(Kept(stores.store), recoverable=True)
-    read: list[Layer] = []
+    read: list[StateDelta] = []
 
-    def load(layer: Layer) -> bytes:
-        read.append(layer)
-        return inline(layer)
+    def load(delta: StateDelta) -> bytes:
+        read.append(delta)
+        return inline(delta)
 
-    heir.restore("v1", layers, load)
+    heir.restore("v1", deltas, load)
     assert heir.table(TableId("op", "v"), FLAT).get(1) == 1
     assert bool(read) != used
 
@@ -202,9 +202,9 @@ def test_a_checkpoint_with_a_key_without_an_encoding() -> None:
     """Written by the other backend: the reason is told, and is not damage."""
     state = SubtaskState()
     state.table(TableId("op", "m"), MAP).put("k", IPv4Address("127.0.0.1"), 1)
-    layer = accept(state, 1)
+    delta = accept(state, 1)
     with pytest.raises(KeyTypeError, match="'hashmap' does not"):
-        opened(Kept()).restore("v1", [layer], inline)
+        opened(Kept()).restore("v1", [delta], inline)
 
 
 def test_rows_of_every_type_of_key() -> None:

@@ -30,7 +30,7 @@ from millrace.runtime.timers import TimerQueue
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend, SubtaskPlace
 from millrace.state.key_groups import KeyMemo, key_group_range
-from millrace.state.layer import Layer, live
+from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import EVENT_TIMER_QUEUE, PANES
@@ -59,9 +59,9 @@ class Add(AggregateFunction):
         return [a[0] + b[0], a[1] + b[1]]
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 class Instance:
@@ -134,7 +134,7 @@ class StateMachine(RuleBasedStateMachine):
         self.spare = self.opened()
         self.model: dict[str, dict[Any, Any]] = {}
         self.accepted: dict[str, dict[Any, Any]] = {}
-        self.layers: list[Layer] = []
+        self.deltas: list[StateDelta] = []
         self.version, self.number = EMPTY, 0
 
     def opened(self, subtask: int = 0) -> Instance:
@@ -253,12 +253,12 @@ class StateMachine(RuleBasedStateMachine):
     @rule(counts=st.booleans(), passed=st.integers(0, 6))
     def end_epoch(self, counts: bool, passed: int) -> None:
         self.number += 1
-        layer = self.worker.state.snapshot(self.number, f"v{self.number}")
-        if counts and layer is not None:
-            self.layers = live([*self.layers, layer])
-            self.version, self.accepted = layer.version, copy.deepcopy(self.model)
-        self.worker.state.align(self.version, self.layers[-3:], inline)
-        if not counts or layer is None:
+        delta = self.worker.state.snapshot(self.number, f"v{self.number}")
+        if counts and delta is not None:
+            self.deltas = live([*self.deltas, delta])
+            self.version, self.accepted = delta.version, copy.deepcopy(self.model)
+        self.worker.state.align(self.version, self.deltas[-3:], inline)
+        if not counts or delta is None:
             self.model = copy.deepcopy(self.accepted)
             self.worker.bind()
         self.now += passed
@@ -269,9 +269,9 @@ class StateMachine(RuleBasedStateMachine):
         self.worker.state.roll_back()
         self.worker, self.spare = self.spare, self.worker
         try:
-            self.worker.state.align(self.version, self.layers[-3:], inline)
+            self.worker.state.align(self.version, self.deltas[-3:], inline)
         except StateMissError:
-            self.worker.state.restore(self.version, self.layers, inline)
+            self.worker.state.restore(self.version, self.deltas, inline)
         self.worker.bind()
         self.model = copy.deepcopy(self.accepted)
 
@@ -279,14 +279,14 @@ class StateMachine(RuleBasedStateMachine):
     def rescale(self, parallelism: int) -> None:
         """Each key is in one place; what belongs to no key is everywhere."""
         whole = self.opened()
-        whole.state.restore(self.version, self.layers, inline)
+        whole.state.restore(self.version, self.deltas, inline)
         whole.bind()
         expected, found = whole.seen(), {}
         for subtask in range(parallelism):
             part = self.opened(subtask)
             own = key_group_range(subtask, parallelism, MAX_PARALLELISM)
             keep = KeyMemo(MAX_PARALLELISM, own.__contains__).__getitem__
-            part.state.take(self.layers, inline, lambda name, kind: True, keep)
+            part.state.take(self.deltas, inline, lambda name, kind: True, keep)
             part.state.adopt("rescaled")
             part.bind()
             for place, value in part.seen().items():

@@ -18,16 +18,16 @@ from millrace.state.canonical.savepoint import write_canonical_savepoint
 from millrace.state.canonical.savepoint_files import write_states
 from millrace.state.canonical.state_file import read_rows
 from millrace.state.canonical.stored_table import StoredTable
-from millrace.state.checkpoint.layer_file import LayerLoader, write_layer_file
+from millrace.state.checkpoint.delta_file import DeltaLoader, write_delta_file
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.savepoints import dispose_savepoint
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.key_groups import key_group_of, key_group_range
-from millrace.state.layer import Layer
 from millrace.state.serialization.payload import TAGGED, decode, encode, encode_records
 from millrace.state.snapshot_diff import diff_snapshots
 from millrace.state.snapshot_reader import SnapshotReader
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId, operator_value
 from millrace.state.table_kinds import (
@@ -81,18 +81,18 @@ def filled(subtask: int) -> SubtaskState:
 
 @pytest.fixture
 def native(tmp_path: Path) -> tuple[Path, Manifest]:
-    """The layers of two subtasks, and what a manifest says of them."""
+    """The deltas of two subtasks, and what a manifest says of them."""
     entries = []
     for subtask in range(WIDTH):
-        layer = filled(subtask).snapshot(1, f"v{subtask}")
-        assert layer is not None
-        entries.append(("stage", subtask, layer))
+        delta = filled(subtask).snapshot(1, f"v{subtask}")
+        assert delta is not None
+        entries.append(("stage", subtask, delta))
     (tmp_path / "job" / "shared").mkdir(parents=True)
-    file = write_layer_file(tmp_path / "job", "a.layers", entries, durable=False)
+    file = write_delta_file(tmp_path / "job", "a.deltas", entries, durable=False)
     manifest = Manifest(
         job_id="job", job_name="job", run_id="r", checkpoint=1, epoch=2, timestamp=0, parent=None,
         max_parallelism=MAXIMUM, stages={"stage": WIDTH}, operators={"op": "Operator"},
-        versions={("stage", n): f"v{n}" for n in range(WIDTH)}, layer_files=(file.ref,),
+        versions={("stage", n): f"v{n}" for n in range(WIDTH)}, delta_files=(file.ref,),
         sources={"op": encode({"assigned": [(1, 2)]})}, pending={"sink": [b"x"]},
         chains={"stage": ("op",)},
     )  # fmt: skip
@@ -101,11 +101,11 @@ def native(tmp_path: Path) -> tuple[Path, Manifest]:
 
 def written(native: tuple[Path, Manifest], path: Path) -> Path:
     directory, manifest = native
-    layers: dict[tuple[str, int], list[Layer]] = {}
-    from millrace.state.checkpoint.layer_set import read_layers_of
+    deltas: dict[tuple[str, int], list[StateDelta]] = {}
+    from millrace.state.checkpoint.delta_set import read_deltas_of
 
-    layers = read_layers_of(directory, manifest, directory).by_subtask()
-    write_canonical_savepoint(path, str(directory), manifest, layers, {}, durable=False)
+    deltas = read_deltas_of(directory, manifest, directory).by_subtask()
+    write_canonical_savepoint(path, str(directory), manifest, deltas, {}, durable=False)
     return path
 
 
@@ -113,12 +113,12 @@ def test_the_same_subtasks(native: Any, tmp_path: Path) -> None:
     """Have the same tables."""
     snapshot = open_snapshot(written(native, tmp_path / "made"))
     assert snapshot.is_canonical
-    for (_, subtask), layers in snapshot.layers.by_subtask().items():
+    for (_, subtask), deltas in snapshot.deltas.by_subtask().items():
         state, wanted = SubtaskState(), SubtaskState()
-        state.restore("x", layers, LayerLoader(snapshot.directory))
-        layer = filled(subtask).snapshot(1, "v")
-        assert layer is not None
-        wanted.restore("x", [layer], lambda layer: layer.data)  # type: ignore[return-value]
+        state.restore("x", deltas, DeltaLoader(snapshot.directory))
+        delta = filled(subtask).snapshot(1, "v")
+        assert delta is not None
+        wanted.restore("x", [delta], lambda delta: delta.data)  # type: ignore[return-value]
         for name, table in wanted.tables.items():
             assert state.kind(name) == wanted.kind(name)
             assert state.schema(name) == wanted.schema(name)
@@ -133,9 +133,9 @@ def test_another_parallelism(native: Any, tmp_path: Path, width: int) -> None:
     for heir in range(width):
         groups = key_group_range(heir, width, MAXIMUM)
         state = SubtaskState()
-        for layers in snapshot.layers.by_subtask().values():
+        for deltas in snapshot.deltas.by_subtask().values():
             state.take(
-                layers, LayerLoader(snapshot.directory), lambda table, kind: table.name == "flat",
+                deltas, DeltaLoader(snapshot.directory), lambda table, kind: table.name == "flat",
                 lambda key, own=groups: key_group_of(key, MAXIMUM) in own, groups=groups,
             )  # fmt: skip
         data = state.table(TableId("op", "flat"), FLAT, Types.LONG()).data
@@ -196,14 +196,14 @@ def test_pickles_need_leave(tmp_path: Path) -> None:
     """Those who have it read them; the manifest tells where they are."""
     state = SubtaskState()
     state.table(TableId("op", "odd"), FLAT).put(1, Odd())
-    layer = state.snapshot(1, "v0")
-    assert layer is not None
+    delta = state.snapshot(1, "v0")
+    assert delta is not None
     (tmp_path / "shared").mkdir()
-    file = write_layer_file(tmp_path, "a.layers", [("stage", 0, layer)], durable=False)
+    file = write_delta_file(tmp_path, "a.deltas", [("stage", 0, delta)], durable=False)
     manifest = Manifest(
         job_id="job", job_name="job", run_id="r", checkpoint=1, epoch=2, timestamp=0, parent=None,
         max_parallelism=MAXIMUM, stages={"stage": 1}, operators={"op": "Operator"},
-        versions={("stage", 0): "v0"}, layer_files=(file.ref,), sources={"op": encode([Odd()])},
+        versions={("stage", 0): "v0"}, delta_files=(file.ref,), sources={"op": encode([Odd()])},
         pending={}, chains={"stage": ("op",)},
     )  # fmt: skip
     made = written((tmp_path, manifest), tmp_path / "made")
@@ -235,15 +235,15 @@ def test_what_goes_round_in_loops(tmp_path: Path) -> None:
     state = SubtaskState()
     batch = encode_records([(1, "a")], None)
     state.table(TableId("tail", FEEDBACK), SPLIT_LIST).put((0, 0), batch)
-    layer = state.snapshot(1, "v0")
-    assert layer is not None
+    delta = state.snapshot(1, "v0")
+    assert delta is not None
     made = tmp_path / "states"
-    (stored,) = write_states(made, "", {("stage", 0): [layer]}, MAXIMUM, {}, durable=False)
+    (stored,) = write_states(made, "", {("stage", 0): [delta]}, MAXIMUM, {}, durable=False)
     (rows,) = read_rows(str(made), stored.files[0], stored.columns, None, False)
     assert rows["value"] == [tagged(batch)]
     assert rows["value"][0][:1] == TAGGED
-    (delta,) = StoredTable(str(made), stored, False).deltas()
-    assert list(map(decode, delta["put"].values())) == [([(1, "a")], None)]
+    (table_delta,) = StoredTable(str(made), stored, False).table_deltas()
+    assert list(map(decode, table_delta["put"].values())) == [([(1, "a")], None)]
 
 
 @pytest.mark.parametrize("path", ["../../x.parquet", "/dev/zero", "states/a/../x.parquet", "a"])

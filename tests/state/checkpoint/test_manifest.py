@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
-from millrace.state.checkpoint.layer_file import LayerFileRef
+from millrace.state.checkpoint.delta_file import DeltaFileRef
 from millrace.state.checkpoint.manifest import Manifest, read_manifest, read_manifest_file
 
 MANIFEST = Manifest(
@@ -26,7 +26,7 @@ MANIFEST = Manifest(
     stages={"s1": 2, "s2": 1},
     operators={"s1": "source", "s2": "count"},
     versions={("s2", 0): "r1-17-0-4"},
-    layer_files=(LayerFileRef("shared/a", 100, 80, 7, 1), LayerFileRef("x", 1, 2, 3, 4, 5)),
+    delta_files=(DeltaFileRef("shared/a", 100, 80, 7, 1), DeltaFileRef("x", 1, 2, 3, 4, 5)),
     sources={"s1": b"\x00\xff"},
     pending={"sink": [b"part-1", b"part-2"]},
     finished=True,
@@ -58,7 +58,7 @@ def test_missing_and_unknown_fields() -> None:
     for name in whole:
         with pytest.raises(CheckpointCorruptError, match=f"{name} is missing"):
             Manifest.decode(_sealed({k: v for k, v in whole.items() if k != name}), "p")
-    for change in ({"layer_files": [[1]]}, {"stages": []}, {"sources": {"s1": "no base64"}}):
+    for change in ({"delta_files": [[1]]}, {"stages": []}, {"sources": {"s1": "no base64"}}):
         with pytest.raises(CheckpointCorruptError, match="a field is wrong"):
             Manifest.decode(_sealed({**whole, **change}), "p")
     assert Manifest.decode(_sealed({**whole, "colour": "red"}), "p") == MANIFEST

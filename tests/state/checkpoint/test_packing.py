@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from millrace.state.checkpoint import packing
-from millrace.state.checkpoint.layer_file import LayerEntry, LayerLoader, write_layer_file
-from millrace.state.checkpoint.layer_set import LayerSet
+from millrace.state.checkpoint.delta_file import DeltaEntry, DeltaLoader, write_delta_file
+from millrace.state.checkpoint.delta_set import DeltaSet
 from millrace.state.checkpoint.packer import PAUSE_AFTER_ERROR, Packer
 from millrace.state.checkpoint.packing import FILES_PER_TIER, Packed, Packing, choose
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import FileRef, Layer
+from millrace.state.state_delta import FileRef, StateDelta
 
 
 @pytest.fixture
@@ -22,26 +22,26 @@ def job_dir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def grown(job_dir: Path, layers: LayerSet, count: int, start: int = 1, size: int = 1) -> LayerSet:
+def grown(job_dir: Path, deltas: DeltaSet, count: int, start: int = 1, size: int = 1) -> DeltaSet:
     for epoch in range(start, start + count):
-        entry = ("s", 0, Layer(epoch, f"v{epoch}", 0, b"%d" % epoch * size))
-        file = write_layer_file(job_dir, f"{epoch}.layers", [entry], durable=False)
-        layers = layers.with_file(file)
-    return layers
+        entry = ("s", 0, StateDelta(epoch, f"v{epoch}", 0, b"%d" % epoch * size))
+        file = write_delta_file(job_dir, f"{epoch}.deltas", [entry], durable=False)
+        deltas = deltas.with_file(file)
+    return deltas
 
 
-def contents(job_dir: Path, layers: LayerSet) -> list[bytes]:
-    load = LayerLoader(job_dir)
-    return [load(layer) for layer in layers.by_subtask().get(("s", 0), [])]
+def contents(job_dir: Path, deltas: DeltaSet) -> list[bytes]:
+    load = DeltaLoader(job_dir)
+    return [load(delta) for delta in deltas.by_subtask().get(("s", 0), [])]
 
 
 def packer(job_dir: Path) -> Packer:
     return Packer(job_dir, "run", durable=False)
 
 
-def work(worker: Packer, layers: LayerSet, added: int = 0) -> list[Packed]:
+def work(worker: Packer, deltas: DeltaSet, added: int = 0) -> list[Packed]:
     """Copy a piece and see what is ready."""
-    worker.offer(layers, added)
+    worker.offer(deltas, added)
     worker.wait()
     return worker.ready()
 
@@ -50,25 +50,25 @@ def shared(job_dir: Path) -> list[str]:
     return sorted(path.name for path in (job_dir / "shared").iterdir())
 
 
-def pack_whole(job_dir: Path, layers: LayerSet) -> LayerSet:
+def pack_whole(job_dir: Path, deltas: DeltaSet) -> DeltaSet:
     """With all pieces of one group copied."""
-    (group,) = choose(layers)
-    one = Packing(group, layers, job_dir, "p")
+    (group,) = choose(deltas)
+    one = Packing(group, deltas, job_dir, "p")
     while one.packed is None:
-        one.step(layers, 1, lambda: None)
-    return one.packed.applied_to(layers)
+        one.step(deltas, 1, lambda: None)
+    return one.packed.applied_to(deltas)
 
 
 def test_a_full_tier_is_packed(job_dir: Path) -> None:
     """Not before, and the state stays the same."""
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER - 1)
-    assert choose(layers) == []
-    layers = grown(job_dir, layers, 1, start=FILES_PER_TIER)
-    before = contents(job_dir, layers)
-    (packed,) = work(packer(job_dir), layers)
-    after = packed.applied_to(layers)
+    deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER - 1)
+    assert choose(deltas) == []
+    deltas = grown(job_dir, deltas, 1, start=FILES_PER_TIER)
+    before = contents(job_dir, deltas)
+    (packed,) = work(packer(job_dir), deltas)
+    after = packed.applied_to(deltas)
     assert [file.ref.tier for file in after.files.values()] == [1]
-    for path in layers.files:
+    for path in deltas.files:
         (job_dir / path).unlink()
     assert contents(job_dir, after) == before
 
@@ -77,36 +77,36 @@ def test_a_piece_per_checkpoint(job_dir: Path, monkeypatch: pytest.MonkeyPatch) 
     """In proportion to what the checkpoint adds, and ready before the tier is full again."""
     monkeypatch.setattr(packing, "LEAST_PACE", 0)
     size = 1000
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER, size=size)
+    deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER, size=size)
     worker = packer(job_dir)
     grew, length = [], 0
     for epoch in range(FILES_PER_TIER + 1, 2 * FILES_PER_TIER):
-        if work(worker, layers, added=3 * size):
+        if work(worker, deltas, added=3 * size):
             break
         (draft,) = [job_dir / path for path in worker.working_files() if path.endswith(".tmp")]
         grew.append(draft.stat().st_size - length)
         length += grew[-1]
-        layers = grown(job_dir, layers, 1, start=epoch, size=size)
+        deltas = grown(job_dir, deltas, 1, start=epoch, size=size)
     else:
         pytest.fail("not ready before the tier was full again")
     assert max(grew) < 3 * size * packing.PACE + 3 * size
     assert len(grew) > FILES_PER_TIER // 2
 
 
-def test_even_a_layer_is_copied_in_pieces(job_dir: Path) -> None:
+def test_even_a_delta_is_copied_in_pieces(job_dir: Path) -> None:
     """A first load among small changes is no reason to copy much at once."""
-    layers = grown(job_dir, LayerSet(), 1, size=10_000)
-    layers = grown(job_dir, layers, FILES_PER_TIER - 1, start=2)
-    (group,) = choose(layers)
-    one = Packing(group, layers, job_dir, "p")
+    deltas = grown(job_dir, DeltaSet(), 1, size=10_000)
+    deltas = grown(job_dir, deltas, FILES_PER_TIER - 1, start=2)
+    (group,) = choose(deltas)
+    one = Packing(group, deltas, job_dir, "p")
     sizes = []
     while one.packed is None:
         before = one.remaining
-        one.step(layers, 100, lambda: None)
+        one.step(deltas, 100, lambda: None)
         sizes.append(before - one.remaining)
     assert max(sizes) <= 101
     assert one.remaining == 0
-    assert contents(job_dir, one.packed.applied_to(layers)) == contents(job_dir, layers)
+    assert contents(job_dir, one.packed.applied_to(deltas)) == contents(job_dir, deltas)
 
 
 def test_a_tier_that_fills_up_is_packed_faster(
@@ -114,61 +114,61 @@ def test_a_tier_that_fills_up_is_packed_faster(
 ) -> None:
     """Small checkpoints after big ones must not let the files pile up."""
     monkeypatch.setattr(packing, "LEAST_PACE", 0)
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER, size=1000)
+    deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER, size=1000)
     worker = packer(job_dir)
     for epoch in range(FILES_PER_TIER + 1, 3 * FILES_PER_TIER):
-        if work(worker, layers, added=1):
+        if work(worker, deltas, added=1):
             break
-        layers = grown(job_dir, layers, 1, start=epoch)
-    assert len(layers.files) <= 2 * FILES_PER_TIER
+        deltas = grown(job_dir, deltas, 1, start=epoch)
+    assert len(deltas.files) <= 2 * FILES_PER_TIER
 
 
-def test_dead_layers_are_left_out(job_dir: Path) -> None:
-    """Only what a restore needs is copied, even of layers that die while others are copied."""
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
-    (group,) = choose(layers)
-    one = Packing(group, layers, job_dir, "p")
-    one.step(layers, 5, lambda: None)
+def test_dead_deltas_are_left_out(job_dir: Path) -> None:
+    """Only what a restore needs is copied, even of deltas that die while others are copied."""
+    deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER)
+    (group,) = choose(deltas)
+    one = Packing(group, deltas, job_dir, "p")
+    one.step(deltas, 5, lambda: None)
     later = FILES_PER_TIER + 1
-    floor = ("s", 0, Layer(later, f"v{later}", later - 3, b"later"))
-    layers = layers.with_file(write_layer_file(job_dir, "later.layers", [floor]))
+    low_epoch = ("s", 0, StateDelta(later, f"v{later}", later - 3, b"later"))
+    deltas = deltas.with_file(write_delta_file(job_dir, "later.deltas", [low_epoch]))
     while one.packed is None:
-        one.step(layers, 5, lambda: None)
-    assert one.packed.file.ref.layers < 10
-    assert contents(job_dir, one.packed.applied_to(layers)) == contents(job_dir, layers)
+        one.step(deltas, 5, lambda: None)
+    assert one.packed.file.ref.deltas < 10
+    assert contents(job_dir, one.packed.applied_to(deltas)) == contents(job_dir, deltas)
 
 
 def test_a_group_that_dies_altogether(job_dir: Path) -> None:
     """Nothing of it is left in the set."""
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
-    (group,) = choose(layers)
-    one = Packing(group, layers, job_dir, "p")
-    one.step(layers, 5, lambda: None)
+    deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER)
+    (group,) = choose(deltas)
+    one = Packing(group, deltas, job_dir, "p")
+    one.step(deltas, 5, lambda: None)
     later = FILES_PER_TIER + 1
-    floor = ("s", 0, Layer(later, f"v{later}", later, b"later"))
-    layers = layers.with_file(write_layer_file(job_dir, "later.layers", [floor]))
+    low_epoch = ("s", 0, StateDelta(later, f"v{later}", later, b"later"))
+    deltas = deltas.with_file(write_delta_file(job_dir, "later.deltas", [low_epoch]))
     for path in group.sources:
         (job_dir / path.ref.path).unlink()
-    one.step(layers, 1, lambda: None)
+    one.step(deltas, 1, lambda: None)
     assert one.packed is not None
-    assert list(one.packed.applied_to(layers).files) == ["shared/later.layers"]
+    assert list(one.packed.applied_to(deltas).files) == ["shared/later.deltas"]
 
 
 def test_tiers_of_tiers(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of files stays small over many checkpoints, several tiers at work at a time."""
     monkeypatch.setattr(packing, "FILES_PER_TIER", 4)
     monkeypatch.setattr(packing, "LEAST_PACE", 0)
-    layers, worker = LayerSet(), packer(job_dir)
+    deltas, worker = DeltaSet(), packer(job_dir)
     most = at_once = 0
     for epoch in range(1, 401):
-        layers = grown(job_dir, layers, 1, start=epoch)
-        packed = work(worker, layers, added=3)
+        deltas = grown(job_dir, deltas, 1, start=epoch)
+        packed = work(worker, deltas, added=3)
         for one in packed:
-            layers = one.applied_to(layers)
+            deltas = one.applied_to(deltas)
         worker.taken(packed)
-        most = max(most, len(layers.files))
+        most = max(most, len(deltas.files))
         at_once = max(at_once, len(worker.working_files()))
-    assert contents(job_dir, layers) == [b"%d" % epoch for epoch in range(1, 401)]
+    assert contents(job_dir, deltas) == [b"%d" % epoch for epoch in range(1, 401)]
     assert most < 32
     assert at_once > 2
 
@@ -176,77 +176,80 @@ def test_tiers_of_tiers(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_big_file_that_is_mostly_dead(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One idle subtask does not keep the bytes of all the others."""
     monkeypatch.setattr(packing, "WORTH_COPYING", 100)
-    idle, busy = ("s", 1, Layer(1, "i", 0, b"idle")), ("s", 0, Layer(1, "b", 0, b"x" * 1000))
-    file = write_layer_file(job_dir, "a.layers", [idle, busy])
-    layers = LayerSet().with_file(file)
-    assert choose(layers) == []
-    again = ("s", 0, Layer(2, "c", 2, b"y"))
-    layers = layers.with_file(write_layer_file(job_dir, "b.layers", [again]))
-    assert choose(layers, busy=[0]) == []
-    layers = pack_whole(job_dir, layers)
-    assert [f.ref.layers for f in layers.files.values()] == [1, 1]
-    assert sum(f.ref.length for f in layers.files.values()) < 500
-    assert choose(layers) == []
+    idle, busy = (
+        ("s", 1, StateDelta(1, "i", 0, b"idle")),
+        ("s", 0, StateDelta(1, "b", 0, b"x" * 1000)),
+    )
+    file = write_delta_file(job_dir, "a.deltas", [idle, busy])
+    deltas = DeltaSet().with_file(file)
+    assert choose(deltas) == []
+    again = ("s", 0, StateDelta(2, "c", 2, b"y"))
+    deltas = deltas.with_file(write_delta_file(job_dir, "b.deltas", [again]))
+    assert choose(deltas, busy=[0]) == []
+    deltas = pack_whole(job_dir, deltas)
+    assert [f.ref.deltas for f in deltas.files.values()] == [1, 1]
+    assert sum(f.ref.length for f in deltas.files.values()) < 500
+    assert choose(deltas) == []
 
 
-def segments(job_dir: Path, count: int, size: int = 10) -> LayerSet:
+def segments(job_dir: Path, count: int, size: int = 10) -> DeltaSet:
     """A set of as many files as a tier takes, some of which refer to a segment."""
-    layers = LayerSet()
+    deltas = DeltaSet()
     for epoch in range(1, FILES_PER_TIER + 1):
         data: FileRef | bytes = b"x" * size
         if epoch <= count:
             data = write_segment(job_dir, f"segment-{epoch}", b"x" * size, durable=False)
-        entry: LayerEntry = ("s", 0, Layer(epoch, f"v{epoch}", 0, data))
-        layers = layers.with_file(write_layer_file(job_dir, f"{epoch}.layers", [entry]))
-    return layers
+        entry: DeltaEntry = ("s", 0, StateDelta(epoch, f"v{epoch}", 0, data))
+        deltas = deltas.with_file(write_delta_file(job_dir, f"{epoch}.deltas", [entry]))
+    return deltas
 
 
 @pytest.mark.parametrize(("count", "absorbed"), [(3, 0), (FILES_PER_TIER, FILES_PER_TIER)])
 def test_many_small_segments_are_absorbed(job_dir: Path, count: int, absorbed: int) -> None:
     """A few may stay files of their own."""
-    layers = segments(job_dir, count)
-    before = contents(job_dir, layers)
-    (packed,) = work(packer(job_dir), layers)
+    deltas = segments(job_dir, count)
+    before = contents(job_dir, deltas)
+    (packed,) = work(packer(job_dir), deltas)
     assert len(packed.segments) == absorbed
     for path in (*packed.sources, *packed.segments):
         (job_dir / path).unlink()
-    assert contents(job_dir, packed.applied_to(layers)) == before
+    assert contents(job_dir, packed.applied_to(deltas)) == before
 
 
 def test_big_segments_stay(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are copied by nobody, and do not count as something to be copied."""
     monkeypatch.setattr(packing, "BIG_SEGMENT", 10)
-    layers = segments(job_dir, FILES_PER_TIER)
-    (group,) = choose(layers)
-    one = Packing(group, layers, job_dir, "p")
+    deltas = segments(job_dir, FILES_PER_TIER)
+    (group,) = choose(deltas)
+    one = Packing(group, deltas, job_dir, "p")
     assert one.remaining == 0
-    one.step(layers, 1, lambda: None)
+    one.step(deltas, 1, lambda: None)
     assert one.packed is not None
     assert not one.packed.segments
 
 
 def test_errors_are_logged_and_tried_again(job_dir: Path, caplog: pytest.LogCaptureFixture) -> None:
     """They never reach the job."""
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
-    hidden = job_dir / "shared" / "1.layers"
+    deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER)
+    hidden = job_dir / "shared" / "1.deltas"
     content = hidden.read_bytes()
     hidden.unlink()
     worker = packer(job_dir)
-    assert work(worker, layers) == []
+    assert work(worker, deltas) == []
     with caplog.at_level(logging.WARNING):
-        assert work(worker, layers) == []
-    assert "1.layers is corrupt: the file is missing" in caplog.text
+        assert work(worker, deltas) == []
+    assert "1.deltas is corrupt: the file is missing" in caplog.text
     assert len(shared(job_dir)) == FILES_PER_TIER - 1
     hidden.write_bytes(content)
     for _ in range(PAUSE_AFTER_ERROR - 1):
-        assert work(worker, layers) == []
-    assert work(worker, layers)
+        assert work(worker, deltas) == []
+    assert work(worker, deltas)
 
 
 def test_only_what_was_taken_goes(job_dir: Path) -> None:
     """A file that got ready meanwhile waits for the next checkpoint."""
     worker = packer(job_dir)
-    packed = work(worker, grown(job_dir, LayerSet(), FILES_PER_TIER))
+    packed = work(worker, grown(job_dir, DeltaSet(), FILES_PER_TIER))
     worker.taken([])
     assert worker.ready() == packed
     worker.taken(packed)
@@ -255,14 +258,14 @@ def test_only_what_was_taken_goes(job_dir: Path) -> None:
 
 def test_discarding_deletes_what_was_made(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody refers to it, whether it is ready or half done."""
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
+    deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER)
     worker = packer(job_dir)
-    assert work(worker, layers)
+    assert work(worker, deltas)
     worker.discard()
     assert worker.ready() == []
     assert len(shared(job_dir)) == FILES_PER_TIER
     monkeypatch.setattr(packing, "LEAST_PACE", 0)
-    assert not work(worker, layers, added=3)
+    assert not work(worker, deltas, added=3)
     assert len(worker.working_files() & {f"shared/{name}" for name in shared(job_dir)}) == 1
     worker.discard()
     assert worker.working_files() == set()
@@ -271,10 +274,10 @@ def test_discarding_deletes_what_was_made(job_dir: Path, monkeypatch: pytest.Mon
 
 def test_discarding_stops_the_copying(job_dir: Path) -> None:
     """The thread ends, nothing is left, and packing can begin again."""
-    layers = grown(job_dir, LayerSet(), FILES_PER_TIER)
+    deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER)
     worker = packer(job_dir)
     worker._cancelled.set()
-    assert work(worker, layers) == []
+    assert work(worker, deltas) == []
     worker.discard()
     assert len(shared(job_dir)) == FILES_PER_TIER
-    assert work(worker, layers)
+    assert work(worker, deltas)

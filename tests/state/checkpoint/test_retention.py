@@ -68,7 +68,7 @@ def test_condemned_files_go_with_the_last_that_names_them(tmp_path: Path) -> Non
         root.mkdir()
         directory = Directory(root)
         retention = directory.retention(retained)
-        path = directory.shared("a.layers")
+        path = directory.shared("a.deltas")
         retention.published(1, set)
         retention.condemn([path], 2)
         retention.published(2, set)
@@ -133,7 +133,7 @@ def test_beginning_again_forgets_what_was_condemned(tmp_path: Path) -> None:
     """An earlier checkpoint that is gone back to may still need it."""
     directory = Directory(tmp_path)
     retention = directory.retention(1)
-    path = directory.shared("a.layers")
+    path = directory.shared("a.deltas")
     retention.published(1, set)
     retention.condemn([path], 2)
     retention.begin(usable=[1], damaged=[])

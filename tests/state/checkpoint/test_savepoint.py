@@ -1,4 +1,4 @@
-"""Writing savepoints: whole or not at all, and small or big layers alike."""
+"""Writing savepoints: whole or not at all, and small or big deltas alike."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
 from millrace.state.checkpoint import savepoint
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.savepoint import write_savepoint
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.checkpoint.snapshot import open_snapshot
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 PAYLOADS = [b"small", b"x" * 5_000, b"segment" * 1_000]
 
 
 @pytest.fixture
 def job(tmp_path: Path) -> tuple[Path, Pin]:
-    """A checkpoint with three layers, one of them a segment."""
+    """A checkpoint with three deltas, one of them a segment."""
     directory = tmp_path / "job"
     lease = Lease.acquire(directory, "r")
     storage = CheckpointStorage(directory, "r", lease)
@@ -41,7 +41,7 @@ def job(tmp_path: Path) -> tuple[Path, Pin]:
             sources={},
             pending={"s": [b"part"]},
         ),
-        [("s", 0, Layer(e, f"v{e}", 0, d)) for e, d in enumerate(data)],
+        [("s", 0, StateDelta(e, f"v{e}", 0, d)) for e, d in enumerate(data)],
     )
     pin = storage.pin()
     storage.close()
@@ -61,8 +61,8 @@ def test_it_can_be_moved(job, big: int, tmp_path: Path, monkeypatch) -> None:
     found = open_snapshot(tmp_path / "moved")
     assert found.manifest == manifest
     assert manifest.pending == {}
-    load = LayerLoader(found.directory)
-    assert [load(layer) for _, _, layer in found.layers.live()] == PAYLOADS
+    load = DeltaLoader(found.directory)
+    assert [load(delta) for _, _, delta in found.deltas.live()] == PAYLOADS
 
 
 @pytest.mark.parametrize("big", [100, savepoint.BIG])

@@ -10,7 +10,7 @@ import pytest
 from millrace.common.errors import CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
-from millrace.state.checkpoint.layer_file import LayerFileRef
+from millrace.state.checkpoint.delta_file import DeltaFileRef
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.savepoints import (
     DamagedSavepoint,
@@ -21,12 +21,12 @@ from millrace.state.checkpoint.savepoints import (
 )
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 
 @pytest.fixture
 def job_dir(tmp_path: Path) -> Path:
-    """A job with a checkpoint: a layer file, and a segment that its layer refers to."""
+    """A job with a checkpoint: a delta file, and a segment that its delta refers to."""
     directory = tmp_path / "jobs" / "count"
     lease = Lease.acquire(directory, "r")
     storage = CheckpointStorage(directory, "r", lease)
@@ -43,7 +43,7 @@ def job_dir(tmp_path: Path) -> Path:
             sources={},
             pending={},
         ),
-        [("s", 0, Layer(1, "v1", 1, b"state")), ("s", 1, Layer(1, "v1", 1, segment))],
+        [("s", 0, StateDelta(1, "v1", 1, b"state")), ("s", 1, StateDelta(1, "v1", 1, segment))],
     )
     storage.close()
     lease.release()
@@ -68,7 +68,7 @@ def copied(job_dir: Path, target: Path, **changes: object) -> Path:
 def test_its_files(savepoint: Path) -> None:
     snapshot = open_snapshot(savepoint)
     names = [file.name for file in files_of(snapshot)]
-    assert names == ["_metadata", "r-1.layers", "big"]
+    assert names == ["_metadata", "r-1.deltas", "big"]
     assert size_of(snapshot) == sum(file.stat().st_size for file in files_of(snapshot))
 
 
@@ -108,8 +108,8 @@ def test_nothing_but_a_savepoint_is_deleted(job_dir: Path, what: str) -> None:
 def test_a_savepoint_cannot_point_at_other_files(job_dir: Path, tmp_path: Path, path: str) -> None:
     """Somebody else may have made it."""
     (tmp_path / "precious").write_text("mine")
-    refs = (LayerFileRef(path, 4, 0, 0, 1),)
-    evil = copied(job_dir, tmp_path / "here" / "savepoint", layer_files=refs)
+    refs = (DeltaFileRef(path, 4, 0, 0, 1),)
+    evil = copied(job_dir, tmp_path / "here" / "savepoint", delta_files=refs)
     with pytest.raises(CheckpointError, match="refers to files outside of itself"):
         dispose_savepoint(evil)
     assert (tmp_path / "precious").exists()
@@ -127,6 +127,6 @@ def test_a_link_in_the_place_of_its_files_is_not_followed(
 
 
 def test_a_damaged_one_loses_what_is_known_to_be_its_own(savepoint: Path) -> None:
-    layers = savepoint / "shared" / "r-1.layers"
-    layers.write_bytes(layers.read_bytes()[:-1])
+    deltas = savepoint / "shared" / "r-1.deltas"
+    deltas.write_bytes(deltas.read_bytes()[:-1])
     assert dispose_savepoint(savepoint) == [savepoint / "shared" / "big"]

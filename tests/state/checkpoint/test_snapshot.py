@@ -14,7 +14,7 @@ from millrace.engine.lease import Lease
 from millrace.state.checkpoint.directory import metadata_path
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot, read_snapshot_manifest
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def job_dir(tmp_path: Path) -> Path:
                 sources={},
                 pending={},
             ),
-            [("s", 0, Layer(epoch, f"v{epoch}", 1, b"state"))],
+            [("s", 0, StateDelta(epoch, f"v{epoch}", 1, b"state"))],
         )
     storage.close()
     lease.release()
@@ -50,7 +50,7 @@ def test_the_ways_to_name_a_checkpoint(job_dir: Path) -> None:
     assert newest == open_snapshot(job_dir / "chk-2")
     assert newest == open_snapshot(job_dir / "chk-2" / "_metadata")
     assert newest.directory == job_dir
-    assert [layer.epoch for _, _, layer in newest.layers.live()] == [1, 2]
+    assert [delta.epoch for _, _, delta in newest.deltas.live()] == [1, 2]
     assert open_snapshot(job_dir / "chk-1").manifest.checkpoint == 1
 
 
@@ -67,7 +67,7 @@ def test_a_savepoint_has_its_files_below_itself(job_dir: Path, tmp_path: Path) -
     opened = open_snapshot(savepoint)
     assert opened.is_savepoint
     assert opened.directory == savepoint
-    assert opened.layers == found.layers
+    assert opened.deltas == found.deltas
 
 
 def test_nothing_there(tmp_path: Path) -> None:

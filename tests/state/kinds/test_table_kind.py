@@ -21,9 +21,9 @@ from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.kinds.table_kind import KeyPlace, TableKind
-from millrace.state.layer import Layer
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.snapshot_reader import SnapshotReader
+from millrace.state.state_delta import StateDelta
 from millrace.state.state_follower import StateFollower
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
@@ -52,9 +52,9 @@ def registered(monkeypatch) -> None:
     monkeypatch.setitem(TABLE_KINDS, SCORES.name, SCORES)
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 class Job:
@@ -64,22 +64,22 @@ class Job:
         self.directory = str(directory)
         self._storage = CheckpointStorage(self.directory, "r", Lease.acquire(self.directory, "r"))
         self.state = SubtaskState(owners={"op": StateOwner("Op", Types.STRING())})
-        self.layers: list[Layer] = []
+        self.deltas: list[StateDelta] = []
 
     def score(self, board: str, score: int, player: str) -> None:
         self.state.table(TABLE, SCORES, Types.LONG()).put(board, (score, player), score * 10)
 
     def checkpoint(self) -> Manifest:
-        epoch = len(self.layers) + 1
-        layer = self.state.snapshot(epoch, f"v{epoch}")
-        assert layer is not None
-        self.state.align(f"v{epoch}", [layer], inline)
-        self.layers.append(layer)
+        epoch = len(self.deltas) + 1
+        delta = self.state.snapshot(epoch, f"v{epoch}")
+        assert delta is not None
+        self.state.align(f"v{epoch}", [delta], inline)
+        self.deltas.append(delta)
         content = Manifest(
             job_name="toy", epoch=epoch, timestamp=0, max_parallelism=MAXIMUM, stages={"s": 1},
             operators={"op": "Op"}, versions={("s", 0): f"v{epoch}"}, sources={}, pending={},
         )  # fmt: skip
-        manifest, _ = self._storage.publish(content, [("s", 0, layer)])
+        manifest, _ = self._storage.publish(content, [("s", 0, delta)])
         return manifest
 
 
@@ -100,7 +100,7 @@ def test_write_and_restore(job: Job) -> None:
     job.state.tables[TABLE].remove("chess", (0, "p0"))  # type: ignore[attr-defined]
     job.checkpoint()
     again = SubtaskState(owners=job.state.owners)
-    again.restore("v2", job.layers, inline)
+    again.restore("v2", job.deltas, inline)
     assert again.kind(TABLE) is SCORES
     assert again.schema(TABLE) == (1, "STRING", "ANY", "LONG")
     data = again.table(TABLE, SCORES, Types.LONG()).data
@@ -139,9 +139,9 @@ def test_rescale(job: Job, parallelism: int) -> None:
     for subtask, payload in enumerate(parts):
         own = key_group_range(subtask, parallelism, MAXIMUM)
         divided, filtered = SubtaskState(), SubtaskState()
-        divided.restore("v", [Layer(1, "v", 1, payload)], inline)
+        divided.restore("v", [StateDelta(1, "v", 1, payload)], inline)
         filtered.take(
-            job.layers,
+            job.deltas,
             inline,
             lambda name, kind: kind is SCORES,
             lambda key, own=own: key_group_of(key, MAXIMUM) in own,

@@ -1,4 +1,4 @@
-"""Types of a subtask's tables: what layers say, what programs declare, and when the two differ."""
+"""Types of a subtask's tables: what deltas say, what programs declare, and when the two differ."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from type_samples import Account, Color, Money, Point, exactly
 from millrace.common.errors import SerializationError, StateMigrationError
 from millrace.common.types import Row
 from millrace.common.types.typeinfo import TypeInformation, Types
+from millrace.state.delta_payload import contents, entries_in, tables_in
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import Layer
-from millrace.state.layer_payload import contents, entries_in, tables_in
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.payload import decode
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import (
@@ -96,42 +96,44 @@ SHAPES: dict[str, tuple[Any, Any, Any]] = {
 """Per kind: the descriptor's type, how a value gets into the table, and what is in it then."""
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
-def layer_of(state: SubtaskState, epoch: int = 1) -> Layer:
+def delta_of(state: SubtaskState, epoch: int = 1) -> StateDelta:
     """End an epoch that counts."""
-    layer = state.snapshot(epoch, f"v{epoch}")
-    assert layer is not None
-    state.align(f"v{epoch}", [layer], inline)
-    return layer
+    delta = state.snapshot(epoch, f"v{epoch}")
+    assert delta is not None
+    state.align(f"v{epoch}", [delta], inline)
+    return delta
 
 
-def restored(*layers: Layer, **options: Any) -> SubtaskState:
+def restored(*deltas: StateDelta, **options: Any) -> SubtaskState:
     state = SubtaskState(**options)
-    state.restore("restored", layers, inline)
+    state.restore("restored", deltas, inline)
     return state
 
 
-def take(state: SubtaskState, layer: Layer, keep: Any = None) -> None:
-    """Add what another subtask's layer has."""
-    state.take([layer], inline, lambda name, kind: True, keep)
+def take(state: SubtaskState, delta: StateDelta, keep: Any = None) -> None:
+    """Add what another subtask's delta has."""
+    state.take([delta], inline, lambda name, kind: True, keep)
 
 
-def written(layer: Layer) -> Iterator[tuple[str, Any, Any]]:
-    """Table, schema and put entries of a layer."""
-    for content in contents(layer, inline):
+def written(delta: StateDelta) -> Iterator[tuple[str, Any, Any]]:
+    """Table, schema and put entries of a delta."""
+    for content in contents(delta, inline):
         for table, _, schema, data in entries_in(content):
             yield table, schema, decode(data)["put"]
 
 
-def before(kind: TableKind, value: Any, type_info: TypeInformation[Any] | None = BEFORE) -> Layer:
+def before(
+    kind: TableKind, value: Any, type_info: TypeInformation[Any] | None = BEFORE
+) -> StateDelta:
     state = SubtaskState()
     wrap, put, _ = SHAPES[kind]
     put(state.table(TableId("op", "s"), kind, type_info and wrap(type_info)), value)
-    return layer_of(state)
+    return delta_of(state)
 
 
 @pytest.mark.parametrize("kind", SHAPES, ids=str)
@@ -145,7 +147,7 @@ def test_state_evolves_when_it_is_declared(kind: TableKind) -> None:
 
 
 @pytest.mark.parametrize("kind", SHAPES, ids=str)
-def test_layers_are_converted_on_the_way_into_a_declared_table(kind: TableKind) -> None:
+def test_deltas_are_converted_on_the_way_into_a_declared_table(kind: TableKind) -> None:
     """As when a store is restored a second time."""
     wrap, _, content = SHAPES[kind]
     state = SubtaskState()
@@ -155,22 +157,22 @@ def test_layers_are_converted_on_the_way_into_a_declared_table(kind: TableKind) 
 
 
 @pytest.mark.parametrize("kind", SHAPES, ids=str)
-def test_layers_hold_plain_data(kind: TableKind) -> None:
+def test_deltas_hold_plain_data(kind: TableKind) -> None:
     """No class of the program is named in what would be unpickled."""
-    layer = before(kind, Before("a", 3))
-    ((table, schema, put),) = written(layer)
+    delta = before(kind, Before("a", 3))
+    ((table, schema, put),) = written(delta)
     assert table == TableId("op", "s")
     assert schema[3] == BEFORE.schema()
     assert SHAPES[kind][2](("a", 3)) == put
 
 
 def test_all_is_written_anew_when_the_type_changed() -> None:
-    """No chain of layers mixes two types, even if the epoch changed nothing."""
+    """No chain of deltas mixes two types, even if the epoch changed nothing."""
     state = restored(before(FLAT, Before("a", 3)))
     state.table(TableId("op", "s"), FLAT, AFTER)
-    layer = layer_of(state, 2)
-    assert layer.floor == 2
-    assert list(written(layer)) == [
+    delta = delta_of(state, 2)
+    assert delta.low_epoch == 2
+    assert list(written(delta)) == [
         (TableId("op", "s"), (1, "ANY", "ANY", AFTER.schema()), {"k": ("a", 3.0, "1")})
     ]
     assert state.snapshot(3, "v3") is None
@@ -182,7 +184,7 @@ def test_an_aborted_epoch_does_not_forget_that() -> None:
     state.table(TableId("op", "s"), FLAT, AFTER)
     assert state.snapshot(2, "aborted") is not None
     state.align("restored", [], inline)
-    assert layer_of(state, 2).floor == 2
+    assert delta_of(state, 2).low_epoch == 2
 
 
 def test_the_same_type_goes_on_with_deltas() -> None:
@@ -191,29 +193,29 @@ def test_the_same_type_goes_on_with_deltas() -> None:
     table = state.table(TableId("op", "s"), FLAT, BEFORE)
     for number in range(100):
         table.put(number, Before("a", number))
-    later = restored(layer_of(state))
+    later = restored(delta_of(state))
     table = later.table(TableId("op", "s"), FLAT, BEFORE)
     table.put(5, Before("b", 5))
-    changes = next(contents(layer_of(later, 2), inline))
-    assert decode(changes["delta"][TableId("op", "s")][2])["put"] == {5: ("b", 5)}
+    changes = next(contents(delta_of(later, 2), inline))
+    assert decode(changes["changes"][TableId("op", "s")][2])["put"] == {5: ("b", 5)}
 
 
 def test_a_state_that_is_not_declared_is_written_as_it_was() -> None:
     """With its schema, by a program that knows nothing of it."""
-    layer = before(FLAT, Before("a", 3))
-    state = restored(layer)
+    delta = before(FLAT, Before("a", 3))
+    state = restored(delta)
     state.table(TableId("op", "other"), FLAT, Types.LONG()).put("k", 1)
-    again = {name: rest for name, *rest in written(layer_of(state, 2))}
+    again = {name: rest for name, *rest in written(delta_of(state, 2))}
     assert again[TableId("op", "s")] == [(1, "ANY", "ANY", BEFORE.schema()), {"k": ("a", 3)}]
 
 
 def test_a_replay_into_another_worker_reads_both() -> None:
-    """A worker with the old type in its layers and the new one in its program."""
+    """A worker with the old type in its deltas and the new one in its program."""
     first = before(FLAT, Before("a", 3))
     mover = restored(first)
     mover.version = "v1"
     mover.table(TableId("op", "s"), FLAT, AFTER).put("new", After("b", 1.0))
-    second = layer_of(mover, 2)
+    second = delta_of(mover, 2)
     follower = restored(first)
     follower.version = "v1"
     table = follower.table(TableId("op", "s"), FLAT, AFTER)
@@ -241,9 +243,9 @@ def test_damaged_content_is_a_migration_error_too() -> None:
     """Not whatever Python says."""
     state = SubtaskState()
     state.table(TableId("op", "s"), FLAT).put("k", ("too", "many", "values"))
-    layer = layer_of(state)
-    (content,) = contents(layer, inline)
-    kind, _, data = content["all" if TableId("op", "s") in content["all"] else "pass"][
+    delta = delta_of(state)
+    (content,) = contents(delta, inline)
+    kind, _, data = content["all" if TableId("op", "s") in content["all"] else "compaction"][
         TableId("op", "s")
     ]
     other = SubtaskState()
@@ -298,22 +300,22 @@ KEYED = {"op": StateOwner("Count", Types.of(UUID))}
         (WINDOW_MAP, lambda t: t.put(((0, 9), KEY), "m", 1), ((0, 9), KEY)),
     ],
 )
-def test_typed_keys_are_real_in_memory_and_plain_in_layers(
+def test_typed_keys_are_real_in_memory_and_plain_in_deltas(
     kind: TableKind, fill: Any, place: Any
 ) -> None:
     """Their key group is taken before the program declares anything."""
     state = SubtaskState(owners=KEYED)
     fill(state.table(TableId("op", "s"), kind))
-    layer = layer_of(state)
-    ((_, schema, put),) = written(layer)
+    delta = delta_of(state)
+    ((_, schema, put),) = written(delta)
     assert schema == (1, "UUID", "ANY", "ANY")
     assert KEY.bytes in repr(put).encode() or repr(KEY.bytes) in repr(put)
     for options in ({"owners": KEYED}, {"owners": {"op": StateOwner()}}, {"as_written": True}):
-        again = restored(layer, **options)
+        again = restored(delta, **options)
         assert again.tables[TableId("op", "s")].data == state.tables[TableId("op", "s")].data  # type: ignore[attr-defined]
     merged = SubtaskState(owners=KEYED)
     seen: list[Any] = []
-    take(merged, layer, lambda key: seen.append(key) or True)
+    take(merged, delta, lambda key: seen.append(key) or True)
     assert seen == [KEY]
     assert place in merged.tables[TableId("op", "s")].data  # type: ignore[attr-defined]
 
@@ -323,9 +325,9 @@ def test_keys_of_operators_that_are_not_known_are_written_as_they_were() -> None
     state = SubtaskState(owners=KEYED)
     state.table(TableId("op", "s"), FLAT, BEFORE).put(KEY, Before("a", 3))
     moved = SubtaskState()
-    take(moved, layer_of(state))
+    take(moved, delta_of(state))
     moved.adopt("moved")
-    assert list(written(layer_of(moved, 2))) == [
+    assert list(written(delta_of(moved, 2))) == [
         (TableId("op", "s"), (1, "UUID", "ANY", BEFORE.schema()), {KEY.bytes: ("a", 3)})
     ]
 
@@ -334,18 +336,18 @@ def test_keys_may_not_change_their_type() -> None:
     """They would belong elsewhere."""
     state = SubtaskState(owners=KEYED)
     state.table(TableId("op", "s"), FLAT).put(KEY, 1)
-    layer = layer_of(state)
+    delta = delta_of(state)
     with pytest.raises(StateMigrationError, match="its key was UUID and is LONG now"):
-        restored(layer, owners={"op": StateOwner("Count", Types.LONG())})
+        restored(delta, owners={"op": StateOwner("Count", Types.LONG())})
 
 
 def test_keys_may_get_a_type() -> None:
     """Everything is written anew then."""
     state = SubtaskState()
     state.table(TableId("op", "s"), FLAT).put(KEY, 1)
-    later = restored(layer_of(state), owners=KEYED)
-    layer = layer_of(later, 2)
-    assert [put for _, _, put in written(layer)] == [{KEY.bytes: 1}]
+    later = restored(delta_of(state), owners=KEYED)
+    delta = delta_of(later, 2)
+    assert [put for _, _, put in written(delta)] == [{KEY.bytes: 1}]
 
 
 # -- without the program ------------------------------------------------------------
@@ -361,10 +363,10 @@ def test_states_can_be_read_without_their_classes() -> None:
     assert (row.history, row.color, row.tags) == ([Row(x=1, y=2.0)], "GREEN", set())
 
 
-def test_the_tables_of_a_layer_with_their_schemas() -> None:
+def test_the_tables_of_a_delta_with_their_schemas() -> None:
     """Nothing of the entries is decoded for that."""
-    layer = before(FLAT, Before("a", 3))
-    assert tables_in(inline(layer)) == {
+    delta = before(FLAT, Before("a", 3))
+    assert tables_in(inline(delta)) == {
         TableId("op", "s"): (FLAT, (1, "ANY", "ANY", BEFORE.schema()))
     }
 
@@ -375,8 +377,8 @@ def test_states_of_two_subtasks_come_together() -> None:
     state = SubtaskState()
     table = state.table(TableId("op", "s"), FLAT, AFTER)
     state.reset()
-    for layer in (old, new):
-        take(state, layer)
+    for delta in (old, new):
+        take(state, delta)
     assert exactly(table.data, {"k": After("b", 1.0)})
     undeclared = SubtaskState()
     take(undeclared, old)

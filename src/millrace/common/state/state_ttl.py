@@ -22,8 +22,8 @@ class CleanupStrategies:
     """How expired entries that nobody asks for are deleted.
 
     In the background, which is the default: of state in memory a few entries are looked at with
-    each access; a table of the rocksdb backend is gone through with the rolling copy of the state.
-    What was set explicitly holds even if the background is switched off.
+    each access; a table of the rocksdb backend is gone through with the incremental compaction of
+    the state. What was set explicitly holds even if the background is switched off.
     """
 
     background: bool = True
@@ -195,9 +195,9 @@ class StateTtlConfigBuilder:
     def cleanup_in_rocksdb_compact_filter(
         self, query_time_after_num_entries: int, periodic_compaction_time: Amount | None = None
     ) -> StateTtlConfigBuilder:
-        """Go through tables of the rocksdb backend with the rolling copy of the state, which takes
-        the place of compaction: the time is asked for once per epoch, so both numbers are of no
-        consequence."""
+        """Go through tables of the rocksdb backend with the incremental compaction of the state,
+        not with RocksDB's own: the time is read once per epoch, so both numbers are without
+        effect."""
         return self._with(cleanup=replace(self._config.cleanup, compaction=True))
 
     def disable_cleanup_in_background(self) -> StateTtlConfigBuilder:

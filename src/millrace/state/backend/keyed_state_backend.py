@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.table import Delta, Table
+from millrace.state.table import Table, TableDelta
 from millrace.state.table_id import TableId
 
 Schemas = Callable[[], Mapping[TableId, Any] | None]
@@ -24,14 +24,14 @@ class Recovered:
     kinds: Mapping[TableId, TableKind]
     """Of all tables by name."""
     schemas: Mapping[TableId, Any]
-    in_memory: Mapping[TableId, tuple[TableKind, Delta]]
+    in_memory: Mapping[TableId, tuple[TableKind, TableDelta]]
     """Kind and content of tables that are still to be filled."""
 
 
 class KeyedStateBackend(ABC):
     """Keeps the tables of one subtask in one worker process.
 
-    It is a cache: the truth is the layers, so whatever it holds may be lost at any time.
+    It is a cache: the truth is the deltas, so whatever it holds may be lost at any time.
     """
 
     @abstractmethod
@@ -42,7 +42,7 @@ class KeyedStateBackend(ABC):
         """All tables have been sealed, or brought by replay, to ``version``; no epoch is open."""
 
     def replaying(self) -> None:
-        """The tables are about to be changed by layers: until `sealed` they are of no version."""
+        """The tables are about to be changed by deltas: until `sealed` they are of no version."""
 
     def recover(self, versions: Sequence[str]) -> Recovered | None:
         """Find on this host what another process left, and take it over.

@@ -5,7 +5,7 @@ share a row if and only if they are equal in Python. Where the key cannot be had
 row's value has it too. The last byte of a value tells how to read it: both codecs end before it and
 do not mind.
 
-This is a format of one process on one host: what must outlive those is in the layers. With each
+This is a format of one process on one host: what must outlive those is in the deltas. With each
 change of it `saved_marker.ROWS` becomes another number: with local recovery the next process may
 be a newer program.
 """

@@ -16,7 +16,7 @@ from millrace import __version__
 from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.payload import decode, encode
-from millrace.state.table import Delta, Table
+from millrace.state.table import Table, TableDelta
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import kind_named
 
@@ -44,7 +44,7 @@ class SavedMarker:
 
     version: str
     tables: dict[TableId, SavedTable]
-    in_memory: dict[TableId, tuple[TableKind, Delta]]
+    in_memory: dict[TableId, tuple[TableKind, TableDelta]]
     """Kind and content of tables that have no rows."""
     schemas: dict[TableId, Any]
 
@@ -59,7 +59,7 @@ class SavedMarker:
         if sum(table.entry_count() for _, table in in_memory.values()) > MOST_IN_MEMORY:
             return None
         contents = {
-            name: (kind, table.scan(None, sys.maxsize).delta)
+            name: (kind, table.scan(None, sys.maxsize).table_delta)
             for name, (kind, table) in in_memory.items()
         }
         return SavedMarker(version, tables, contents, schemas)
@@ -71,7 +71,8 @@ class SavedMarker:
             for name, table in self.tables.items()
         }
         in_memory = {
-            tuple(name): (kind.name, delta) for name, (kind, delta) in self.in_memory.items()
+            tuple(name): (kind.name, table_delta)
+            for name, (kind, table_delta) in self.in_memory.items()
         }
         schemas = {tuple(name): schema for name, schema in self.schemas.items()}
         content = (self.version, tables, in_memory, schemas)
@@ -101,6 +102,9 @@ def _decoded(content: bytes) -> SavedMarker:
     return SavedMarker(
         version,
         {TableId(*name): SavedTable(kind_named(k), n, e) for name, (k, n, e) in tables.items()},
-        {TableId(*name): (kind_named(kind), delta) for name, (kind, delta) in in_memory.items()},
+        {
+            TableId(*name): (kind_named(kind), table_delta)
+            for name, (kind, table_delta) in in_memory.items()
+        },
         {TableId(*name): schema for name, schema in schemas.items()},
     )

@@ -20,7 +20,7 @@ from millrace.state.backend.spilled_table import (
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING
 from millrace.state.list_table import ListTable
-from millrace.state.table import Delta, KeyFilter, Scan
+from millrace.state.table import KeyFilter, Scan, TableDelta
 
 KNOWN_ABSENT = 100_000
 """So many keys that are not in the store are remembered."""
@@ -185,7 +185,9 @@ class _SpilledEntries(SpilledTable):
         found = ((key, self.data.get(key, MISSING)) for key in keys)
         put = {key: value for key, value in found if value is not MISSING}
         last = end >= len(cursor.unsaved) and self.rows.empty
-        return Scan(self._delta(put), len(keys), None if last else cursor._replace(position=end))
+        return Scan(
+            self._table_delta(put), len(keys), None if last else cursor._replace(position=end)
+        )
 
     def _scan_rows(self, cursor: _Cursor, budget: int) -> Scan:
         rows = self.rows
@@ -201,10 +203,10 @@ class _SpilledEntries(SpilledTable):
             elif not known(key):
                 put[key] = value
         if len(read) < budget:
-            return Scan(self._delta(put), len(read), None)
-        return Scan(self._delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
+            return Scan(self._table_delta(put), len(read), None)
+        return Scan(self._table_delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
 
-    def _delta(self, put: dict[Any, Any]) -> Delta:
+    def _table_delta(self, put: dict[Any, Any]) -> TableDelta:
         raise NotImplementedError
 
     # -- replaying ---------------------------------------------------------------------
@@ -245,11 +247,11 @@ class SpilledFlatTable(_SpilledEntries, FlatTable):
         self._note_sealed()
         self.undo.clear()
 
-    def _delta(self, put: dict[Any, Any]) -> Delta:
+    def _table_delta(self, put: dict[Any, Any]) -> TableDelta:
         return {"put": put, "del": []}
 
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        self._store(self._kept(delta["put"], keep), delta["del"])
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
+        self._store(self._kept(table_delta["put"], keep), table_delta["del"])
 
 
 class SpilledListTable(_SpilledEntries, ListTable):
@@ -263,14 +265,14 @@ class SpilledListTable(_SpilledEntries, ListTable):
         self._note_sealed()
         self.undo.clear()
 
-    def _delta(self, put: dict[Any, Any]) -> Delta:
+    def _table_delta(self, put: dict[Any, Any]) -> TableDelta:
         return {"put": put, "add": {}, "del": []}
 
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
-        put = dict(self._kept(delta["put"], keep))
-        added = self._kept(delta["add"], keep)
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
+        put = dict(self._kept(table_delta["put"], keep))
+        added = self._kept(table_delta["add"], keep)
         self.prefetch(key for key in added if key not in put)
         for key, values in added.items():
             before = put[key] if key in put else self.data.get(key, [])
             put[key] = [*before, *values]
-        self._store(put, delta["del"])
+        self._store(put, table_delta["del"])

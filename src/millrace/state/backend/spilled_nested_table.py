@@ -39,7 +39,7 @@ from millrace.state.backend.spilled_table import (
 from millrace.state.frozen import MISSING, Frozen, is_immutable
 from millrace.state.nested_table import NestedTable
 from millrace.state.serialization.payload import dump_pickle
-from millrace.state.table import Delta, KeyFilter, Scan
+from millrace.state.table import KeyFilter, Scan, TableDelta
 
 _LENGTH = struct.Struct(">I")
 _NOTHING: frozenset[Any] = frozenset()
@@ -371,7 +371,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             if value is not MISSING:
                 put.setdefault(outer, {})[inner] = value
         last = end >= len(cursor.unsaved) and self.rows.empty
-        return Scan(_delta(put), len(places), None if last else cursor._replace(position=end))
+        return Scan(_table_delta(put), len(places), None if last else cursor._replace(position=end))
 
     def _scan_rows(self, cursor: _NestedCursor, budget: int) -> Scan:
         rows = self.rows
@@ -395,8 +395,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             if value is not MISSING:
                 put.setdefault(outer, {})[inner] = value
         if len(read) < budget:
-            return Scan(_delta(put), len(read), None)
-        return Scan(_delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
+            return Scan(_table_delta(put), len(read), None)
+        return Scan(_table_delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
 
     def _present(self, entries: SpilledInner, inner: Any, stored: Any) -> Any:
         """What an entry is now, given what its row says; or MISSING."""
@@ -422,10 +422,10 @@ class SpilledNestedTable(SpilledTable, NestedTable):
 
     # -- replaying ---------------------------------------------------------------------
 
-    def apply(self, delta: Delta, keep: KeyFilter | None = None) -> None:
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
         changes = Changes()
-        put, outers = self._kept(delta["put"], keep), self._outers.prefix
-        dropped = delta["drop"] if not self.rows.empty else []
+        put, outers = self._kept(table_delta["put"], keep), self._outers.prefix
+        dropped = table_delta["drop"] if not self.rows.empty else []
         for outer in dropped:
             prefix = self._prefix(outer)
             changes.ranges.append((prefix, _after(prefix)))
@@ -438,14 +438,14 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             values = rows_of(list(entries), list(entries.values()), (outer,))
             changes.puts.extend(zip(keys, values, strict=True))
             self.estimate += len(entries)
-        for outer, inners in delta["del"].items():
+        for outer, inners in table_delta["del"].items():
             prefix = self._prefix(outer)
             changes.deletes.extend(prefix + key for key in row_keys(inners))
             self.estimate = max(0, self.estimate - len(inners))
         self.rows.write(changes)
         self._outers.empty = self.rows.empty
-        self._forget([*dropped, *put, *delta["del"]])
-        self._delete_empty(delta["del"])
+        self._forget([*dropped, *put, *table_delta["del"]])
+        self._delete_empty(table_delta["del"])
 
     def _kept(
         self, put: dict[Any, dict[Any, Any]], keep: KeyFilter | None
@@ -478,5 +478,5 @@ def _after(prefix: bytes) -> bytes:
     return trimmed[:-1] + bytes((trimmed[-1] + 1,))
 
 
-def _delta(put: dict[Any, dict[Any, Any]]) -> Delta:
+def _table_delta(put: dict[Any, dict[Any, Any]]) -> TableDelta:
     return {"drop": [], "put": put, "del": {}}

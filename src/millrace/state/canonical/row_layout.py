@@ -11,7 +11,7 @@ from millrace.common.types.type_information import Schema
 from millrace.state.kinds.layout import Layout
 from millrace.state.serialization.schema import ANY
 from millrace.state.serialization.table_form import TableSchema
-from millrace.state.table import Delta
+from millrace.state.table import TableDelta
 from millrace.state.table_kinds import TABLE_KINDS
 
 __all__ = ["KEY", "KEY_GROUP", "RowLayout", "layout_of"]
@@ -59,9 +59,9 @@ class RowLayout:
         }  # fmt: skip
         return {name: known.get(name, ANY) for name in self.columns}
 
-    def rows(self, delta: Delta) -> Columns:
+    def rows(self, table_delta: TableDelta) -> Columns:
         """The columns of a copy of a table."""
-        put = delta["put"]
+        put = table_delta["put"]
         if self.layout is Layout.FLAT:
             return self._named((self.outer, list(put)), (self.value, list(put.values())))
         sizes = map(len, put.values())
@@ -84,8 +84,8 @@ class RowLayout:
                 found.update(zip(names, split, strict=True))
         return found
 
-    def delta(self, columns: Columns) -> Delta:
-        """The delta that adds some rows; those of a list come in order."""
+    def table_delta(self, columns: Columns) -> TableDelta:
+        """The table delta that adds some rows; those of a list come in order."""
         outers, values = _joined(columns, self.outer), _joined(columns, self.value)
         if self.layout is Layout.FLAT:
             return {"put": dict(zip(outers, values, strict=True)), "del": []}

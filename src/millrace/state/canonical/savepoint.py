@@ -12,12 +12,12 @@ from millrace.common.errors import CheckpointError
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.canonical.opaque_parts import with_tagged_parts
 from millrace.state.checkpoint.crash_points import crash_point
+from millrace.state.checkpoint.delta_file import SubtaskKey
 from millrace.state.checkpoint.directory import METADATA
 from millrace.state.checkpoint.files import make_directory, write_file
-from millrace.state.checkpoint.layer_file import SubtaskKey
 from millrace.state.checkpoint.manifest import CANONICAL, Manifest
 from millrace.state.checkpoint.snapshot import SAVEPOINT
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 __all__ = ["write_canonical_savepoint"]
 
@@ -26,7 +26,7 @@ def write_canonical_savepoint(
     path: Path,
     directory: str,
     manifest: Manifest,
-    layers: Mapping[SubtaskKey, list[Layer]],
+    deltas: Mapping[SubtaskKey, list[StateDelta]],
     key_types: Mapping[str, TypeInformation[Any] | None],
     durable: bool = True,
     snapshot_id: str | None = None,
@@ -36,9 +36,9 @@ def write_canonical_savepoint(
     What the snapshot names as pending is left out: committing it is the job's own business.
 
     Args:
-        directory: what the paths in ``layers`` are relative to.
+        directory: what the paths in ``deltas`` are relative to.
         manifest: of the snapshot.
-        layers: its live layers.
+        deltas: its live deltas.
         key_types: by operator uid, as far as they are known.
         snapshot_id: what the savepoint is called; None: as its directory.
 
@@ -51,7 +51,7 @@ def write_canonical_savepoint(
     try:
         make_directory(path, durable)
         states = write_states(
-            path, directory, layers, manifest.max_parallelism, key_types,
+            path, directory, deltas, manifest.max_parallelism, key_types,
             durable,
         )  # fmt: skip
         crash_point("during-savepoint")
@@ -61,7 +61,7 @@ def write_canonical_savepoint(
             format_type=CANONICAL,
             snapshot_id=snapshot_id or path.name,
             pending={},
-            layer_files=(),
+            delta_files=(),
             states=states,
         )
         flush = [path, path.parent] if durable else []

@@ -1,6 +1,6 @@
 """Writes the state in a native snapshot as the Parquet files of a canonical savepoint.
 
-Subtask by subtask the layers are replayed into tables, whose values stay in the plain form in
+Subtask by subtask the deltas are replayed into tables, whose values stay in the plain form in
 which they were written: neither the program nor its classes are needed, but for values that were
 pickled.
 """
@@ -23,26 +23,26 @@ from millrace.state.canonical.opaque_parts import tagged
 from millrace.state.canonical.row_layout import KEY, NAME, VALUE, RowLayout, layout_of
 from millrace.state.canonical.state_file import checksum, file_names, to_arrow, write_table
 from millrace.state.canonical.stored_state import STATES, StateFile, StoredState
+from millrace.state.checkpoint.delta_file import DeltaLoader, SubtaskKey
 from millrace.state.checkpoint.files import sync_all
-from millrace.state.checkpoint.layer_file import LayerLoader, SubtaskKey
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.key_groups import owners_of_keys
-from millrace.state.layer import Layer
 from millrace.state.serialization.converters import from_plain
 from millrace.state.serialization.schema import ANY, has_class, type_of_schema
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
 __all__ = ["write_states"]
 
-Layers = Mapping[SubtaskKey, list[Layer]]
+Deltas = Mapping[SubtaskKey, list[StateDelta]]
 KeyTypes = Mapping[str, TypeInformation[Any] | None]
 
 
 def write_states(
     path: Path,
     job_dir: str,
-    layers: Layers,
+    deltas: Deltas,
     max_parallelism: int,
     key_types: KeyTypes,
     durable: bool = True,
@@ -51,18 +51,18 @@ def write_states(
 
     Args:
         path: the directory of the savepoint.
-        job_dir: what paths in the layers are relative to.
-        layers: the live layers of every subtask.
+        job_dir: what paths in the deltas are relative to.
+        deltas: the live deltas of every subtask.
         key_types: by uid, as far as they are known; keys of classes have no key groups without.
         durable: whether to flush the files to the disk.
 
     Raises:
-        CheckpointCorruptError: a layer is damaged.
+        CheckpointCorruptError: a delta is damaged.
         OSError: the file system refused.
     """
     writer = _Writer(path, max_parallelism, key_types)
-    load = LayerLoader(job_dir)
-    for (stage, subtask), found in layers.items():
+    load = DeltaLoader(job_dir)
+    for (stage, subtask), found in deltas.items():
         state = SubtaskState()
         state.restore("canonical", found, load)
         for table in sorted(state.tables):
@@ -101,7 +101,7 @@ class _Writer:
         """Write what a subtask has of one table."""
         kind, schema = state.kind(table).name, state.schema(table)
         layout = layout_of(kind)
-        rows = layout.rows(state.tables[table].scan(None, sys.maxsize).delta)
+        rows = layout.rows(state.tables[table].scan(None, sys.maxsize).table_delta)
         if table.name == FEEDBACK:
             rows[VALUE] = list(map(tagged, rows[VALUE]))
         draft = self._drafts.get((stage, table))

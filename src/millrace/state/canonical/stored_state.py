@@ -56,7 +56,7 @@ class StoredState:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFiles:
-    """Where all the state of one subtask is; stands in a layer in place of its bytes."""
+    """Where all the state of one subtask is; stands in a delta in place of its bytes."""
 
     directory: str
     """Of the savepoint."""

@@ -1,4 +1,4 @@
-"""A table of one subtask in a canonical savepoint, read as deltas when it is wanted."""
+"""A table of one subtask in a canonical savepoint, read as table deltas when it is wanted."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from millrace.common.errors import CheckpointCorruptError
 from millrace.state.canonical.row_layout import VALUE, layout_of
 from millrace.state.canonical.stored_state import StoredState, SubtaskFiles
 from millrace.state.internal_tables import FEEDBACK
-from millrace.state.table import Delta
+from millrace.state.table import TableDelta
 
 __all__ = ["StoredTable", "tables_of_files"]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """Takes the place of an encoded delta."""
+    """Takes the place of an encoded table delta."""
 
     directory: str
     state: StoredState
     pickle_allowed: bool
 
-    def deltas(self, groups: range | None = None) -> Iterator[Delta]:
-        """Deltas that together give the table; ``groups`` are the key groups that are wanted, what
-        is of others may be left out.
+    def table_deltas(self, groups: range | None = None) -> Iterator[TableDelta]:
+        """Table deltas that together give the table; ``groups`` are the key groups that are wanted,
+        what is of others may be left out.
 
         Raises:
             CheckpointCorruptError: a file is missing or damaged.
@@ -41,7 +41,7 @@ class StoredTable:
                 try:
                     if state.name == FEEDBACK:
                         rows[VALUE] = [native(v, self.pickle_allowed) for v in rows[VALUE]]
-                    yield layout.delta(rows)
+                    yield layout.table_delta(rows)
                 except (TypeError, ValueError) as error:
                     path = f"{self.directory}/{file.path}"
                     raise CheckpointCorruptError(path, f"its rows are no state: {error}") from error

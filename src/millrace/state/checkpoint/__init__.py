@@ -1,1 +1,1 @@
-"""The checkpoint format: layer files, segments, manifests, and how their files come and go."""
+"""The checkpoint format: delta files, segments, manifests, and how their files come and go."""

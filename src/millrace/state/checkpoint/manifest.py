@@ -17,9 +17,9 @@ import msgspec
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.state.canonical.stored_state import StoredState, check_path, tupled
+from millrace.state.checkpoint.delta_file import DeltaFileRef, SubtaskKey
 from millrace.state.checkpoint.directory import metadata_path
 from millrace.state.checkpoint.files import StrPath, opened
-from millrace.state.checkpoint.layer_file import LayerFileRef, SubtaskKey
 from millrace.state.key_groups import MAX_KEY_GROUPS
 
 __all__ = ["FORMAT_VERSION", "Manifest", "read_manifest", "read_manifest_file"]
@@ -43,7 +43,7 @@ class Manifest:
         >>> manifest = Manifest(
         ...     job_id="count-1", job_name="count", run_id="r1", checkpoint=1, epoch=7,
         ...     timestamp=0, parent=None, max_parallelism=128, stages={"s": 1},
-        ...     operators={"s": "count"}, versions={("s", 0): "r1-7"}, layer_files=(),
+        ...     operators={"s": "count"}, versions={("s", 0): "r1-7"}, delta_files=(),
         ...     sources={}, pending={},
         ... )
         >>> Manifest.decode(manifest.encode(), "chk-1/_metadata") == manifest
@@ -69,7 +69,7 @@ class Manifest:
     """Operator uid -> name."""
     versions: dict[SubtaskKey, str]
     """The state version of every subtask that has state."""
-    layer_files: tuple[LayerFileRef, ...] = ()
+    delta_files: tuple[DeltaFileRef, ...] = ()
     sources: dict[str, bytes]
     """Source uid -> what its enumerator and its splits are at; opaque here."""
     pending: dict[str, list[bytes]]
@@ -91,7 +91,7 @@ class Manifest:
     format_type: str = NATIVE
     """How the state is written: for the job that wrote it, or for everybody."""
     states: tuple[StoredState, ...] = ()
-    """Of a canonical savepoint, which has no layers."""
+    """Of a canonical savepoint, which has no deltas."""
 
     def encode(self) -> bytes:
         """The content of a ``_metadata`` file."""
@@ -141,7 +141,7 @@ _FIELDS: dict[str, Any] = {
     "stages": dict[str, int],
     "operators": dict[str, str],
     "versions": dict[str, dict[int, str]],
-    "layer_files": tuple[LayerFileRef, ...],
+    "delta_files": tuple[DeltaFileRef, ...],
     "sources": dict[str, bytes],
     "pending": dict[str, list[bytes]],
     "kind": str,

@@ -1,4 +1,4 @@
-"""The thread that packs layer files while the job goes on."""
+"""The thread that packs delta files while the job goes on."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import logging
 import os
 import threading
 
+from millrace.state.checkpoint.delta_set import DeltaSet
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.files import StrPath
-from millrace.state.checkpoint.layer_set import LayerSet
 from millrace.state.checkpoint.packing import Packed, Packing, choose
 
 __all__ = ["Packer"]
@@ -45,28 +45,28 @@ class Packer:
         self._cancelled = threading.Event()
         self._error: Exception | None = None
 
-    def offer(self, layers: LayerSet, added: int) -> None:
+    def offer(self, deltas: DeltaSet, added: int) -> None:
         """A checkpoint has added so many bytes: copy a piece, unless one is being copied."""
         self._owed += added
         if self._is_running() or self._must_pause():
             return
-        for group in choose(layers, self._packings):
+        for group in choose(deltas, self._packings):
             self._count += 1
             name = f"{self._run_id}-p{self._count}"
             self._packings[group.tier] = Packing(
-                group, layers, self._job_dir, name, self._run_id, self._durable
+                group, deltas, self._job_dir, name, self._run_id, self._durable
             )
         # a late piece must not make the next one twice as big
         paid = min(self._owed, int(CATCH_UP * added))
         pieces = [
-            (packing, packing.group.allowance(layers, paid, packing.remaining))
+            (packing, packing.group.allowance(deltas, paid, packing.remaining))
             for packing in self._packings.values()
             if packing.packed is None
         ]
         self._owed = self._owed - paid if pieces else 0
         if pieces:
             self._thread = threading.Thread(
-                target=self._run, args=(pieces, layers), name="packer", daemon=True
+                target=self._run, args=(pieces, deltas), name="packer", daemon=True
             )
             self._thread.start()
 
@@ -106,7 +106,7 @@ class Packer:
 
     def _must_pause(self) -> bool:
         if self._error is not None:
-            log.warning("packing layer files failed, to be tried again: %s", self._error)
+            log.warning("packing delta files failed, to be tried again: %s", self._error)
             self._error = None
             self._pause = PAUSE_AFTER_ERROR
         if self._pause > 0:
@@ -119,10 +119,10 @@ class Packer:
             packing.discard()
         self._packings.clear()
 
-    def _run(self, pieces: list[tuple[Packing, float]], layers: LayerSet) -> None:
+    def _run(self, pieces: list[tuple[Packing, float]], deltas: DeltaSet) -> None:
         for packing, allowance in pieces:
             try:
-                packing.step(layers, allowance, self._proceed)
+                packing.step(deltas, allowance, self._proceed)
             except _CancelledError:
                 return
             except Exception as error:

@@ -1,8 +1,8 @@
-"""Packing: many small layer files become one bigger one, in tiers, a little per checkpoint.
+"""Packing: many small delta files become one bigger one, in tiers, a little per checkpoint.
 
-Every checkpoint adds a file. As soon as there are enough of one tier, their live layers are copied
+Every checkpoint adds a file. As soon as there are enough of one tier, their live deltas are copied
 into one file of the next tier, so that the number of files grows with the logarithm of the number
-of checkpoints, and a layer is copied once per tier. What is copied between two checkpoints is in
+of checkpoints, and a delta is copied once per tier. What is copied between two checkpoints is in
 proportion to what a checkpoint adds, so that no epoch has to bear a big tier at once.
 """
 
@@ -14,15 +14,15 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from millrace.state.checkpoint.crash_points import crash_point
-from millrace.state.checkpoint.files import Draft, StrPath, delete_quietly
-from millrace.state.checkpoint.layer_file import (
+from millrace.state.checkpoint.delta_file import (
     SUFFIX,
-    LayerEntry,
-    LayerFile,
-    LayerFileWriter,
+    DeltaEntry,
+    DeltaFile,
+    DeltaFileWriter,
 )
-from millrace.state.checkpoint.layer_set import LayerSet
-from millrace.state.layer import FileRef
+from millrace.state.checkpoint.delta_set import DeltaSet
+from millrace.state.checkpoint.files import Draft, StrPath, delete_quietly
+from millrace.state.state_delta import FileRef
 
 __all__ = ["FILES_PER_TIER", "Packed", "Packing", "PackingGroup", "choose"]
 
@@ -46,21 +46,21 @@ _NOTHING = memoryview(b"")
 class PackingGroup:
     """Which files are to become one."""
 
-    sources: tuple[LayerFile, ...]
+    sources: tuple[DeltaFile, ...]
     tier: int
     """Of the sources."""
     target_tier: int
 
-    def live(self, layers: LayerSet) -> list[LayerEntry]:
-        """Their layers that are alive."""
-        return [entry for file in self.sources for entry in filter(layers.is_live, file.entries)]
+    def live(self, deltas: DeltaSet) -> list[DeltaEntry]:
+        """Their deltas that are alive."""
+        return [entry for file in self.sources for entry in filter(deltas.is_live, file.entries)]
 
-    def allowance(self, layers: LayerSet, added: int, remaining: int) -> float:
+    def allowance(self, deltas: DeltaSet, added: int, remaining: int) -> float:
         """Bytes to copy now that checkpoints have added some more.
 
         In proportion to these, or more if the tier would grow too full until all is copied.
         """
-        files = sum(file.ref.tier == self.tier for file in layers.files.values())
+        files = sum(file.ref.tier == self.tier for file in deltas.files.values())
         until_full = (2 * FILES_PER_TIER - files) * float(FILES_PER_TIER) ** self.tier
         return max(LEAST_PACE, PACE * added, remaining / max(1.0, until_full))
 
@@ -72,11 +72,11 @@ class Packed:
     sources: tuple[str, ...]
     segments: frozenset[str]
     """Segments that it holds, too."""
-    file: LayerFile
+    file: DeltaFile
 
-    def applied_to(self, layers: LayerSet) -> LayerSet:
-        """``layers`` with this file instead of its sources; some of them may be dead by now."""
-        return layers.with_packed(self.sources, self.file)
+    def applied_to(self, deltas: DeltaSet) -> DeltaSet:
+        """``deltas`` with this file instead of its sources; some of them may be dead by now."""
+        return deltas.with_packed(self.sources, self.file)
 
 
 class Packing:
@@ -85,31 +85,31 @@ class Packing:
     What it reads never changes, and what it writes counts only once a checkpoint refers to it.
 
     Args:
-        layers: tells which layers are alive.
+        deltas: tells which deltas are alive.
     """
 
     def __init__(
         self,
         group: PackingGroup,
-        layers: LayerSet,
+        deltas: DeltaSet,
         job_dir: StrPath,
         name: str,
         run_id: str = "",
         durable: bool = True,
     ) -> None:
         self.group = group
-        self._todo = list(reversed(group.live(layers)))
+        self._todo = list(reversed(group.live(deltas)))
         self._sources = tuple(file.ref.path for file in group.sources)
         self._segments = _segments_to_absorb(self._todo)
         self._absorb = {*self._sources, *self._segments}
         self.remaining = sum(map(self._cost, self._todo))
         name = f"{name}-t{group.target_tier}{SUFFIX}"
-        self._writer = LayerFileWriter(job_dir, name, group.target_tier, self._absorb)
+        self._writer = DeltaFileWriter(job_dir, name, group.target_tier, self._absorb)
         self.path = os.path.join(job_dir, self._writer.path)
         self._run_id = run_id
         self._durable = durable
-        self._begun_layer = _NOTHING
-        """What is left to be written of a layer, of which even a part may be much."""
+        self._begun_delta = _NOTHING
+        """What is left to be written of a delta, of which even a part may be much."""
         self._draft: Draft | None = None
         self._credit = 0.0
         self.packed: Packed | None = None
@@ -119,8 +119,8 @@ class Packing:
         """The names of its file, before and after it is complete."""
         return [self.path] if self._draft is None else [self.path, self._draft.temporary]
 
-    def step(self, layers: LayerSet, allowance: float, proceed: Callable[[], None]) -> None:
-        """Copy some more; layers that have died meanwhile are left out.
+    def step(self, deltas: DeltaSet, allowance: float, proceed: Callable[[], None]) -> None:
+        """Copy some more; deltas that have died meanwhile are left out.
 
         Args:
             allowance: about how many bytes to copy.
@@ -132,17 +132,17 @@ class Packing:
         """
         self._credit += allowance
         draft = self._begun()
-        while self._credit > 0 and (self._begun_layer or self._todo):
+        while self._credit > 0 and (self._begun_delta or self._todo):
             proceed()
-            if not self._begun_layer:
-                self._begun_layer = self._next_layer(layers)
-            some = self._begun_layer[: math.ceil(self._credit)]
+            if not self._begun_delta:
+                self._begun_delta = self._next_delta(deltas)
+            some = self._begun_delta[: math.ceil(self._credit)]
             draft.write(some)
-            self._begun_layer = self._begun_layer[len(some) :]
+            self._begun_delta = self._begun_delta[len(some) :]
             self.remaining -= len(some)
             self._credit -= len(some)
         crash_point("during-packing")
-        if self._begun_layer or self._todo:
+        if self._begun_delta or self._todo:
             draft.rest()
         else:
             draft.write(self._writer.tail())
@@ -156,15 +156,15 @@ class Packing:
         if self.packed is not None:
             delete_quietly(self.path)
 
-    def _next_layer(self, layers: LayerSet) -> memoryview:
+    def _next_delta(self, deltas: DeltaSet) -> memoryview:
         entry = self._todo.pop()
-        if layers.is_live(entry):
+        if deltas.is_live(entry):
             return memoryview(self._writer.add(entry))
         self.remaining -= self._cost(entry)
         return _NOTHING
 
-    def _cost(self, entry: LayerEntry) -> int:
-        """Bytes to copy for a layer."""
+    def _cost(self, entry: DeltaEntry) -> int:
+        """Bytes to copy for a delta."""
         data = entry[2].data
         absorbed = isinstance(data, FileRef) and data.path in self._absorb
         return entry[2].size() if absorbed else 0
@@ -176,38 +176,38 @@ class Packing:
         return self._draft
 
 
-def _segments_to_absorb(entries: Collection[LayerEntry]) -> frozenset[str]:
-    references = [layer.data for _, _, layer in entries if isinstance(layer.data, FileRef)]
+def _segments_to_absorb(entries: Collection[DeltaEntry]) -> frozenset[str]:
+    references = [delta.data for _, _, delta in entries if isinstance(delta.data, FileRef)]
     found = frozenset(
         ref.path for ref in references if not ref.path.endswith(SUFFIX) and ref.length < BIG_SEGMENT
     )
     return found if len(found) >= FILES_PER_TIER else frozenset()
 
 
-def choose(layers: LayerSet, busy: Collection[int] = ()) -> list[PackingGroup]:
+def choose(deltas: DeltaSet, busy: Collection[int] = ()) -> list[PackingGroup]:
     """What to pack next, at most one group per tier, none of those that are ``busy``: a full
     tier, else its big files that are mostly dead."""
-    tiers: dict[int, list[LayerFile]] = {}
-    for file in layers.files.values():
+    tiers: dict[int, list[DeltaFile]] = {}
+    for file in deltas.files.values():
         tiers.setdefault(file.ref.tier, []).append(file)
     groups = [
-        _group(tier, files, layers) for tier, files in sorted(tiers.items()) if tier not in busy
+        _group(tier, files, deltas) for tier, files in sorted(tiers.items()) if tier not in busy
     ]
     return [group for group in groups if group is not None]
 
 
-def _group(tier: int, files: list[LayerFile], layers: LayerSet) -> PackingGroup | None:
+def _group(tier: int, files: list[DeltaFile], deltas: DeltaSet) -> PackingGroup | None:
     if len(files) >= FILES_PER_TIER:
         return PackingGroup(tuple(files), tier, tier + 1)
-    dead = [file for file in files if _is_mostly_dead(file, layers)]
+    dead = [file for file in files if _is_mostly_dead(file, deltas)]
     return PackingGroup(tuple(dead), tier, tier) if dead else None
 
 
-def _is_mostly_dead(file: LayerFile, layers: LayerSet) -> bool:
+def _is_mostly_dead(file: DeltaFile, deltas: DeltaSet) -> bool:
     if file.ref.length < WORTH_COPYING:
         return False
     alive = 0
-    for entry in filter(layers.is_live, file.entries):
+    for entry in filter(deltas.is_live, file.entries):
         data = entry[2].data
         if isinstance(data, FileRef) and data.path == file.ref.path:
             alive += data.length

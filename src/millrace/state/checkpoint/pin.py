@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
-from millrace.state.checkpoint.layer_file import SubtaskKey
+from millrace.state.checkpoint.delta_file import SubtaskKey
 from millrace.state.checkpoint.manifest import Manifest
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 __all__ = ["Pin"]
 
@@ -22,12 +22,12 @@ class Pin:
     def __init__(
         self,
         manifest: Manifest,
-        layers: Mapping[SubtaskKey, list[Layer]],
+        deltas: Mapping[SubtaskKey, list[StateDelta]],
         release: Callable[[], None],
     ) -> None:
         self.manifest = manifest
-        self.layers = layers
-        """The live layers of every subtask that has any, in epoch order."""
+        self.deltas = deltas
+        """The live deltas of every subtask that has any, in epoch order."""
         self._release = release
 
     def release(self) -> None:

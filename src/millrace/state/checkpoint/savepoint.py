@@ -1,6 +1,6 @@
 """Savepoints: a snapshot of its own, copied out of a job's checkpoint.
 
-What is copied are the live layers, as they are, into one file (big ones beside it): nothing is
+What is copied are the live deltas, as they are, into one file (big ones beside it): nothing is
 decoded, so making a savepoint takes the time it takes to copy bytes. ``_metadata`` is written last
 and completes it.
 """
@@ -16,24 +16,24 @@ from pathlib import Path
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.state.checkpoint.crash_points import crash_point
+from millrace.state.checkpoint.delta_file import (
+    SUFFIX,
+    DeltaEntry,
+    DeltaLoader,
+    write_delta_file,
+)
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.files import StrPath, make_directory, reading, write_file
-from millrace.state.checkpoint.layer_file import (
-    SUFFIX,
-    LayerEntry,
-    LayerLoader,
-    write_layer_file,
-)
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.checkpoint.snapshot import SAVEPOINT
-from millrace.state.layer import FileRef
+from millrace.state.state_delta import FileRef
 
 __all__ = ["savepoint_path", "write_savepoint"]
 
 BIG = 16 << 20
-"""A layer of more bytes gets a file of its own."""
+"""A delta of more bytes gets a file of its own."""
 CHUNK = 1 << 20
 
 
@@ -53,7 +53,7 @@ def write_savepoint(path: Path, job_dir: StrPath, pin: Pin, durable: bool = True
     """
     try:
         make_directory(path / SHARED, durable)
-        file = write_layer_file(
+        file = write_delta_file(
             path, f"state{SUFFIX}", _copied(path, job_dir, pin, durable),
             run_id=pin.manifest.run_id, durable=durable,
         )  # fmt: skip
@@ -63,7 +63,7 @@ def write_savepoint(path: Path, job_dir: StrPath, pin: Pin, durable: bool = True
             kind=SAVEPOINT,
             snapshot_id=path.name,
             pending={},
-            layer_files=(file.ref,),
+            delta_files=(file.ref,),
         )
         write_file(
             path / METADATA,
@@ -81,24 +81,24 @@ def write_savepoint(path: Path, job_dir: StrPath, pin: Pin, durable: bool = True
     return manifest
 
 
-def _copied(path: Path, job_dir: StrPath, pin: Pin, durable: bool) -> Iterator[LayerEntry]:
-    """The layers with their bytes, but for big ones, which get files of their own."""
-    load = LayerLoader(job_dir)
+def _copied(path: Path, job_dir: StrPath, pin: Pin, durable: bool) -> Iterator[DeltaEntry]:
+    """The deltas with their bytes, but for big ones, which get files of their own."""
+    load = DeltaLoader(job_dir)
     segments = count()
-    for (stage, subtask), layers in pin.layers.items():
-        for layer in layers:
-            if isinstance(layer.data, FileRef) and layer.data.length > BIG:
+    for (stage, subtask), deltas in pin.deltas.items():
+        for delta in deltas:
+            if isinstance(delta.data, FileRef) and delta.data.length > BIG:
                 name = f"segment-{next(segments)}"
-                data: bytes | FileRef = _copied_segment(path, job_dir, layer.data, name, durable)
+                data: bytes | FileRef = _copied_segment(path, job_dir, delta.data, name, durable)
             else:
-                data = load(layer)
-            yield stage, subtask, dataclasses.replace(layer, data=data)
+                data = load(delta)
+            yield stage, subtask, dataclasses.replace(delta, data=data)
 
 
 def _copied_segment(
     path: Path, job_dir: StrPath, ref: FileRef, name: str, durable: bool
 ) -> FileRef:
-    """Copy a big layer without having all of it in memory."""
+    """Copy a big delta without having all of it in memory."""
     source = Path(job_dir, ref.path)
     copied = write_segment(path, name, _chunks(source, ref), durable)
     if (copied.length, copied.crc) != (ref.length, ref.crc):

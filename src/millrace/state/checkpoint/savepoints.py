@@ -20,7 +20,7 @@ from millrace.state.canonical.stored_state import STATES
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
-from millrace.state.layer import FileRef
+from millrace.state.state_delta import FileRef
 
 __all__ = [
     "DamagedSavepoint",
@@ -44,7 +44,7 @@ class DamagedSavepoint:
 
 
 def find_savepoints(directory: StrPath) -> Iterator[Snapshot | DamagedSavepoint]:
-    """The savepoints in a directory and in all directories below, each without its layers.
+    """The savepoints in a directory and in all directories below, each without its deltas.
 
     Links are not followed. Checkpoints of jobs are passed over.
     """
@@ -66,11 +66,11 @@ def _found(path: Path) -> Iterator[Snapshot | DamagedSavepoint]:
 
 
 def files_of(snapshot: Snapshot) -> list[Path]:
-    """The files that a snapshot needs, ``_metadata`` first; ``snapshot`` has its layers."""
-    paths = [ref.path for ref in snapshot.manifest.layer_files]
+    """The files that a snapshot needs, ``_metadata`` first; ``snapshot`` has its deltas."""
+    paths = [ref.path for ref in snapshot.manifest.delta_files]
     paths += [file.path for state in snapshot.manifest.states for file in state.files]
-    layers = (layer.data for _, _, layer in snapshot.layers.live())
-    paths += [data.path for data in layers if isinstance(data, FileRef)]
+    deltas = (delta.data for _, _, delta in snapshot.deltas.live())
+    paths += [data.path for data in deltas if isinstance(data, FileRef)]
     return [snapshot.path / METADATA, *(snapshot.directory / path for path in dict.fromkeys(paths))]
 
 
@@ -122,7 +122,7 @@ def _directories(path: Path, files: list[Path]) -> list[Path]:
 
 
 def check_disposable(path: StrPath) -> Snapshot:
-    """The savepoint at ``path``, without its layers.
+    """The savepoint at ``path``, without its deltas.
 
     Raises:
         CheckpointError: it is something else, or not one that can be deleted.
@@ -140,7 +140,7 @@ def check_disposable(path: StrPath) -> Snapshot:
 def _own_files(snapshot: Snapshot) -> list[Path]:
     """The files it refers to, provided that they are in its own directory of files."""
     shared = snapshot.path / SHARED
-    paths = {ref.path for ref in snapshot.manifest.layer_files}
+    paths = {ref.path for ref in snapshot.manifest.delta_files}
     paths |= {file.path for state in snapshot.manifest.states for file in state.files}
     with contextlib.suppress(CheckpointError):  # damaged: what is not known is left
         whole = open_snapshot(snapshot.path)

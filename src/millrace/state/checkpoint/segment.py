@@ -1,4 +1,4 @@
-"""Segments: big layers in files of their own, written by the subtasks themselves."""
+"""Segments: big deltas in files of their own, written by the subtasks themselves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.files import StrPath, write_file
-from millrace.state.layer import FileRef
+from millrace.state.state_delta import FileRef
 
 __all__ = ["write_segment"]
 
@@ -16,7 +16,7 @@ __all__ = ["write_segment"]
 def write_segment(
     job_dir: StrPath, name: str, data: bytes | Iterable[bytes], durable: bool = True
 ) -> FileRef:
-    """Write the payload of one layer, or its pieces one by one, to the job's directory of shared
+    """Write the payload of one delta, or its pieces one by one, to the job's directory of shared
     files.
 
     Args:

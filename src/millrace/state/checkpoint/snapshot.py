@@ -16,12 +16,12 @@ from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.filesystem.location import local_location
 from millrace.state.canonical.opaque_parts import with_native_parts
 from millrace.state.canonical.stored_state import STATES, StoredState, SubtaskFiles
+from millrace.state.checkpoint.delta_file import DeltaFile, DeltaFileRef
+from millrace.state.checkpoint.delta_set import DeltaSet, check_segments, read_deltas_of
 from millrace.state.checkpoint.directory import METADATA, complete_checkpoints, metadata_path
 from millrace.state.checkpoint.files import StrPath, reading
-from millrace.state.checkpoint.layer_file import LayerFile, LayerFileRef
-from millrace.state.checkpoint.layer_set import LayerSet, check_segments, read_layers_of
 from millrace.state.checkpoint.manifest import CANONICAL, Manifest, read_manifest_file
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 
 __all__ = ["SAVEPOINT", "Snapshot", "open_snapshot", "read_snapshot_manifest", "snapshot_metadata"]
 
@@ -38,7 +38,7 @@ class Snapshot:
     directory: Path
     """What the paths of its files are relative to."""
     manifest: Manifest
-    layers: LayerSet
+    deltas: DeltaSet
     trusted: bool = False
     """Whether reading it may run code of whoever wrote it."""
 
@@ -91,7 +91,7 @@ def snapshot_metadata(path: StrPath) -> Path:
 
 
 def read_snapshot_manifest(path: StrPath) -> Snapshot:
-    """The snapshot that ``path`` means with an empty set of layers: only its ``_metadata`` is read.
+    """The snapshot that ``path`` means with an empty set of deltas: only its ``_metadata`` is read.
 
     Raises:
         CheckpointError: there is none, it is of a later format, or cannot be read.
@@ -100,11 +100,11 @@ def read_snapshot_manifest(path: StrPath) -> Snapshot:
     metadata = snapshot_metadata(path)
     manifest = read_manifest_file(metadata)
     directory = metadata.parent if manifest.kind == SAVEPOINT else metadata.parent.parent
-    return Snapshot(metadata.parent, directory, manifest, LayerSet())
+    return Snapshot(metadata.parent, directory, manifest, DeltaSet())
 
 
 def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
-    """The snapshot that ``path`` means (see `snapshot_metadata`), with its layers.
+    """The snapshot that ``path`` means (see `snapshot_metadata`), with its deltas.
 
     Args:
         trusted: whether reading its state may run code of whoever wrote it. A native snapshot
@@ -118,15 +118,15 @@ def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
     manifest = found.manifest
     if found.is_canonical:
         manifest = with_native_parts(manifest, trusted)
-        layers = _stored_layers(found.directory, manifest, trusted)
+        deltas = _stored_deltas(found.directory, manifest, trusted)
     else:
-        layers = read_layers_of(found.directory, manifest, os.path.join(found.path, METADATA))
-        check_segments(found.directory, layers.live())
-    return Snapshot(found.path, found.directory, manifest, layers, trusted)
+        deltas = read_deltas_of(found.directory, manifest, os.path.join(found.path, METADATA))
+        check_segments(found.directory, deltas.live())
+    return Snapshot(found.path, found.directory, manifest, deltas, trusted)
 
 
-def _stored_layers(directory: Path, manifest: Manifest, trusted: bool) -> LayerSet:
-    """One layer per subtask, which stands for all of its files."""
+def _stored_deltas(directory: Path, manifest: Manifest, trusted: bool) -> DeltaSet:
+    """One delta per subtask, which stands for all of its files."""
     for state in manifest.states:
         for file in state.files:
             path = directory / file.path
@@ -136,12 +136,12 @@ def _stored_layers(directory: Path, manifest: Manifest, trusted: bool) -> LayerS
                 raise CheckpointCorruptError(path, f"it has {length} bytes, not {file.length}")
     where = str(directory.absolute())
     entries = [
-        (stage, subtask, Layer(manifest.epoch, version, manifest.epoch, files))
+        (stage, subtask, StateDelta(manifest.epoch, version, manifest.epoch, files))
         for (stage, subtask), version in manifest.versions.items()
         if (files := SubtaskFiles(where, _states_of(manifest, stage, subtask), trusted)).states
     ]
-    return LayerSet().with_file(
-        LayerFile(LayerFileRef(STATES, 0, 0, 0, len(entries)), tuple(entries))
+    return DeltaSet().with_file(
+        DeltaFile(DeltaFileRef(STATES, 0, 0, 0, len(entries)), tuple(entries))
     )
 
 

@@ -1,4 +1,4 @@
-"""How the entries of a table are laid out, and what its deltas look like."""
+"""How the entries of a table are laid out, and what its table deltas look like."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ class Layout(Enum):
     """How the entries of a table are laid out."""
 
     FLAT = "flat"
-    """One value per key. Deltas: ``put`` (key to value) and ``del`` (keys)."""
+    """One value per key. Table deltas: ``put`` (key to value) and ``del`` (keys)."""
     LIST = "list"
-    """A list per key. Deltas: ``put`` (key to list), ``add`` (key to what is appended), ``del``."""
+    """A list per key. Table deltas: ``put`` (key to list), ``add`` (key to what is appended),
+    ``del``."""
     NESTED = "nested"
-    """A dict per outer key. Deltas: ``drop`` (outer keys), ``put`` (outer key to inner key to
+    """A dict per outer key. Table deltas: ``drop`` (outer keys), ``put`` (outer key to inner key to
     value), ``del`` (outer key to inner keys)."""

@@ -19,8 +19,8 @@ from millrace.state.nested_table import NestedTable
 from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.serialization.converters import Convert
-from millrace.state.serialization.delta_map import DeltaMap
 from millrace.state.serialization.entry_types import ANYTHING, EntryTypes
+from millrace.state.serialization.table_delta_map import TableDeltaMap
 from millrace.state.table import MemoryTable
 
 __all__ = ["EntriesOf", "KeyPlace", "TableKind", "expiring", "per_window"]
@@ -50,12 +50,12 @@ class KeyPlace:
             return (lambda _, i: i) if index is None else (lambda _, i: i[index])
         return (lambda outer, _: outer) if index is None else (lambda outer, _: outer[index])
 
-    def converting(self, convert: Convert | None) -> DeltaMap:
-        """Converts the stream's key in deltas."""
+    def converting(self, convert: Convert | None) -> TableDeltaMap:
+        """Converts the stream's key in table deltas."""
         if convert is None:
-            return DeltaMap()
+            return TableDeltaMap()
         found = convert if self.index is None else _of_pair(self.index, convert)
-        return DeltaMap(inner=found) if self.inner else DeltaMap(outer=found)
+        return TableDeltaMap(inner=found) if self.inner else TableDeltaMap(outer=found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,17 +137,17 @@ class TableKind:
     def _has_elements(self) -> bool:
         return self.layout is Layout.LIST or self.shape in _ELEMENTS
 
-    def key_map(self, convert: Convert | None) -> DeltaMap:
+    def key_map(self, convert: Convert | None) -> TableDeltaMap:
         """Converts the key of the stream, wherever entries have it."""
-        return DeltaMap() if self.key is None else self.key.converting(convert)
+        return TableDeltaMap() if self.key is None else self.key.converting(convert)
 
-    def value_map(self, inner: Convert | None, value: Convert | None) -> DeltaMap:
+    def value_map(self, inner: Convert | None, value: Convert | None) -> TableDeltaMap:
         """Converts keys of maps, and values without their stamps."""
         if value is not None and self.stamps is not None:
             value = _of_pair(0, value)
         if self.layout is Layout.NESTED:
-            return DeltaMap(inner=inner, value=value)
-        return DeltaMap(outer=inner, value=value)
+            return TableDeltaMap(inner=inner, value=value)
+        return TableDeltaMap(outer=inner, value=value)
 
     # -- looking -----------------------------------------------------------------------
 

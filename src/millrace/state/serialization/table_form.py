@@ -1,4 +1,4 @@
-"""What the entries of one table look like in memory and in layers.
+"""What the entries of one table look like in memory and in deltas.
 
 State is restored before the program says what it is: until a state is declared, its values stay in
 the plain form they were written in (`TableForm.schema` says which), and are written on like that.
@@ -17,7 +17,6 @@ from millrace.common.types.type_information import Schema, TypeInformation
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.converters import Convert, chained, from_plain, to_plain
-from millrace.state.serialization.delta_map import DeltaMap
 from millrace.state.serialization.entry_types import (
     ANYTHING,
     EntryTypes,
@@ -25,7 +24,8 @@ from millrace.state.serialization.entry_types import (
 )
 from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
 from millrace.state.serialization.schema import ANY, type_of_schema
-from millrace.state.table import Delta, Table
+from millrace.state.serialization.table_delta_map import TableDeltaMap
+from millrace.state.table import Table, TableDelta
 from millrace.state.table_id import TableId
 
 __all__ = ["SCHEMA_VERSION", "TableForm", "TableSchema"]
@@ -64,18 +64,18 @@ class TableForm:
         self.kind = kind
         self._as_written = as_written
         self.stale = False
-        """Whether layers hold entries in another form than that in which they are written now."""
+        """Whether deltas hold entries in another form than that in which they are written now."""
         self._name = name
         self._owner = owner
         self._types: EntryTypes | None = None
         self._declared: TypeInformation[Any] | None = None
         self._written: _Written | None = None
-        """What layers that were read have; None: none was read."""
+        """What deltas that were read have; None: none was read."""
         key_type = owner.key_type if owner is not None and kind.is_keyed else None
         self._key_type = key_type or ANYTHING
         self._written_key: Schema = ANY
         """Of keys that are in their plain form."""
-        self._out = (DeltaMap(), DeltaMap())
+        self._out = (TableDeltaMap(), TableDeltaMap())
         self._prepare()
 
     @property
@@ -113,15 +113,15 @@ class TableForm:
         self._types, self._declared = types, type_info
         self._prepare()
 
-    def incoming(self, delta: Delta, schema: TableSchema) -> Delta:
-        """A delta of a layer, as the table takes it.
+    def incoming(self, table_delta: TableDelta, schema: TableSchema) -> TableDelta:
+        """A table delta that was read, as the table takes it.
 
         Raises:
             StateMigrationError: its types do not fit those of this table.
         """
         if schema is None and self.schema is None:
             self._written = UNTYPED
-            return delta
+            return table_delta
         version, key, inner, value = schema or (SCHEMA_VERSION, ANY, ANY, ANY)
         if version != SCHEMA_VERSION:
             raise StateMigrationError(
@@ -130,16 +130,16 @@ class TableForm:
             )
         if self._owner is None and not self._as_written:
             self._written_key = key
-            with_keys = delta
+            with_keys = table_delta
         else:
-            with_keys = self._applied(self._checked(lambda: self._key_reader(key)), delta)
+            with_keys = self._applied(self._checked(lambda: self._key_reader(key)), table_delta)
         if key != self._key():
             self.stale = True
         return self.admit(with_keys, _Written(inner, value))
 
-    def admit(self, delta: Delta, written: tuple[Schema, Schema]) -> Delta:
-        """The same for a delta whose keys are as they are here; ``written`` says of which types
-        its values are the plain form (see `written`)."""
+    def admit(self, table_delta: TableDelta, written: tuple[Schema, Schema]) -> TableDelta:
+        """The same for a table delta whose keys are as they are here; ``written`` says of which
+        types its values are the plain form (see `written`)."""
         late = _Written(*written)
         if self._as_written and self._types is None and late != UNTYPED:
             self._types = EntryTypes(type_of_schema(late.inner), type_of_schema(late.value))
@@ -151,11 +151,11 @@ class TableForm:
                     "restore with the former parallelism first"
                 )
             self._written = late
-            return delta
+            return table_delta
         self._written = late
         if late != _schemas(self._types):
             self.stale = True
-        return self._applied(self._reader(late, self._types), delta)
+        return self._applied(self._reader(late, self._types), table_delta)
 
     @property
     def written(self) -> tuple[Schema, Schema]:
@@ -163,15 +163,15 @@ class TableForm:
         the real one."""
         return UNTYPED if self._types is not None else self._written or UNTYPED
 
-    def outgoing(self, delta: Delta) -> Delta:
-        """A delta of the table, as layers take it.
+    def outgoing(self, table_delta: TableDelta) -> TableDelta:
+        """A table delta as it is written.
 
         Raises:
             SerializationError: a value cannot be written.
         """
         keys, values = self._out
         try:
-            return keys(self.kind.layout, values(self.kind.layout, delta))
+            return keys(self.kind.layout, values(self.kind.layout, table_delta))
         except SerializationError as error:
             raise SerializationError(f"{self._described()}: {error}") from error
         except (AttributeError, TypeError, ValueError) as error:
@@ -180,7 +180,7 @@ class TableForm:
             ) from error
 
     def forget(self) -> None:
-        """The table was emptied: nothing of what layers had is left."""
+        """The table was emptied: nothing of what deltas had is left."""
         self._written = None
         self._written_key = ANY
         self.stale = False
@@ -190,7 +190,7 @@ class TableForm:
 
     @property
     def plain(self) -> bool:
-        """Whether entries are the same in memory as in layers."""
+        """Whether entries are the same in memory as in deltas."""
         return all(change.changes_nothing for change in self._out)
 
     def recovered(self, schema: TableSchema) -> bool:
@@ -211,25 +211,25 @@ class TableForm:
         return self._written_key if self._owner is None else self._key_type.schema()
 
     def _prepare(self) -> None:
-        values = DeltaMap()
+        values = TableDeltaMap()
         if self._types is not None:
             inner, value = to_plain(self._types.inner), to_plain(self._types.value)
             values = self.kind.value_map(inner, value)
         self._out = (self.kind.key_map(to_plain(self._key_type)), values)
 
-    def _key_reader(self, written: Schema) -> DeltaMap:
+    def _key_reader(self, written: Schema) -> TableDeltaMap:
         if written == ANY:
-            return DeltaMap()
+            return TableDeltaMap()
         if self._owner is None or self._owner.key_type is None:
             described = type_of_schema(written)
             return self.kind.key_map(_read(written, described))
         key_migration(written, self._key_type, "its key")
         return self.kind.key_map(from_plain(self._key_type))
 
-    def _reader(self, written: _Written, types: EntryTypes) -> DeltaMap:
+    def _reader(self, written: _Written, types: EntryTypes) -> TableDeltaMap:
         """From the plain data of ``written`` to values of ``types``."""
 
-        def made() -> DeltaMap:
+        def made() -> TableDeltaMap:
             if written.inner not in (ANY, types.inner.schema()):
                 key_migration(written.inner, types.inner, "the key of its map")
             inner = _read(written.inner, types.inner)
@@ -237,20 +237,20 @@ class TableForm:
 
         return self._checked(made)
 
-    def _convert(self, table: Table, change: DeltaMap) -> None:
+    def _convert(self, table: Table, change: TableDeltaMap) -> None:
         if change.changes_nothing:
             return
         rekeyed = change.inner if self.kind.layout is Layout.NESTED else change.outer
         step = table.scan(None, sys.maxsize if rekeyed else ENTRIES_AT_ONCE)
         if rekeyed:  # an old key must not stay, nor be taken for a new one
             table.clear()
-        table.apply(self._applied(change, step.delta))
+        table.apply(self._applied(change, step.table_delta))
         while step.cursor is not None:
             step = table.scan(step.cursor, ENTRIES_AT_ONCE)
-            table.apply(self._applied(change, step.delta))
+            table.apply(self._applied(change, step.table_delta))
 
-    def _applied(self, change: DeltaMap, delta: Delta) -> Delta:
-        return self._checked(lambda: change(self.kind.layout, delta))
+    def _applied(self, change: TableDeltaMap, table_delta: TableDelta) -> TableDelta:
+        return self._checked(lambda: change(self.kind.layout, table_delta))
 
     def _checked(self, action: Callable[[], T]) -> T:
         try:

@@ -1,4 +1,4 @@
-"""Converting the keys and values of deltas, by the layout of their table.
+"""Converting the keys and values of table deltas, by the layout of their table.
 
 A flat table has ``{key: value}``, a list table ``{key: [element, ...]}``, a nested one
 ``{outer: {inner: value}}``.
@@ -11,13 +11,13 @@ from typing import Any
 
 from millrace.state.kinds.layout import Layout
 from millrace.state.serialization.converters import Convert
-from millrace.state.table import Delta
+from millrace.state.table import TableDelta
 
-__all__ = ["DeltaMap"]
+__all__ = ["TableDeltaMap"]
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaMap:
+class TableDeltaMap:
     """Converters for the parts of entries; None leaves a part as it is."""
 
     outer: Convert | None = None
@@ -27,29 +27,29 @@ class DeltaMap:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether a delta comes out as it went in."""
+        """Whether a table delta comes out as it went in."""
         return self.outer is None and self.inner is None and self.value is None
 
-    def __call__(self, layout: Layout, delta: Delta) -> Delta:
-        """The converted delta."""
+    def __call__(self, layout: Layout, table_delta: TableDelta) -> TableDelta:
+        """The converted table delta."""
         if self.changes_nothing:
-            return delta
+            return table_delta
         if layout is Layout.NESTED:
             return {
-                "drop": _all(self.outer, delta["drop"]),
+                "drop": _all(self.outer, table_delta["drop"]),
                 "put": {
                     _one(self.outer, outer): _entries(entries, self.inner, self.value)
-                    for outer, entries in delta["put"].items()
+                    for outer, entries in table_delta["put"].items()
                 },
                 "del": {
                     _one(self.outer, outer): _all(self.inner, inners)
-                    for outer, inners in delta["del"].items()
+                    for outer, inners in table_delta["del"].items()
                 },
             }
         value = _of_list(self.value) if layout is Layout.LIST else self.value
         return {
             part: _all(self.outer, found) if part == "del" else _entries(found, self.outer, value)
-            for part, found in delta.items()
+            for part, found in table_delta.items()
         }
 
 

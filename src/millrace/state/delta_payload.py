@@ -1,16 +1,17 @@
-"""The payload of a layer: pieces of a few megabytes, so that nobody needs all of a big one at once.
+"""The payload of a state delta: pieces of a few megabytes, so that a big one is never in memory
+as a whole.
 
 Layout of a piece: length and CRC-32 of what follows (big-endian), then a dict from part to tables
-to (kind, schema, encoded delta). The schema says of which types the entries are (see
+to (kind, schema, encoded table delta). The schema says of which types the entries are (see
 `millrace.state.serialization`). The parts are applied in this order:
 
-========= =======================================================================================
-part      meaning
-========= =======================================================================================
-``all``   forget what there is: the layer stands for everything. Only in the first piece.
-``delta`` what the epoch changed
-``pass``  entries as they are at the end of the epoch
-========= =======================================================================================
+============== ==================================================================================
+part           meaning
+============== ==================================================================================
+``all``        forget what there is: the delta stands for everything. Only in the first piece.
+``changes``    what the epoch changed
+``compaction`` entries that the incremental compaction has copied, as of the end of the epoch
+============== ==================================================================================
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from millrace.state.canonical.stored_state import SubtaskFiles
 from millrace.state.canonical.stored_table import StoredTable, tables_of_files
 from millrace.state.checkpoint.files import StrPath, opened
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import FileRef, Layer
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.serialization.table_form import TableSchema
-from millrace.state.table import Delta
+from millrace.state.state_delta import FileRef, StateDelta
+from millrace.state.table import TableDelta
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import TABLE_KINDS, kind_named
 
-PARTS = "all", "delta", "pass"
+PARTS = "all", "changes", "compaction"
 Stored = bytes | StoredTable
-"""An encoded delta, or a table of a canonical savepoint that is not read yet."""
+"""An encoded table delta, or a table of a canonical savepoint that is not read yet."""
 Content = dict[str, dict[tuple[str, str], tuple[str, TableSchema, Stored]]]
-"""Part -> (operator uid, state name) -> (kind, schema, delta)."""
+"""Part -> (operator uid, state name) -> (kind, schema, table delta)."""
 Place = Callable[[Iterator[bytes]], bytes | FileRef]
 """Puts the pieces of a payload where they belong."""
 
@@ -47,31 +48,31 @@ _HEAD = struct.Struct(">II")
 HEAD_BYTES = _HEAD.size
 
 
-class TableDelta(NamedTuple):
-    """What goes into a payload, not encoded yet."""
+class PayloadEntry(NamedTuple):
+    """A table delta with its table and part, as it goes into a payload; not encoded yet."""
 
     part: str
     table: TableId
     kind: TableKind
     schema: TableSchema
-    delta: Delta
+    table_delta: TableDelta
     size: int
-    """How many entries the delta has."""
+    """How many entries the table delta has."""
 
 
 @runtime_checkable
 class PieceLoader(Protocol):
     """A loader that can fetch a payload piece by piece."""
 
-    def __call__(self, layer: Layer) -> bytes:
+    def __call__(self, delta: StateDelta) -> bytes:
         """The whole payload."""
 
-    def pieces(self, layer: Layer) -> Iterator[bytes | memoryview]:
+    def pieces(self, delta: StateDelta) -> Iterator[bytes | memoryview]:
         """The pieces without their frames; raises when one is damaged."""
 
 
-Loader = Callable[[Layer], bytes] | PieceLoader
-"""Fetches the payload of a layer."""
+Loader = Callable[[StateDelta], bytes] | PieceLoader
+"""Fetches the payload of a delta."""
 
 
 def joined(pieces: Iterator[bytes]) -> bytes:
@@ -79,12 +80,12 @@ def joined(pieces: Iterator[bytes]) -> bytes:
     return b"".join(pieces)
 
 
-def pieces_of(entries: Iterable[TableDelta], budget: Budget, replace: bool) -> Iterator[bytes]:
+def pieces_of(entries: Iterable[PayloadEntry], budget: Budget, replace: bool) -> Iterator[bytes]:
     """The framed pieces of a payload. ``replace``: it stands for everything there is."""
     content: Content = {"all": {}} if replace else {}
     size, empty = 0, not replace
-    for part, table, kind, schema, delta, count in entries:
-        encoded = _encoded(table, delta)
+    for part, table, kind, schema, table_delta, count in entries:
+        encoded = _encoded(table, table_delta)
         budget.learn(count, len(encoded))
         tables = content.setdefault(part, {})
         place = table.uid, table.name
@@ -106,7 +107,7 @@ def framed(piece: bytes) -> bytes:
 def frame_length(head: bytes | memoryview) -> int:
     """The length of the piece that follows the first `HEAD_BYTES` of its frame."""
     if len(head) < HEAD_BYTES:
-        raise SerializationError("the payload of a layer ends within a frame")
+        raise SerializationError("the payload of a delta ends within a frame")
     length: int = _HEAD.unpack_from(head)[0]
     return length
 
@@ -115,7 +116,7 @@ def unframed(head: bytes | memoryview, piece: bytes | memoryview) -> bytes | mem
     """``piece`` if it is what ``head`` says."""
     length, crc = _HEAD.unpack_from(head)
     if len(piece) != length or zlib.crc32(piece) != crc:
-        raise SerializationError("a piece of a layer is damaged: its checksum or length differs")
+        raise SerializationError("a piece of a delta is damaged: its checksum or length differs")
     return piece
 
 
@@ -156,7 +157,7 @@ def _read_piece(file: IO[bytes], head: bytes, left: int, path: StrPath) -> bytes
     try:
         length = frame_length(head)
         if length > left - HEAD_BYTES:
-            raise SerializationError("a piece is longer than its layer")
+            raise SerializationError("a piece is longer than its delta")
         piece = file.read(length)
         unframed(head, piece)
     except SerializationError as error:
@@ -164,15 +165,15 @@ def _read_piece(file: IO[bytes], head: bytes, left: int, path: StrPath) -> bytes
     return piece
 
 
-def contents(layer: Layer, load: Loader) -> Iterator[Content]:
-    """What the pieces of a layer hold; deltas are not decoded yet."""
-    if isinstance(layer.data, SubtaskFiles):
-        yield {"all": {**tables_of_files(layer.data)}}
+def contents(delta: StateDelta, load: Loader) -> Iterator[Content]:
+    """What the pieces of a delta hold; table deltas are not decoded yet."""
+    if isinstance(delta.data, SubtaskFiles):
+        yield {"all": {**tables_of_files(delta.data)}}
         return
-    if isinstance(layer.data, FileRef) and isinstance(load, PieceLoader):
-        found: Iterable[bytes | memoryview] = load.pieces(layer)
+    if isinstance(delta.data, FileRef) and isinstance(load, PieceLoader):
+        found: Iterable[bytes | memoryview] = load.pieces(delta)
     else:
-        found = split(load(layer))
+        found = split(load(delta))
     for piece in found:
         content = decode(piece)
         _require_content(content)
@@ -180,12 +181,12 @@ def contents(layer: Layer, load: Loader) -> Iterator[Content]:
 
 
 def _require_content(content: Any) -> None:
-    """Raises CheckpointError unless it is what the pieces of layers hold."""
+    """Raises CheckpointError unless it is what the pieces of deltas hold."""
     if type(content) is dict and all(type(tables) is dict for tables in content.values()):
         entries = [entry for tables in content.values() for entry in tables.items()]
         if all(map(_is_entry, entries)):
             return
-    raise CheckpointError("a piece of a layer of the checkpoint holds something else than tables")
+    raise CheckpointError("a piece of a delta of the checkpoint holds something else than tables")
 
 
 def _is_entry(item: tuple[Any, Any]) -> bool:
@@ -203,7 +204,7 @@ def _is_entry(item: tuple[Any, Any]) -> bool:
     )
 
 
-def deltas_of(stored: Stored, groups: range | None = None) -> Iterator[Delta]:
+def table_deltas_of(stored: Stored, groups: range | None = None) -> Iterator[TableDelta]:
     """What is stored of a table. What belongs to no key group of ``groups`` may be left out.
 
     Raises:
@@ -211,25 +212,30 @@ def deltas_of(stored: Stored, groups: range | None = None) -> Iterator[Delta]:
         SerializationError: it has to be unpickled, and there is no leave, or it cannot be.
     """
     if isinstance(stored, StoredTable):
-        yield from stored.deltas(groups)
+        yield from stored.table_deltas(groups)
         return
     try:
-        delta = decode(stored)
+        table_delta = decode(stored)
     except Exception as error:
         raise SerializationError(
             f"the state holds a value that cannot be read ({type(error).__name__}: {error})"
         ) from error
-    yield delta
+    yield table_delta
 
 
 def native_payload(files: SubtaskFiles) -> bytes:
-    """The payload of a layer that holds what is in the files of a subtask."""
+    """The payload of a delta that holds what is in the files of a subtask."""
     found = (
-        TableDelta(
-            "pass", TableId(*table), kind_named(kind), schema, delta, sum(map(len, delta.values()))
+        PayloadEntry(
+            "compaction",
+            TableId(*table),
+            kind_named(kind),
+            schema,
+            table_delta,
+            sum(map(len, table_delta.values())),
         )
         for table, (kind, schema, stored) in tables_of_files(files).items()
-        for delta in stored.deltas()
+        for table_delta in stored.table_deltas()
     )
     return b"".join(pieces_of(found, Budget(), replace=True))
 
@@ -242,7 +248,7 @@ def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSche
 
 
 def tables_in(payload: bytes) -> dict[TableId, tuple[TableKind, TableSchema]]:
-    """The tables that a layer has something of, with kind and schema; nothing in them is
+    """The tables that a delta has something of, with kind and schema; nothing in them is
     decoded."""
     found: dict[TableId, tuple[TableKind, TableSchema]] = {}
     for piece in split(payload):
@@ -251,9 +257,9 @@ def tables_in(payload: bytes) -> dict[TableId, tuple[TableKind, TableSchema]]:
     return found
 
 
-def _encoded(table: TableId, delta: Delta) -> bytes:
+def _encoded(table: TableId, table_delta: TableDelta) -> bytes:
     try:
-        return encode(delta)
+        return encode(table_delta)
     except SerializationError as error:
         raise SerializationError(
             f"state '{table.name}' holds a value that cannot be pickled ({error.__cause__}); keep "

@@ -1,10 +1,11 @@
-"""Layer files: many layers of many subtasks in one file, so that a checkpoint writes but one.
+"""Delta files: many deltas of many subtasks in one file, so that a checkpoint writes but one.
 
 Layout::
 
     header   magic, format version
-    payloads of the layers, one after the other
-    index    one row per layer: stage uid, subtask, epoch, version, floor, path, offset, length, crc
+    payloads of the deltas, one after the other
+    index    one row per delta: stage uid, subtask, epoch, version, low epoch, path, offset, length,
+             crc
     footer   magic, offset of the index, its length, its CRC-32
 
 An empty path in a row means this file; any other one is a segment, relative to the job's directory.
@@ -26,26 +27,26 @@ from millrace.common.errors import CheckpointCorruptError
 from millrace.state.canonical.stored_state import SubtaskFiles
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.files import StrPath, check, opened, read_range, write_file
-from millrace.state.layer import FileRef, Layer
-from millrace.state.layer_payload import native_payload, pieces_in, split
+from millrace.state.delta_payload import native_payload, pieces_in, split
+from millrace.state.state_delta import FileRef, StateDelta
 
 __all__ = [
     "SUFFIX",
-    "LayerEntry",
-    "LayerFile",
-    "LayerFileRef",
-    "LayerFileWriter",
-    "LayerLoader",
+    "DeltaEntry",
+    "DeltaFile",
+    "DeltaFileRef",
+    "DeltaFileWriter",
+    "DeltaLoader",
     "SubtaskKey",
     "check_shared",
     "read_index",
-    "write_layer_file",
+    "write_delta_file",
 ]
 
-SUFFIX = ".layers"
+SUFFIX = ".deltas"
 FORMAT_VERSION = 2
 
-_MAGIC = b"MRLAYERS"
+_MAGIC = b"MRDELTAS"
 _HEADER = struct.Struct(">8sH")
 _FOOTER = struct.Struct(">8sQQI")
 _HERE = ""
@@ -54,15 +55,15 @@ WHOLE_BYTES = 4 << 20
 
 SubtaskKey = tuple[str, int]
 """(stage uid, subtask)."""
-LayerEntry = tuple[str, int, Layer]
-"""(stage uid, subtask, layer)."""
+DeltaEntry = tuple[str, int, StateDelta]
+"""(stage uid, subtask, delta)."""
 _Row = tuple[str, int, int, str, int, str, int, int, int]
 _DECODER = msgspec.msgpack.Decoder(list[_Row])
 
 
 @dataclass(frozen=True, slots=True)
-class LayerFileRef:
-    """What a manifest knows of a layer file."""
+class DeltaFileRef:
+    """What a manifest knows of a delta file."""
 
     path: str
     """Relative to the job's directory."""
@@ -70,10 +71,10 @@ class LayerFileRef:
     """Of the file, in bytes."""
     index_offset: int
     index_crc: int
-    layers: int
-    """How many layers the index lists."""
+    deltas: int
+    """How many deltas the index lists."""
     tier: int = 0
-    """How often its layers have been packed together with others."""
+    """How often its deltas have been packed together with others."""
 
     @property
     def index_length(self) -> int:
@@ -82,22 +83,22 @@ class LayerFileRef:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerFile:
-    """A layer file and what its index lists, every layer with a reference to its bytes."""
+class DeltaFile:
+    """A delta file and what its index lists, every delta with a reference to its bytes."""
 
-    ref: LayerFileRef
-    entries: tuple[LayerEntry, ...]
+    ref: DeltaFileRef
+    entries: tuple[DeltaEntry, ...]
 
 
-class LayerLoader:
-    """Fetches the bytes of layers.
+class DeltaLoader:
+    """Fetches the bytes of deltas.
 
     Example:
-        >>> LayerLoader("/nowhere")(Layer(1, "a", 1, b"inline"))
+        >>> DeltaLoader("/nowhere")(StateDelta(1, "a", 1, b"inline"))
         b'inline'
 
     Args:
-        job_dir: what the paths in layers are relative to.
+        job_dir: what the paths in deltas are relative to.
     """
 
     __slots__ = ("_job_dir",)
@@ -105,9 +106,9 @@ class LayerLoader:
     def __init__(self, job_dir: StrPath) -> None:
         self._job_dir = job_dir
 
-    def __call__(self, layer: Layer) -> bytes:
+    def __call__(self, delta: StateDelta) -> bytes:
         """The bytes; raises CheckpointCorruptError when their file is damaged."""
-        data = layer.data
+        data = delta.data
         if isinstance(data, SubtaskFiles):
             return native_payload(data)
         if isinstance(data, bytes):
@@ -115,42 +116,42 @@ class LayerLoader:
         path = os.path.join(self._job_dir, data.path)
         return read_range(path, data.offset, data.length, data.crc)
 
-    def pieces(self, layer: Layer) -> Iterator[bytes | memoryview]:
+    def pieces(self, delta: StateDelta) -> Iterator[bytes | memoryview]:
         """The pieces of the payload, one after the other; raises CheckpointCorruptError when their
         file is damaged."""
-        data = layer.data
+        data = delta.data
         if isinstance(data, SubtaskFiles):
             yield from split(native_payload(data))
         elif isinstance(data, bytes):
             yield from split(data)
         elif data.length <= WHOLE_BYTES:
-            yield from split(self(layer))
+            yield from split(self(delta))
         else:
             path = os.path.join(self._job_dir, data.path)
             yield from pieces_in(path, data.offset, data.length)
 
 
-def write_layer_file(
+def write_delta_file(
     job_dir: StrPath,
     name: str,
-    entries: Iterable[LayerEntry],
+    entries: Iterable[DeltaEntry],
     *,
     run_id: str = "",
     tier: int = 0,
     durable: bool = True,
     absorb: Collection[str] = (),
-) -> LayerFile:
-    """Write layers to the file ``shared/<name>``.
+) -> DeltaFile:
+    """Write deltas to the file ``shared/<name>``.
 
     Args:
-        entries: layers with their bytes, which are written, or with a reference, which stays one.
+        entries: deltas with their bytes, which are written, or with a reference, which stays one.
         absorb: paths of files whose bytes are copied into this one instead of referred to.
 
     Raises:
         CheckpointError: the file system refused; nothing is left behind.
         CheckpointCorruptError: a file to absorb is damaged.
     """
-    writer = LayerFileWriter(job_dir, name, tier, absorb)
+    writer = DeltaFileWriter(job_dir, name, tier, absorb)
 
     def chunks() -> Iterator[bytes]:
         yield writer.head()
@@ -162,7 +163,7 @@ def write_layer_file(
     return writer.file(length)
 
 
-class LayerFileWriter:
+class DeltaFileWriter:
     """Makes the pieces of a file, to be written one after the other.
 
     Args:
@@ -175,8 +176,8 @@ class LayerFileWriter:
         self.path = f"{SHARED}/{name}"
         self._tier = tier
         self._absorb = frozenset(absorb)
-        self._load = LayerLoader(job_dir)
-        self._placed: list[LayerEntry] = []
+        self._load = DeltaLoader(job_dir)
+        self._placed: list[DeltaEntry] = []
         self._offset = _HEADER.size
         self._index_crc = 0
 
@@ -184,18 +185,18 @@ class LayerFileWriter:
         """The first piece."""
         return _HEADER.pack(_MAGIC, FORMAT_VERSION)
 
-    def add(self, entry: LayerEntry) -> bytes:
-        """The piece of one layer, empty if it stays elsewhere.
+    def add(self, entry: DeltaEntry) -> bytes:
+        """The piece of one delta, empty if it stays elsewhere.
 
         Raises:
             CheckpointCorruptError: its file is damaged.
         """
-        stage, subtask, layer = entry
+        stage, subtask, delta = entry
         data = b""
-        if not isinstance(layer.data, FileRef) or layer.data.path in self._absorb:
-            data = self._load(layer)
-            layer = self._place(layer, data)
-        self._placed.append((stage, subtask, layer))
+        if not isinstance(delta.data, FileRef) or delta.data.path in self._absorb:
+            data = self._load(delta)
+            delta = self._place(delta, data)
+        self._placed.append((stage, subtask, delta))
         return data
 
     def tail(self) -> bytes:
@@ -204,33 +205,33 @@ class LayerFileWriter:
         self._index_crc = zlib.crc32(index)
         return index + _FOOTER.pack(_MAGIC, self._offset, len(index), self._index_crc)
 
-    def file(self, length: int) -> LayerFile:
+    def file(self, length: int) -> DeltaFile:
         """The file, once it is written."""
         placed = tuple(self._placed)
-        ref = LayerFileRef(
+        ref = DeltaFileRef(
             self.path, length, self._offset, self._index_crc, len(placed), self._tier
         )
-        return LayerFile(ref, placed)
+        return DeltaFile(ref, placed)
 
-    def _place(self, layer: Layer, data: bytes) -> Layer:
+    def _place(self, delta: StateDelta, data: bytes) -> StateDelta:
         reference = FileRef(self.path, self._offset, len(data), zlib.crc32(data))
         self._offset += len(data)
-        return Layer(layer.epoch, layer.version, layer.floor, reference)
+        return StateDelta(delta.epoch, delta.version, delta.low_epoch, reference)
 
 
-def _row(entry: LayerEntry, own_path: str) -> _Row:
-    stage, subtask, layer = entry
-    ref = layer.data
+def _row(entry: DeltaEntry, own_path: str) -> _Row:
+    stage, subtask, delta = entry
+    ref = delta.data
     assert isinstance(ref, FileRef)
     path = _HERE if ref.path == own_path else ref.path
     return (
-        stage, subtask, layer.epoch, layer.version, layer.floor,
+        stage, subtask, delta.epoch, delta.version, delta.low_epoch,
         path, ref.offset, ref.length, ref.crc,
     )  # fmt: skip
 
 
-def read_index(job_dir: StrPath, ref: LayerFileRef) -> list[LayerEntry]:
-    """The layers of a file, with references to their bytes.
+def read_index(job_dir: StrPath, ref: DeltaFileRef) -> list[DeltaEntry]:
+    """The deltas of a file, with references to their bytes.
 
     Raises:
         CheckpointCorruptError: the file is missing, truncated or damaged outside of the payloads
@@ -243,14 +244,14 @@ def read_index(job_dir: StrPath, ref: LayerFileRef) -> list[LayerEntry]:
         entries = [_entry(row, ref.path) for row in _DECODER.decode(index)]
     except ValueError as error:
         raise CheckpointCorruptError(path, f"its index is of another shape ({error})") from error
-    if len(entries) != ref.layers:
+    if len(entries) != ref.deltas:
         raise CheckpointCorruptError(
-            path, f"its index lists {len(entries)} layers instead of {ref.layers}"
+            path, f"its index lists {len(entries)} deltas instead of {ref.deltas}"
         )
     return entries
 
 
-def _read_checked(path: str, ref: LayerFileRef) -> bytes:
+def _read_checked(path: str, ref: DeltaFileRef) -> bytes:
     """The bytes of the index, after header, length and footer were found right."""
     with opened(path) as file:
         descriptor = file.fileno()
@@ -260,7 +261,7 @@ def _read_checked(path: str, ref: LayerFileRef) -> bytes:
         header = os.pread(descriptor, _HEADER.size, 0)
         tail = os.pread(descriptor, ref.length - ref.index_offset, ref.index_offset)
     if header != _HEADER.pack(_MAGIC, FORMAT_VERSION):
-        raise CheckpointCorruptError(path, "its header is not that of a layer file")
+        raise CheckpointCorruptError(path, "its header is not that of a delta file")
     index, footer = tail[: ref.index_length], tail[ref.index_length :]
     check(path, index, ref.index_offset, ref.index_length, ref.index_crc)
     if footer != _FOOTER.pack(_MAGIC, ref.index_offset, ref.index_length, ref.index_crc):
@@ -276,9 +277,9 @@ def check_shared(path: str) -> None:
         raise ValueError(f"it refers to {path!r}")
 
 
-def _entry(row: _Row, own_path: str) -> LayerEntry:
-    stage, subtask, epoch, version, floor, path, offset, length, crc = row
+def _entry(row: _Row, own_path: str) -> DeltaEntry:
+    stage, subtask, epoch, version, low_epoch, path, offset, length, crc = row
     if path:
         check_shared(path)
     reference = FileRef(path or own_path, offset, length, crc)
-    return stage, subtask, Layer(epoch, version, floor, reference)
+    return stage, subtask, StateDelta(epoch, version, low_epoch, reference)

@@ -1,4 +1,4 @@
-"""Layers in which operators are left out or have other uids.
+"""Deltas in which operators are left out or have other uids.
 
 The values are not looked at: tables are called otherwise, their bytes stay what they are. Only what
 operators keep about themselves, which is in one table for all, is decoded.
@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from millrace.state.layer import Layer
-from millrace.state.layer_payload import Content, Loader, contents, framed
+from millrace.state.delta_payload import Content, Loader, contents, framed
 from millrace.state.serialization.payload import decode, encode
+from millrace.state.state_delta import StateDelta
 from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
 
 __all__ = ["rewritten"]
@@ -21,11 +21,11 @@ Uids = Mapping[str, str | None]
 """What each operator is called from now on; None: it goes."""
 
 
-def rewritten(layer: Layer, load: Loader, uids: Uids) -> Layer:
-    """The layer with the operators' new uids. What is of none of them goes, too."""
-    native = dataclasses.replace(layer, data=load(layer))
+def rewritten(delta: StateDelta, load: Loader, uids: Uids) -> StateDelta:
+    """The delta with the operators' new uids. What is of none of them goes, too."""
+    native = dataclasses.replace(delta, data=load(delta))
     pieces = (_content(content, uids) for content in contents(native, load))
-    return dataclasses.replace(layer, data=b"".join(framed(encode(c)) for c in pieces))
+    return dataclasses.replace(delta, data=b"".join(framed(encode(c)) for c in pieces))
 
 
 def _content(content: Content, uids: Uids) -> Content:
@@ -43,10 +43,10 @@ def _tables(
             yield (uid, table.name), (kind, schema, encoded)
 
 
-def _own_values(delta: dict[str, Any], uids: Uids) -> dict[str, Any]:
-    names = {key: _renamed(key, uids) for part in delta.values() for key in part}
-    put = {names[key]: value for key, value in delta["put"].items() if names[key] is not None}
-    removed = [names[key] for key in delta["del"] if names[key] is not None]
+def _own_values(table_delta: dict[str, Any], uids: Uids) -> dict[str, Any]:
+    names = {key: _renamed(key, uids) for part in table_delta.values() for key in part}
+    put = {names[key]: value for key, value in table_delta["put"].items() if names[key] is not None}
+    removed = [names[key] for key in table_delta["del"] if names[key] is not None]
     return {"put": put, "del": removed}
 
 

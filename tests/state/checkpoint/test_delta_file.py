@@ -1,4 +1,4 @@
-"""Layer files and segments: what is written is read, and damage is found by name."""
+"""Delta files and segments: what is written is read, and damage is found by name."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
-from millrace.state.checkpoint.layer_file import (
-    LayerEntry,
-    LayerFileRef,
-    LayerLoader,
+from millrace.state.checkpoint.delta_file import (
+    DeltaEntry,
+    DeltaFileRef,
+    DeltaLoader,
     read_index,
-    write_layer_file,
+    write_delta_file,
 )
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import FileRef, Layer
+from millrace.state.state_delta import FileRef, StateDelta
 
 
 @pytest.fixture
@@ -25,42 +25,42 @@ def job_dir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def inline(epoch: int, data: bytes) -> Layer:
-    return Layer(epoch, f"v{epoch}", 0, data)
+def inline(epoch: int, data: bytes) -> StateDelta:
+    return StateDelta(epoch, f"v{epoch}", 0, data)
 
 
-def write_two(job_dir: Path) -> LayerFileRef:
+def write_two(job_dir: Path) -> DeltaFileRef:
     segment = write_segment(job_dir, "segment-1", b"big" * 10)
-    entries: list[LayerEntry] = [
+    entries: list[DeltaEntry] = [
         ("count", 0, inline(1, b"one")),
-        ("count", 1, Layer(1, "w1", 1, segment)),
+        ("count", 1, StateDelta(1, "w1", 1, segment)),
         ("window", 0, inline(2, b"")),
     ]
-    return write_layer_file(job_dir, "a.layers", entries).ref
+    return write_delta_file(job_dir, "a.deltas", entries).ref
 
 
-def read_all(job_dir: Path, ref: LayerFileRef) -> list[tuple[str, int, int, str, int, bytes]]:
-    load = LayerLoader(job_dir)
+def read_all(job_dir: Path, ref: DeltaFileRef) -> list[tuple[str, int, int, str, int, bytes]]:
+    load = DeltaLoader(job_dir)
     return [
-        (stage, subtask, layer.epoch, layer.version, layer.floor, load(layer))
-        for stage, subtask, layer in read_index(job_dir, ref)
+        (stage, subtask, delta.epoch, delta.version, delta.low_epoch, load(delta))
+        for stage, subtask, delta in read_index(job_dir, ref)
     ]
 
 
 def test_round_trip(job_dir: Path) -> None:
-    """Layers in the file and in segments."""
+    """Deltas in the file and in segments."""
     ref = write_two(job_dir)
     assert read_all(job_dir, ref) == [
         ("count", 0, 1, "v1", 0, b"one"),
         ("count", 1, 1, "w1", 1, b"big" * 10),
         ("window", 0, 2, "v2", 0, b""),
     ]
-    assert ref.layers == 3
+    assert ref.deltas == 3
 
 
 def test_the_writer_returns_what_the_index_says(job_dir: Path) -> None:
     """So that nobody needs to read it back."""
-    file = write_layer_file(job_dir, "a.layers", [("s", 0, inline(1, b"one"))])
+    file = write_delta_file(job_dir, "a.deltas", [("s", 0, inline(1, b"one"))])
     assert list(file.entries) == read_index(job_dir, file.ref)
     assert isinstance(file.entries[0][2].data, FileRef)
 
@@ -68,8 +68,8 @@ def test_the_writer_returns_what_the_index_says(job_dir: Path) -> None:
 def test_absorbed_files_are_not_needed_any_more(job_dir: Path) -> None:
     """Their bytes are copied; segments stay what they are."""
     ref = write_two(job_dir)
-    merged = write_layer_file(
-        job_dir, "b.layers", read_index(job_dir, ref), tier=1, absorb=[ref.path]
+    merged = write_delta_file(
+        job_dir, "b.deltas", read_index(job_dir, ref), tier=1, absorb=[ref.path]
     )
     expected = read_all(job_dir, ref)
     (job_dir / ref.path).unlink()
@@ -82,9 +82,9 @@ def test_absorbing_a_damaged_file_fails(job_dir: Path) -> None:
     ref = write_two(job_dir)
     index = read_index(job_dir, ref)
     flip(job_dir / ref.path, 10)
-    with pytest.raises(CheckpointCorruptError, match=r"a\.layers"):
-        write_layer_file(job_dir, "b.layers", index, absorb=[ref.path])
-    assert not list((job_dir / "shared").glob("*b.layers*"))
+    with pytest.raises(CheckpointCorruptError, match=r"a\.deltas"):
+        write_delta_file(job_dir, "b.deltas", index, absorb=[ref.path])
+    assert not list((job_dir / "shared").glob("*b.deltas*"))
 
 
 def flip(path: Path, position: int) -> None:
@@ -98,7 +98,7 @@ def cut(path: Path, position: int) -> None:
 
 
 @pytest.mark.parametrize("damage", [flip, cut])
-@pytest.mark.parametrize("name", ["a.layers", "segment-1"])
+@pytest.mark.parametrize("name", ["a.deltas", "segment-1"])
 def test_damage_at_every_byte_is_found(
     job_dir: Path, name: str, damage: Callable[[Path, int], None]
 ) -> None:
@@ -118,7 +118,7 @@ def test_damage_at_every_byte_is_found(
 def test_another_file_under_the_name(job_dir: Path) -> None:
     """A whole file is refused if it is not the one that was meant."""
     ref = write_two(job_dir)
-    write_layer_file(job_dir, "a.layers", [("s", 0, inline(1, b"other"))])
+    write_delta_file(job_dir, "a.deltas", [("s", 0, inline(1, b"other"))])
     with pytest.raises(CheckpointCorruptError, match="bytes instead of"):
         read_index(job_dir, ref)
 

@@ -1,8 +1,8 @@
-"""The rolling copy of a subtask's state: a little of everything in each epoch.
+"""The incremental compaction of a subtask's state: copies all live entries, a few per epoch, so
+that older deltas are no longer needed.
 
-A pass goes once through all entries, a few in each epoch, in proportion to what the epoch changed.
-A table's keys are listed when its turn comes; entries that come after the start of the pass are in
-the deltas anyway.
+How many entries an epoch copies follows what it changed. A table's keys are listed when its turn
+comes; entries that are added after the start of the compaction are in later deltas anyway.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from millrace.state.table import Scan, Table
 from millrace.state.table_id import TableId
 
 ENTRIES_PER_CHANGE = 1.0
-"""How many entries a pass copies per changed entry: a pass over n entries then takes as many
-epochs as it takes to change n entries, and all bytes written stay near twice those changed."""
+"""How many entries are copied per changed entry: compacting n entries then takes as many epochs as
+it takes to change n entries, and all bytes written stay near twice those changed."""
 MINIMUM_ENTRIES = 16
 
 
 class _Position(NamedTuple):
-    """How far a pass has come."""
+    """How far a compaction has come."""
 
     started: int | None = None
-    """The epoch in which it began; None: there is none under way."""
+    """The epoch in which it started; None: none is under way."""
     todo: tuple[TableId, ...] = ()
     """Tables still to be copied; the last one first."""
     cursor: Any = None
-    """How far the present table is copied; None: not begun."""
+    """How far the present table is copied; None: not started."""
 
 
-class RollingPass:
-    """Where the copying stands."""
+class IncrementalCompaction:
+    """Copies the entries of tables over many epochs, and knows which deltas it has replaced."""
 
     def __init__(self, tables: dict[TableId, Table]) -> None:
         self._tables = tables
-        self.floor = 0
-        """Layers of epochs before this one are not needed any more."""
+        self.low_epoch = 0
+        """Deltas of epochs before this one are not needed any more."""
         self._at = _Position()
         self._before: tuple[int, _Position] | None = None
 
     def advance(self, epoch: int, changed: int, budget: Budget) -> Iterator[tuple[TableId, Scan]]:
         """Copy the next entries, table by table, in steps of at most ``budget``. Once they are
-        through, `floor` is that of the epoch."""
+        through, `low_epoch` is that of the epoch."""
         self._remember()
         if self._at.started is None:
             self._at = _Position(epoch, tuple(self._tables))
@@ -67,7 +67,7 @@ class RollingPass:
         return step
 
     def restart(self) -> None:
-        """Everything has just been written at once; begin anew with the next epoch."""
+        """Everything has just been written at once: start over with the next epoch."""
         self._remember()
         self._at = _Position()
 
@@ -78,13 +78,13 @@ class RollingPass:
     def roll_back(self) -> None:
         """The epoch has been aborted: what it copied is lost, so copy it again."""
         if self._before is not None:
-            self.floor, self._at = self._before
+            self.low_epoch, self._at = self._before
             self._before = None
 
     def _remember(self) -> None:
-        self._before = self.floor, self._at
+        self._before = self.low_epoch, self._at
 
     def _finish(self) -> None:
         assert self._at.started is not None
-        self.floor = self._at.started
+        self.low_epoch = self._at.started
         self._at = _Position()

@@ -1,25 +1,25 @@
-"""The rolling copy keeps the number of live layers bounded, at a bounded price per epoch."""
+"""Incremental compaction keeps the number of live deltas bounded, at a bounded price per epoch."""
 
 from __future__ import annotations
 
 import pytest
 
+from millrace.state.delta_payload import contents
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.layer import Layer, live
-from millrace.state.layer_payload import contents
+from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT, MAP, PANES
 
 
-def load(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def load(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
-def copies(layer: Layer) -> bool:
-    """Whether it has a piece of the rolling copy."""
-    return "all" not in (first := next(contents(layer, load))) and "pass" in first
+def copies(delta: StateDelta) -> bool:
+    """Whether it has a piece of the incremental compaction."""
+    return "all" not in (first := next(contents(delta, load))) and "compaction" in first
 
 
 class History:
@@ -28,7 +28,7 @@ class History:
     def __init__(self, kind: TableKind, outers: int, inners: int) -> None:
         self.state = SubtaskState()
         self.table = self.state.table(TableId("op", "x"), kind)
-        self.layers: list[Layer] = []
+        self.deltas: list[StateDelta] = []
         self.sizes: list[int] = []
         self.shape = outers, inners
         for outer in range(outers):
@@ -43,11 +43,11 @@ class History:
             self.table.put((outer, inner), value)
 
     def end_epoch(self, epoch: int) -> None:
-        layer = self.state.snapshot(epoch, f"v{epoch}")
-        assert layer is not None
-        self.layers = live([*self.layers, layer])
-        self.sizes.append(layer.size() if copies(layer) else 0)
-        self.state.align(layer.version, [layer], load)
+        delta = self.state.snapshot(epoch, f"v{epoch}")
+        assert delta is not None
+        self.deltas = live([*self.deltas, delta])
+        self.sizes.append(delta.size() if copies(delta) else 0)
+        self.state.align(delta.version, [delta], load)
 
     def run(self, epochs: int, per_epoch: int) -> None:
         outers, inners = self.shape
@@ -61,15 +61,15 @@ class History:
     ("kind", "outers", "inners"),
     [(FLAT, 2000, 1), (MAP, 2000, 1), (MAP, 12_000, 1), (MAP, 700, 3), (PANES, 1, 2000)],
 )
-def test_live_layers_are_bounded(kind: TableKind, outers: int, inners: int) -> None:
+def test_live_deltas_are_bounded(kind: TableKind, outers: int, inners: int) -> None:
     """At about two passes, each as many epochs as it takes to change as much as there is."""
     per_epoch = 100
     history = History(kind, outers, inners)
     entries = outers * inners
     history.run(5 * entries // per_epoch, per_epoch)
-    assert len(history.layers) <= 2.5 * entries / per_epoch
+    assert len(history.deltas) <= 2.5 * entries / per_epoch
     replica = SubtaskState()
-    replica.restore("x", history.layers, load)
+    replica.restore("x", history.deltas, load)
     assert replica.tables[TableId("op", "x")].data == history.table.data  # type: ignore[attr-defined]
 
 
@@ -85,20 +85,20 @@ def test_no_epoch_writes_very_much() -> None:
 def test_an_aborted_epoch_takes_its_copies_back(abort_every: int) -> None:
     """What it copied is copied again: when the pass is complete nothing may be missing."""
     history = History(FLAT, 1000, 1)
-    accepted = history.layers[-1]
+    accepted = history.deltas[-1]
     epoch, attempts = 2, 0
     while epoch < 40:
         attempts += 1
         for i in range(50):
             history.set((epoch * 7 + i) % 1000, 0, epoch)
-        layer = history.state.snapshot(epoch, f"a{attempts}")
-        assert layer is not None
+        delta = history.state.snapshot(epoch, f"a{attempts}")
+        assert delta is not None
         if attempts % abort_every:
-            accepted = layer
-            history.layers = live([*history.layers, layer])
+            accepted = delta
+            history.deltas = live([*history.deltas, delta])
             epoch += 1
         history.state.align(accepted.version, [accepted], load)
-    assert history.layers[0].epoch > 1
+    assert history.deltas[0].epoch > 1
     replica = SubtaskState()
-    replica.restore("x", history.layers, load)
+    replica.restore("x", history.deltas, load)
     assert replica.tables[TableId("op", "x")].data == history.table.data  # type: ignore[attr-defined]

@@ -8,10 +8,10 @@ import pytest
 
 from millrace.common.errors import CheckpointCorruptError, SerializationError
 from millrace.state.budget import PIECE_BYTES
-from millrace.state.checkpoint.layer_file import LayerLoader
+from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.layer import FileRef, Layer
-from millrace.state.layer_payload import contents, split, tables_in
+from millrace.state.delta_payload import contents, split, tables_in
+from millrace.state.state_delta import FileRef, StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT, LIST, PANES
@@ -19,9 +19,9 @@ from millrace.state.table_kinds import FLAT, LIST, PANES
 ENTRIES = 60_000
 
 
-def inline(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def inline(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 def filled() -> SubtaskState:
@@ -41,7 +41,7 @@ def assert_same(one: SubtaskState, other: SubtaskState) -> None:
     }
 
 
-def test_a_big_layer_is_made_and_read_piece_by_piece(tmp_path: Path) -> None:
+def test_a_big_delta_is_made_and_read_piece_by_piece(tmp_path: Path) -> None:
     """From tables to a file and back, never more than a piece at a time."""
     (tmp_path / "shared").mkdir()
     state, sizes = filled(), []
@@ -54,15 +54,15 @@ def test_a_big_layer_is_made_and_read_piece_by_piece(tmp_path: Path) -> None:
 
         return write_segment(tmp_path, "s", watched(), durable=False)
 
-    layer = state.snapshot(1, "v1", place)
-    assert isinstance(layer.data, FileRef)
-    assert layer.size() > 3 * PIECE_BYTES
+    delta = state.snapshot(1, "v1", place)
+    assert isinstance(delta.data, FileRef)
+    assert delta.size() > 3 * PIECE_BYTES
     assert max(sizes) < 2.5 * PIECE_BYTES
     assert len(sizes) > 5
     replica = SubtaskState()
-    replica.restore("v1", [layer], LayerLoader(tmp_path))
+    replica.restore("v1", [delta], DeltaLoader(tmp_path))
     assert_same(replica, state)
-    assert set(tables_in(LayerLoader(tmp_path)(layer))) >= {
+    assert set(tables_in(DeltaLoader(tmp_path)(delta))) >= {
         TableId("op", "v"),
         TableId("op", "l"),
         TableId("op", "p"),
@@ -83,7 +83,7 @@ def test_a_big_delta_comes_in_pieces(tmp_path: Path) -> None:
     panes.drop(1)
     values.remove(7)
     second = state.snapshot(2, "v2")
-    assert sum("delta" in content for content in contents(second, inline)) >= 3
+    assert sum("changes" in content for content in contents(second, inline)) >= 3
     replica = SubtaskState()
     replica.restore("v2", [first, second], inline)
     assert_same(replica, state)
@@ -91,16 +91,16 @@ def test_a_big_delta_comes_in_pieces(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("position", [0, 5, 100, -1])
 def test_damage_is_found(tmp_path: Path, position: int) -> None:
-    """In whichever piece; and nothing of the layer is kept."""
+    """In whichever piece; and nothing of the delta is kept."""
     (tmp_path / "shared").mkdir()
-    layer = filled().snapshot(1, "v1", lambda pieces: write_segment(tmp_path, "s", pieces))
+    delta = filled().snapshot(1, "v1", lambda pieces: write_segment(tmp_path, "s", pieces))
     path = tmp_path / "shared" / "s"
     data = bytearray(path.read_bytes())
     data[position] ^= 0xFF
     path.write_bytes(data)
     state = SubtaskState()
     with pytest.raises(CheckpointCorruptError, match="shared/s"):
-        state.restore("v1", [layer], LayerLoader(tmp_path))
+        state.restore("v1", [delta], DeltaLoader(tmp_path))
     assert state.version == ""
     assert not any(table.entry_count() for table in state.tables.values())
 

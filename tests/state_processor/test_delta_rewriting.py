@@ -1,20 +1,20 @@
-"""Operators taken out of layers, or called otherwise."""
+"""Operators taken out of deltas, or called otherwise."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from millrace.common import Types
-from millrace.state.layer import Layer
+from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
 from millrace.state.table_kinds import EVENT_TIMER_QUEUE, FLAT, LIST
-from millrace.state_processor.layer_rewriting import rewritten
+from millrace.state_processor.delta_rewriting import rewritten
 
 
-def load(layer: Layer) -> bytes:
-    assert isinstance(layer.data, bytes)
-    return layer.data
+def load(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
 
 
 def content(state: SubtaskState) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def content(state: SubtaskState) -> dict[str, Any]:
 
 
 def test_uids_are_changed_and_dropped() -> None:
-    """In tables and in operators' own values, over several layers; a uid that begins like another
+    """In tables and in operators' own values, over several deltas; a uid that begins like another
     is its own."""
     state = SubtaskState()
     state.table(TableId("a", "count"), FLAT, Types.LONG()).put("k", 1)
@@ -46,9 +46,9 @@ def test_uids_are_changed_and_dropped() -> None:
     assert second is not None
 
     uids = {"a": "x", "a/b": "y", "c": "c", "gone": None}
-    layers = [rewritten(layer, load, uids) for layer in (first, second)]
+    deltas = [rewritten(delta, load, uids) for delta in (first, second)]
     result = SubtaskState()
-    result.restore("v2", layers, load)
+    result.restore("v2", deltas, load)
     assert content(result) == {
         ("x", "count"): {"k": 9},
         ("x", "many"): {number: number for number in range(20)},
@@ -57,4 +57,4 @@ def test_uids_are_changed_and_dropped() -> None:
         OPERATOR_TABLE: {VALVE: "valve"},
     }
     assert result.schema(TableId("x", "count")) == state.schema(TableId("a", "count"))
-    assert [layer.version for layer in layers] == ["v1", "v2"]
+    assert [delta.version for delta in deltas] == ["v1", "v2"]

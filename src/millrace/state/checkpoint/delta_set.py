@@ -1,0 +1,185 @@
+"""Which delta files make up the state as of now, and which of their deltas are alive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from millrace.common.errors import CheckpointCorruptError
+from millrace.state.checkpoint.delta_file import (
+    DeltaEntry,
+    DeltaFile,
+    DeltaFileRef,
+    SubtaskKey,
+    check_shared,
+    read_index,
+)
+from millrace.state.checkpoint.directory import metadata_path
+from millrace.state.checkpoint.files import StrPath, reading
+from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.state_delta import FileRef, StateDelta
+
+__all__ = ["DeltaSet", "check_segments", "raised", "read_delta_set", "read_deltas_of"]
+
+_NO_TIP = (-1, "")
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaSet:
+    """The delta files of one consistent cut. Immutable: a failed checkpoint just drops its copy."""
+
+    files: Mapping[str, DeltaFile] = field(default_factory=dict)
+    """By path."""
+    low_epochs: Mapping[SubtaskKey, int] = field(default_factory=dict)
+    """Per subtask: deltas of epochs before this one are dead. Without an entry all are."""
+    tips: Mapping[SubtaskKey, tuple[int, str]] = field(default_factory=dict)
+    """Per subtask: epoch and version of the newest delta."""
+
+    def with_file(self, file: DeltaFile) -> DeltaSet:
+        """With one more file of new deltas; files that are dead by that are left out."""
+        low_epochs, tips = raised(self.low_epochs, file.entries), dict(self.tips)
+        for stage, subtask, delta in file.entries:
+            key = stage, subtask
+            tips[key] = max(tips.get(key, _NO_TIP), (delta.epoch, delta.version))
+        grown = DeltaSet({**self.files, file.ref.path: file}, low_epochs, tips)
+        return grown.without_dead_files()
+
+    def with_packed(self, sources: Iterable[str], packed: DeltaFile) -> DeltaSet:
+        """With ``packed`` in the place of the files whose live deltas it holds."""
+        gone = set(sources)
+        files = {path: file for path, file in self.files.items() if path not in gone}
+        files[packed.ref.path] = packed
+        return DeltaSet(files, self.low_epochs, self.tips).without_dead_files()
+
+    def for_stages(self, stages: Mapping[str, int]) -> DeltaSet:
+        """Without what belongs to subtasks that these stages (uid -> parallelism) do not have."""
+
+        def stays(key: SubtaskKey) -> bool:
+            return key[1] < stages.get(key[0], 0)
+
+        if all(map(stays, self.tips)):
+            return self
+        low_epochs = {key: low_epoch for key, low_epoch in self.low_epochs.items() if stays(key)}
+        tips = {key: tip for key, tip in self.tips.items() if stays(key)}
+        return DeltaSet(self.files, low_epochs, tips).without_dead_files()
+
+    def without_dead_files(self) -> DeltaSet:
+        """Without the files that hold no live delta."""
+        # the newest deltas come last in a file, so the search ends soon
+        files = {
+            path: file
+            for path, file in self.files.items()
+            if any(map(self.is_live, reversed(file.entries)))
+        }
+        return DeltaSet(files, self.low_epochs, self.tips)
+
+    def has(self, entry: DeltaEntry) -> bool:
+        """Whether the delta, or a later one of its subtask, is in already."""
+        return entry[2].epoch <= self.tips.get(entry[:2], _NO_TIP)[0]
+
+    def is_live(self, entry: DeltaEntry) -> bool:
+        """Whether a restore needs the delta."""
+        stage, subtask, delta = entry
+        low_epoch = self.low_epochs.get((stage, subtask))
+        return low_epoch is not None and delta.epoch >= low_epoch
+
+    def live(self) -> list[DeltaEntry]:
+        """All live deltas, those of a subtask in epoch order."""
+        found = self.by_subtask()
+        return [(*key, delta) for key in found for delta in found[key]]
+
+    def by_subtask(self) -> dict[SubtaskKey, list[StateDelta]]:
+        """The live deltas of every subtask in epoch order."""
+        found: dict[SubtaskKey, list[StateDelta]] = {}
+        for file in self.files.values():
+            for entry in filter(self.is_live, file.entries):
+                found.setdefault(entry[:2], []).append(entry[2])
+        for deltas in found.values():
+            deltas.sort(key=lambda delta: delta.epoch)
+        return found
+
+    def misfit(self, versions: Mapping[SubtaskKey, str]) -> str | None:
+        """What is wrong when the newest deltas are not the ones that make ``versions``."""
+        for key, version in versions.items():
+            newest = self.tips.get(key, _NO_TIP)[1]
+            if version != newest:
+                return (
+                    f"subtask {key[1]} of stage {key[0]} is at version {version or '(none)'}, "
+                    f"but its newest delta makes {newest or '(none)'}"
+                )
+        return None
+
+
+def raised(
+    low_epochs: Mapping[SubtaskKey, int], entries: Iterable[DeltaEntry]
+) -> dict[SubtaskKey, int]:
+    """The low epochs after some more deltas."""
+    result = dict(low_epochs)
+    for stage, subtask, delta in entries:
+        key = stage, subtask
+        result[key] = max(result.get(key, 0), delta.low_epoch)
+    return result
+
+
+def check_segments(job_dir: StrPath, entries: Iterable[DeltaEntry]) -> None:
+    """Raises CheckpointCorruptError unless the files of these deltas are as long as they must be.
+
+    Their content is checked when it is loaded.
+    """
+    for _, _, delta in entries:
+        if isinstance(delta.data, FileRef):
+            path = os.path.join(job_dir, delta.data.path)
+            with reading(path):
+                length = os.stat(path).st_size
+            if length < delta.data.offset + delta.data.length:
+                raise CheckpointCorruptError(path, f"it ends at byte {length}")
+
+
+def read_delta_set(job_dir: StrPath, manifest: Manifest) -> DeltaSet:
+    """The deltas of a checkpoint, from the indexes of its files.
+
+    Raises:
+        CheckpointCorruptError: a file is missing or damaged, or the deltas are not those of the
+            versions in the manifest.
+    """
+    return read_deltas_of(job_dir, manifest, metadata_path(job_dir, manifest.checkpoint))
+
+
+def read_deltas_of(
+    directory: StrPath,
+    manifest: Manifest,
+    metadata: StrPath,
+    known: Mapping[str, DeltaFile] | None = None,
+) -> DeltaSet:
+    """The deltas that a manifest names, whose files are relative to ``directory``; ``metadata`` is
+    what errors call the manifest, ``known`` are files by path whose indexes have been read before.
+    Raises as `read_delta_set` does."""
+    known = known or {}
+    files = [known.get(ref.path) or _read_file(directory, ref) for ref in manifest.delta_files]
+    deltas = _assemble(files).for_stages(manifest.stages)
+    misfit = deltas.misfit(manifest.versions)
+    if misfit is not None:
+        raise CheckpointCorruptError(metadata, misfit)
+    return deltas
+
+
+def _read_file(job_dir: StrPath, ref: DeltaFileRef) -> DeltaFile:
+    try:
+        check_shared(ref.path)
+    except ValueError as error:
+        raise CheckpointCorruptError(job_dir, f"{error}, which is no file of it") from None
+    return DeltaFile(ref, tuple(read_index(job_dir, ref)))
+
+
+def _assemble(files: Iterable[DeltaFile]) -> DeltaSet:
+    by_path: dict[str, DeltaFile] = {}
+    low_epochs: dict[SubtaskKey, int] = {}
+    tips: dict[SubtaskKey, tuple[int, str]] = {}
+    for file in files:
+        by_path[file.ref.path] = file
+        for stage, subtask, delta in file.entries:
+            key = stage, subtask
+            low_epochs[key] = max(low_epochs.get(key, 0), delta.low_epoch)
+            tips[key] = max(tips.get(key, _NO_TIP), (delta.epoch, delta.version))
+    return DeltaSet(by_path, low_epochs, tips).without_dead_files()

@@ -1,0 +1,48 @@
+"""State deltas: what one epoch changed in a subtask's state, and where the bytes are.
+
+A subtask's state is the sum of its deltas in epoch order. A delta holds a *table delta* for each
+table that the epoch changed, and a part of the *incremental compaction*, which copies all live
+entries, a few per epoch. When a compaction that started at epoch ``low_epoch`` is complete, the
+deltas before that epoch are no longer needed, and no epoch had to write the whole state at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.state.canonical.stored_state import SubtaskFiles
+
+
+@dataclass(frozen=True)
+class FileRef:
+    """Bytes in a file of the checkpoint directory."""
+
+    path: str
+    """Relative to the job's directory."""
+    offset: int
+    length: int
+    crc: int
+    """CRC-32 of the bytes."""
+
+
+@dataclass(frozen=True)
+class StateDelta:
+    """The change of one subtask's state in one epoch."""
+
+    epoch: int
+    version: str
+    """The attempt that made it: unique over all runs, epochs, tries and task attempts."""
+    low_epoch: int
+    """Once this delta counts, a restore needs no delta of an earlier epoch than this."""
+    data: bytes | FileRef | SubtaskFiles
+    """Of a canonical savepoint: all files of the subtask."""
+
+    def size(self) -> int:
+        """Bytes of the payload."""
+        return len(self.data) if isinstance(self.data, bytes) else self.data.length
+
+
+def live(deltas: list[StateDelta]) -> list[StateDelta]:
+    """Those of ``deltas`` (in epoch order) that a restore needs."""
+    low_epoch = max((delta.low_epoch for delta in deltas), default=0)
+    return [delta for delta in deltas if delta.epoch >= low_epoch]
