@@ -142,7 +142,7 @@ def test_what_does_not_fit_together_is_refused(fault: str, tmp_path: Path) -> No
     some the other."""
     refused = 0
     for seed in range(5):
-        cluster = FaultyCluster(seed, rate=0.5, size=1, faults=(fault,))
+        cluster = FaultyCluster(seed, rate=0.5, size=1, faults=(fault,), tasks=(2, None))
         client = run_driver(tmp_path / str(seed), 300, cluster=cluster)
         refused += client.progress().refused
         pipeline.check_output(tmp_path / str(seed) / "out", 300, 3)

@@ -50,6 +50,8 @@ class FaultyCluster:
     faults: tuple[str, ...] = FAULTS
     # the engine gives a job up when one epoch is lost over and over
     in_a_row: int = 3
+    # how many tasks a level may have; one alone gets all of the same attempt
+    tasks: tuple[int | None, ...] = (1, 2, None)
     happened: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -64,7 +66,7 @@ class FaultyCluster:
         return CompletableFuture.completed(None)
 
     def deploy(self, program: Program) -> None:
-        self.program = replace(program, tasks=self.random.choice((1, 2, None)))
+        self.program = replace(program, tasks=self.random.choice(self.tasks))
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         self._wake_zombies()
