@@ -114,8 +114,8 @@ def restored(path: str) -> dict[str, Any]:
     snapshot = open_snapshot(path)
     highest = snapshot.manifest.max_parallelism
     load, entries = DeltaLoader(snapshot.directory), 0
-    for heir in range(PARALLELISM + 1):
-        groups = key_group_range(heir, PARALLELISM + 1, highest)
+    for index in range(PARALLELISM + 1):
+        groups = key_group_range(index, PARALLELISM + 1, highest)
         state = SubtaskState()
         ours = KeyMemo(highest, groups.__contains__).__getitem__
         for (stage, subtask), deltas in snapshot.deltas.by_subtask().items():

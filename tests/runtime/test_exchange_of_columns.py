@@ -119,7 +119,7 @@ def _numbers(arrived: dict[int, list[tuple[Any, int | None]]]) -> Counter[int]:
 
 
 @pytest.mark.parametrize("kind", [Exchange.REBALANCE, Exchange.RESCALE])
-def test_columns_are_dealt_out_evenly(kind) -> None:
+def test_columns_are_spread_evenly(kind) -> None:
     output = exchange(kind, targets=3)
     for size in (1, 5, 1, 200, 6):
         output.emit(columns([{"key": 1, "word": "a", "number": n} for n in range(size)]))

@@ -119,7 +119,7 @@ def subtasks(taken: list[OperatorSnapshot], parallelism: int) -> list[OperatorHa
         max_size=4,
     )
 )
-def test_lists_are_dealt_out_and_unions_go_to_all(rounds) -> None:
+def test_lists_are_redistributed_and_unions_go_to_all(rounds) -> None:
     running = [OperatorHarness(Buffering())]
     everything: list[int] = []
     for parallelism, values in rounds:

@@ -103,7 +103,7 @@ def test_without_any_cleanup_copies_have_it_all() -> None:
         assert made.entries() == made.restored(snapshot).entries() == 3 * 55
 
 
-def test_a_rolling_copy_forgets() -> None:
+def test_a_compaction_forgets() -> None:
     """When a pass is through, nothing expired is left in the deltas, although each was small."""
     with harness(lambda builder: off(builder).cleanup_full_snapshot()) as made:
         for key in range(400):

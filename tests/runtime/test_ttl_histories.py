@@ -282,7 +282,7 @@ def test_any_history_on_disk(kind: str, data: st.DataObject, on_read: bool, show
 @given(data=st.data(), on_read=st.booleans(), shown=st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_any_history(kind: str, data: st.DataObject, on_read: bool, shown: bool) -> None:
-    """With epochs that are taken back and moves to another worker, and whatever cleans up."""
+    """With epochs that are rolled back and moves to another worker, and whatever cleans up."""
     cleanup = data.draw(st.sampled_from(CLEANUPS))
     play(data.draw(histories(kind)), on_read, shown, cleanup)
 

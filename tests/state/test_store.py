@@ -63,7 +63,7 @@ def test_a_refused_epoch_is_taken_back() -> None:
 
 
 def test_another_worker_ran_the_epoch() -> None:
-    """Its delta is replayed, our own attempt at it is taken back."""
+    """Its delta is replayed, our own attempt at it is rolled back."""
     state, other = SubtaskState(), SubtaskState()
     first = epoch(state, 1)
     other.restore("v1", [first], load)

@@ -100,7 +100,7 @@ def test_what_cannot_be_compared(snapshots) -> None:
     with pytest.raises(StateError, match="operator 'last' has no state 'lost'"):
         ChangesQuery.of(before, after, "last", "lost")
     (window_state,) = (i.name for i in after.states() if i.uid == "windows" and i.shape.is_windowed)
-    with pytest.raises(StateError, match="is window-value state; changes can be told of value"):
+    with pytest.raises(StateError, match="is window-value state; changes can be read of value"):
         ChangesQuery.of(before, after, "windows", window_state)
 
 

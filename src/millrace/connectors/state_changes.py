@@ -58,7 +58,7 @@ class StateUpdate(NamedTuple):
     gone: bool
     checkpoint: int
     snapshot_id: str = ""
-    """Of that checkpoint; in a directory that was made anew a number means something else."""
+    """Of that checkpoint; in a directory that was created again a number means something else."""
 
 
 class CopyComplete(NamedTuple):
@@ -143,7 +143,7 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
 class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
     """Holds a copy of the state as of the checkpoint it is at, and reads what differs in the next.
 
-    A reader that is made anew reads the copy from the checkpoint of its position. If that was read
+    A reader that is restored reads the copy from the checkpoint of its position. If that was read
     in part, or is gone, it gives all of it, or of the newest, again and says so.
     """
 
@@ -216,7 +216,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
 
     def _next(self) -> int | None:
         """The number of the checkpoint to read next: the newest to begin with, then one by one.
-        When numbers begin anew, or one is another checkpoint now, somebody emptied the
+        When numbers start over, or one is another checkpoint now, somebody emptied the
         directory: the newest again."""
         numbers = complete_checkpoints(self._source.directory)
         if not numbers:
@@ -224,11 +224,11 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
         if self._follower is None:
             return self._interrupted if self._interrupted in numbers else numbers[-1]
         at = self._follower.checkpoint or 0
-        if numbers[-1] < at or (numbers[-1] == at and self._is_made_anew(at)):
+        if numbers[-1] < at or (numbers[-1] == at and self._was_recreated(at)):
             return numbers[-1]
         return next((number for number in numbers if number > at), None)
 
-    def _is_made_anew(self, number: int) -> bool:
+    def _was_recreated(self, number: int) -> bool:
         """Whether what has the number of the present position is not the same checkpoint."""
         assert self._position is not None
         with suppress(CheckpointCorruptError):

@@ -80,7 +80,7 @@ class CheckpointCoordinator:
         self._ancestor = ""
         self._claimed: ClaimedSnapshot | None = None
         self._kept: Pin | None = None
-        """The job's own checkpoint that this run was told to leave where it is."""
+        """The job's own checkpoint that this run must leave where it is."""
         self.savepoint_ended: Callable[[], None] = lambda: None
         """Called, in any thread, when a savepoint is complete or has failed."""
 
@@ -154,7 +154,7 @@ class CheckpointCoordinator:
         )
 
     def _opened(self, path: str) -> Snapshot:
-        """A snapshot to start from, with trust if the job itself has written it, or is told to."""
+        """A snapshot to start from, trusted if it is the job's own or the user says so."""
         where = snapshot_metadata(path).parent
         own = where.parent.resolve() == Path(self.job_dir).resolve()
         trusted = self._config.allow_pickle or own or is_own(self.job_dir, where)

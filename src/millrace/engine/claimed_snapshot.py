@@ -51,7 +51,7 @@ class ClaimedSnapshot:
             self.release()
 
     def release(self) -> None:
-        """Let go of it."""
+        """Release it."""
         if self._lease is not None:
             self._lease.release()
             self._lease = None

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells processing time and waits for it."""
+    """A source of processing time that can also be waited for."""
 
     def now(self) -> int:
         """Milliseconds since the epoch."""

@@ -1,4 +1,4 @@
-"""What collecting sinks got, until the checkpoint that makes it durable."""
+"""Buffers the results of collecting sinks until a checkpoint makes them durable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one way in which anything is asked of a job: by its client, its mailbox or over HTTP."""
+"""The command bus: every request to a job goes through it, from its client, mailbox or HTTP."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class CommandBus:
             return None
 
     def close(self, unfinished: Iterable[QueuedRequest], cause: BaseException | None) -> None:
-        """The job has ended, for some ``cause`` or as it should: who still waits is told so, and
+        """The job has ended, for some ``cause`` or as it should: who still waits is notified, and
         whose request was being served."""
         with self._lock:
             self._closed = True

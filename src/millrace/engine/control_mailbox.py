@@ -2,7 +2,7 @@
 
 It is the directory ``control`` in the job's checkpoint directory. Whoever may write there (mode
 0700: the owner of the job) puts a request into a file; the running job answers with another. Who
-runs is told by ``run.json``, and whether it lives by a lock that the operating system takes back
+runs is in ``run.json``, and whether it lives by a lock that the operating system takes back
 when the process dies. A request names the run it is meant for, so one that an earlier run left
 behind is never carried out.
 
@@ -135,7 +135,7 @@ class Mailbox:
         return request.id
 
     def withdraw(self, id: str) -> bool:
-        """Take back a request; False: the job has taken it already."""
+        """Withdraw a request; False: the job has taken it already."""
         try:
             self._request_path(id).unlink()
         except FileNotFoundError:

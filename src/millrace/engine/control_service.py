@@ -1,4 +1,4 @@
-"""The running job's ear: a small thread that carries out what others put into its mailbox."""
+"""The control service of a running job: a thread that executes the commands in its mailbox."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from millrace.state.checkpoint.files import delete_quietly
 
 
 class Deployment:
-    """What a graph's subtasks are told in each epoch, and what their answers add up to.
+    """Makes the plans of a graph's subtasks in each epoch, and adds up their answers.
 
     Args:
         leftovers: files that are not needed once the first epoch has been accepted.

@@ -1,4 +1,4 @@
-"""Whether an epoch may be accepted: the expected answers, and all about the same attempts."""
+"""Checks whether an epoch may be accepted: all acknowledgements, all about the same attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine needs of whatever runs epochs: Spark, or a test in this process."""
+"""The executor protocol: what runs epochs for the engine, on Spark or in this process for tests."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from millrace.runtime.epoch import Ack
 class FeedbackCoordinator:
     """Counts what tails took in the last epoch; the records themselves are in their state.
 
-    Nothing of it is part of checkpoints: the first epoch after a restore tells it all anew.
+    Nothing of it is part of checkpoints: the first epoch after a restore reports all of it again.
     """
 
     def __init__(self, nodes: Iterable[LoopNode]) -> None:

@@ -36,7 +36,7 @@ REMEMBERED_EXCEPTIONS = 16
 
 
 class JobHistory:
-    """Gathers what epochs, checkpoints and failures of a run tell.
+    """Gathers the figures of epochs, checkpoints and failures of a run.
 
     Args:
         states: what state the job is in.
@@ -64,7 +64,7 @@ class JobHistory:
     # -- what happens --------------------------------------------------------------------------
 
     def go_on_with(self, program: Program) -> None:
-        """The job goes on with other subtasks, which tell their gauges anew; what was counted
+        """The job goes on with other subtasks, which report their gauges again; what was counted
         stays."""
         before = {stage.uid: stage for stage in self._stages.values()}
         self._program = program

@@ -2,7 +2,7 @@
 
 One epoch is one consistent cut through the whole pipeline. It counts only when all subtasks have
 answered and the answers fit together; what it did becomes durable with the next checkpoint, and
-only then visible in the sinks. What may happen in which state is told by `job_state.STATES`.
+only then visible in the sinks. What may happen in which state is defined in `job_state.STATES`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Those who look on while a job runs: what it accepts, what it commits, and its end."""
+"""Job observers: are notified of accepted epochs, commits and the end of a job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from millrace.state.checkpoint.manifest import Manifest
 
 
 class JobObserver:
-    """Is told what a job does, in the job's thread, so every method must be quick.
+    """Is notified of what a job does, in the job's thread, so every method must be quick.
 
     What an observer raises makes the job fail.
     """

@@ -1,4 +1,4 @@
-"""Which savepoints a job has written itself, and so may read without asking anybody."""
+"""The list of savepoints that a job has written itself, and may therefore read as trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much an epoch may read: little when caught up, much under backlog, never too much."""
+"""Pacing: how many records an epoch may read, so that it is short when there is no backlog."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ EXAMPLES = 16
 
 
 class NotLoadedError(StateError):
-    """Nothing can be told yet: no checkpoint has been read since the job started."""
+    """Nothing can be answered yet: no checkpoint has been read since the job started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class _Group:
 
     names: frozenset[TableId]
     follower: StateFollower | None = None
-    """None: they are to be read anew."""
+    """None: they are to be read again."""
 
 
 class QueryableView(JobObserver):
@@ -132,7 +132,7 @@ class QueryableView(JobObserver):
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    # -- what the job tells, in its thread -----------------------------------------------------
+    # -- called by the job, in its thread ------------------------------------------------------
 
     def started(self, job_dir: str) -> None:
         self._follow = lambda tables: StateFollower(job_dir, tables)

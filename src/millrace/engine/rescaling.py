@@ -1,4 +1,4 @@
-"""A change of parallelism in the making: the new graph, and the workers that it needs."""
+"""A rescaling that is being prepared: the new graph, and the workers that it needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millrace.runtime.epoch import Ack
 from millrace.state.state_delta import FileRef
 
 Replan = Callable[[int], JobGraph]
-"""Makes the job's graph anew, with another parallelism of what has none of its own."""
+"""Builds the job's graph again, with another parallelism of what has none of its own."""
 
 
 class Rescaling:

@@ -71,7 +71,7 @@ def write_in_process(
 
 
 def main() -> None:
-    """Read the task from the standard input, do it, and tell the result."""
+    """Read the task from the standard input, do it, and write the result."""
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what modules print when they are imported is no answer
     task = pickle.load(sys.stdin.buffer)

@@ -1,4 +1,4 @@
-"""Writes a savepoint in a thread of its own while the job goes on."""
+"""Writes a savepoint in a background thread while the job continues."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class SinkCoordinator:
         self._sweepable: dict[str, tuple[SupportsOrphanSweep, int]] = {}
         """Per sink uid, with its parallelism."""
         self._work_files: dict[str, dict[int, tuple[str, ...]]] = {}
-        """Per sink uid and subtask that has told: what is in use."""
+        """Per sink uid and subtask that has reported: what is in use."""
         self._pending: Pending = {}
         for node in nodes:
             self._add(node, retries)
@@ -153,16 +153,16 @@ class SinkCoordinator:
 
     def sweeps(self, run_ids: Collection[str], older_than: int) -> list[Sweep] | None:
         """What is to be done to delete what failed attempts of these runs left behind more than
-        ``older_than`` ms ago; None: some subtask has not told yet what it uses, or something waits
+        ``older_than`` ms ago; None: some subtask has not reported what it uses, or something waits
         to be committed."""
         if self._pending or self.outstanding():
             return None
         sweeps: list[Sweep] = []
         for uid, (sink, parallelism) in self._sweepable.items():
-            told = self._work_files[uid]
-            if len(told) < parallelism:
+            reported = self._work_files[uid]
+            if len(reported) < parallelism:
                 return None
-            in_use = {path for files in told.values() for path in files}
+            in_use = {path for files in reported.values() for path in files}
             sweeps.append(partial(sink.sweep, in_use, run_ids, older_than))
         return sweeps
 

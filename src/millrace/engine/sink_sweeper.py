@@ -1,4 +1,4 @@
-"""Now and then sinks may delete what failed attempts have left behind."""
+"""Lets sinks delete, at intervals, the files that failed attempts have left behind."""
 
 from __future__ import annotations
 

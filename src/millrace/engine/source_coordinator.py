@@ -117,7 +117,7 @@ class SourceCoordinator:
             self._discovered_all = self._enumerator.no_more_splits()
 
     def drain(self) -> None:
-        """End the input here: nothing more is read, and subtasks are told that nothing comes."""
+        """End the input here: nothing more is read, and subtasks learn that nothing comes."""
         self._draining = True
 
     def halt(self) -> None:

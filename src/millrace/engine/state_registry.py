@@ -1,4 +1,4 @@
-"""Which version the state of every subtask is at, and the deltas that make it up."""
+"""The registry of state versions: the version of each subtask, and the deltas it consists of."""
 
 from __future__ import annotations
 

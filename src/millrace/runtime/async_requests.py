@@ -1,4 +1,4 @@
-"""Requests under way: coroutines on an event loop of their own, in a thread beside the operator."""
+"""Asynchronous requests: coroutines on an event loop in a thread beside the operator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Done(NamedTuple):
 
 
 class AsyncRequests:
-    """Starts requests and tells which have ended. Used by one thread."""
+    """Starts requests and reports which have ended. Used by one thread."""
 
     def __init__(self, function: Any, timeout: float, retry: AsyncRetryStrategy) -> None:
         is_object = isinstance(function, AsyncFunction)

@@ -1,4 +1,4 @@
-"""One try to commit: asks a committer, and sorts what it said into done, lost and to be retried."""
+"""One attempt to commit: calls a committer, and sorts the requests into done, lost and to retry."""
 
 from __future__ import annotations
 

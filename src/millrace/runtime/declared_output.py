@@ -1,4 +1,4 @@
-"""Streams whose type is declared: their records are of it, or are refused."""
+"""Outputs of streams with a declared type: records of another type are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operator state in the hands of its operator: the states that it has declared."""
+"""Operator state as the operator that has declared it reads and writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detached records: what was emitted stays as it was, whatever user code does to its objects.
+"""Detached records: copies that user code cannot change after it has emitted them.
 
 Records wait in batches where Flink would already have serialized them. As long as they are
 immutable that cannot be seen; the others are copied where an object may have two owners.

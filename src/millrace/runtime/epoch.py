@@ -1,4 +1,4 @@
-"""What the engine tells a subtask about an epoch, and what the subtask answers."""
+"""The plan of an epoch for a subtask, and the acknowledgement that the subtask answers with."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class RestoreAssignment:
 
     handles: tuple[StateHandle, ...]
     same_inputs: bool = True
-    """Whether the stage has the same inputs as before; else its watermark begins anew."""
+    """Whether the stage has the same inputs as before; else its watermark starts over."""
     same_channels: bool = True
-    """Whether the watermarks of single channels can be told from each other."""
+    """Whether the watermarks of single channels can be distinguished."""
     forked: bool = False
     """Whether the state belongs to somebody else, who may go on with it as well."""
 

@@ -63,7 +63,7 @@ class ExchangeOutput:
         """Start counting for a new epoch, run by this task attempt."""
         self._attempt = attempt
         self._timed = False
-        # receivers know what they were told in accepted epochs; an aborted one must not leak in
+        # receivers know what was sent in accepted epochs; an aborted one must not leak in
         self.watermark = self.restored_watermark
         self._sent = [0] * self._targets
         for waiting in (*self._values, *self._timestamps):

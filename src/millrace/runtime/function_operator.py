@@ -79,7 +79,7 @@ class FunctionOperator(Operator):
             self._checkpointed.snapshot_state(SnapshotContext(self._epoch))
 
     def contribute(self, ack: Ack) -> None:
-        """Tell of queryable states that the function has begun to use."""
+        """Report queryable states that the function has begun to use."""
         if self._keyed_states is not None:
             ack.queryable += self._keyed_states.newly_queryable()
 

@@ -11,7 +11,7 @@ from millrace.common.functions.metrics import Counter, Distribution, Meter, Metr
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a distribution was told."""
+    """The values that a distribution was given."""
 
     count: int = 0
     sum: int = 0
@@ -111,10 +111,10 @@ class MetricRegistry:
         }
 
     def news(self) -> dict[str, Any]:
-        """The present values of gauges, and what distributions were told since this was last
+        """The present values of gauges, and what distributions were given since this was last
         asked: like counts it is added up by the engine."""
-        told = {n: m.take() for n, m in self.metrics.items() if isinstance(m, _Distribution)}
-        return {**self.values(), **told}
+        taken = {n: m.take() for n, m in self.metrics.items() if isinstance(m, _Distribution)}
+        return {**self.values(), **taken}
 
 
 class RegisteredGroup(MetricGroup):

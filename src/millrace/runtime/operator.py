@@ -117,7 +117,7 @@ class Operator:
         """The epoch's input is complete (``ended``: and the stream is): write state that waits."""
 
     def contribute(self, ack: Ack) -> None:
-        """Add to the subtask's answer what is this operator's to tell."""
+        """Add what this operator reports to the subtask's acknowledgement."""
 
     def next_wakeup(self) -> int | None:
         """When (ms since the epoch) this operator wants an epoch even without input."""

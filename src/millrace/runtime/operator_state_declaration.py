@@ -48,8 +48,8 @@ class OperatorStateDeclaration:
     """Whether only subtasks that read a split of the operator (a source) get it when the
     parallelism changes."""
     of_inputs: bool = False
-    """Whether it tells of the channels of the subtask's inputs: it is lost where the inputs are
-    others, and merged anew where channels can be taken for one another."""
+    """Whether it is about the channels of the subtask's inputs: it is lost where the inputs are
+    others, and merged again where channels can be taken for one another."""
 
     @property
     def is_value(self) -> bool:

@@ -22,7 +22,7 @@ A = TypeVar("A", bound=Accumulator[Any, Any])
 
 
 class StreamRuntimeContext(RuntimeContext):
-    """Tells a function about its subtask and hands out its state."""
+    """Gives a function the facts of its subtask, and its state."""
 
     def __init__(self, context: OperatorContext, states: KeyedStates | None) -> None:
         self._context = context

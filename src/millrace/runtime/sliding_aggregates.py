@@ -6,7 +6,7 @@ on (the two-stack technique of sliding aggregation: Tangwongsan et al., "Low-Lat
 Aggregation", DEBS 2017). What is kept of the panes before the boundary is one in every block of
 them and all of one block, so that it grows with the square root of their number.
 
-All of it is derived from the panes: after a restore it is put together anew.
+All of it is derived from the panes: after a restore it is computed again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SlidingAggregates:
         return self._joined(self._before[start], self._behind)
 
     def repair(self, keys: list[Any], starts: list[int]) -> None:
-        """Records were added to panes that may be merged already: merge those anew for their
+        """Records were added to panes that may be merged already: merge those again for their
         keys."""
         if self._first == self._boundary:
             return

@@ -1,4 +1,4 @@
-"""What a program says about the operators of a stage that is needed to read and write state."""
+"""The facts about the operators of a stage that are needed to read and write their state."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 It takes buffers and gives buffers; the last one is its acknowledgement. What drives it (Spark, a
 test) it does not know. An instance stays in its worker between epochs, with its state; a plan that
-does not lead on from what it did last makes it roll back or start anew.
+does not lead on from what it did last makes it roll back or restore.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ uses."""
 
 
 Clock = Callable[[], int]
-"""Tells the time, ms since the epoch."""
+"""Gives the time, ms since the epoch."""
 
 
 class Subtask:
@@ -139,7 +139,7 @@ class Subtask:
 
     def prepare(self, epoch: EpochPlan, load: Loader) -> str:
         """Bring the state to the version that the epoch starts from, before the epoch runs here or
-        for a neighbour that reads the state; tells how it was found."""
+        for a neighbour that reads the state; returns how it was found."""
         if self._prepared is None or self._prepared[0] is not epoch:
             plan = epoch.subtasks[self.stage.id, self.index]
             if self._was_rolled_back(epoch, plan):
@@ -174,7 +174,7 @@ class Subtask:
         return self._last_version not in known
 
     def _align(self, plan: SubtaskPlan, load: Loader) -> str:
-        """Bring the state to the plan's version; tells how it was found."""
+        """Bring the state to the plan's version; returns how it was found."""
         before = self.state.generation
         fresh = self.state.version == EMPTY and self._chain is None
         try:
@@ -423,7 +423,7 @@ class Subtask:
                     close()
 
     def rearrange(self, program: Program) -> None:
-        """The same job runs as another number of tasks: keep the state, make the operators anew,
+        """The same job runs as another number of tasks: keep the state, build new operators,
         for their exchanges count the tasks."""
         self.program = program
         self._discard_operators()

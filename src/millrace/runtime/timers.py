@@ -53,6 +53,6 @@ class TimerQueue:
         return heap[0] if heap else None
 
     def refresh(self) -> None:
-        """Make the heap anew: the table was restored, replayed or taken back."""
+        """Rebuild the heap: the table was restored, replayed or rolled back."""
         self._heap = list(self._table.data)
         heapify(self._heap)

@@ -264,7 +264,7 @@ class TtlMapState(MapState[Any, Any]):
         self._table.remove(self._current.key, key)
 
     def contains(self, key: Any) -> bool:
-        # a read like any other: it may begin the time to live anew
+        # a read like any other: it may restart the time to live
         found = key in self._living()
         self.get(key)
         return found

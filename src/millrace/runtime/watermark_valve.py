@@ -13,12 +13,12 @@ from millrace.state.table_id import VALVE
 
 Channel = tuple[int, int]
 ValveSnapshot = tuple[list[tuple[int, bool]], int]
-"""(watermark, idle) per channel, in order: edges are numbered anew when a program changes."""
+"""(watermark, idle) per channel, in order: edges are renumbered when a program changes."""
 
 
 def _merged(valves: list[tuple[ValveSnapshot, bool]]) -> tuple[ValveSnapshot, bool]:
     """No channel is known any more, but time does not go back: what all had reached still counts.
-    The channels tell their watermarks again in every epoch."""
+    The channels report their watermarks again in every epoch."""
     reached = min(snapshot[1] for snapshot, _ in valves)
     return ([], reached), all(ended for _, ended in valves)
 
@@ -62,7 +62,7 @@ class WatermarkValve:
         return self._let_through()
 
     def end(self, channel: Channel, watermark: int, idle: bool) -> bool:
-        """The last that a channel tells in an epoch; True when the subtask's watermark advances."""
+        """A channel's last watermark in an epoch; True when the subtask's watermark advances."""
         changed = self.set_idle(channel, idle)
         return self.advance(channel, watermark) or changed
 

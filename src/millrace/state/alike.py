@@ -1,4 +1,4 @@
-"""Whether two values are the same data.
+"""Compares two values by their data.
 
 That is not what ``==`` says: to it ``1`` is ``True``, an object of a class without ``__eq__`` is
 like no other, and fields that take no part in comparisons do not count. Here the same types with
@@ -20,7 +20,7 @@ _ATOMS: frozenset[type] = frozenset({int, str, bytes, bool, type(None)})
 
 
 def alike(old: Any, new: Any) -> bool:
-    """Whether two values are the same data. NaN is; the order of dicts and sets does not count.
+    """Compares two values by their data. NaN is; the order of dicts and sets does not count.
 
     Example:
         >>> alike({"a": 1, "b": float("nan")}, {"b": float("nan"), "a": 1})
@@ -56,7 +56,7 @@ def _alike(old: Any, new: Any) -> bool:
 
 
 def _same_class(one: type, other: type) -> bool:
-    """Classes that were written by value are made anew by each program that reads them."""
+    """Classes that were written by value are created again by each program that reads them."""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 

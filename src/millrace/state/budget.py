@@ -1,4 +1,4 @@
-"""How much of a table to take at a time."""
+"""The budget of one step through a table: how many entries make about one piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps what a mutable value was, so that an aborted epoch can be taken back.
+"""Keeps a copy of a mutable value, so that an aborted epoch can be rolled back.
 
 A value handed out of state may be changed in place by the user. Plain immutable values are kept
 as they are; of everything else a pickled copy is made at the first touch in an epoch.

@@ -1,4 +1,4 @@
-"""State of a subtask rather than of keys."""
+"""The table of operator state: it belongs to a subtask, not to keys."""
 
 from __future__ import annotations
 

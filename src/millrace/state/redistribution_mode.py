@@ -1,4 +1,4 @@
-"""How state finds its subtask when the parallelism changes."""
+"""Redistribution modes: how state is assigned to subtasks when the parallelism changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class RedistributionMode(Enum):
     """Which of the former subtasks' state a subtask gets. Semantics: Flink docs, "Working with
     State" (operator state) and FLIP-27 (source splits).
 
-    With the parallelism that it had a subtask gets what was its own, except as told below.
+    With the parallelism that it had a subtask gets what was its own, except as said below.
     """
 
     KEY_GROUP = "by key group"

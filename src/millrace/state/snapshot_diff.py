@@ -1,4 +1,4 @@
-"""What differs between the states of two snapshots, key by key.
+"""Compares the states of two snapshots key by key.
 
 Both are read subtask by subtask, so that at most one subtask of each is in memory. When they have
 other parallelisms, the subtasks of both are gone through side by side in the order of their key
@@ -153,7 +153,7 @@ def _pairs(a: SnapshotReader, b: SnapshotReader, internal: bool) -> list[_Pair]:
 
 
 def is_about_data(info: StateInfo) -> bool:
-    """Whether a state tells about the data, and not only what an operator keeps for itself."""
+    """Whether a state is about the data, and not only what an operator keeps for itself."""
     return not info.internal or (info.shape.is_keyed and info.name != MERGING)
 
 

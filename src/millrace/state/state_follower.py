@@ -2,7 +2,7 @@
 
 While the deltas of a subtask lead on from what the copy holds, they are applied on top, and only
 the keys they name are looked at. Whatever else happened (checkpoints went away, another run went
-back in time, the parallelism changed), the subtask's deltas are read anew and compared with the
+back in time, the parallelism changed), the subtask's deltas are read again and compared with the
 copy. So what `advance` gives is always the difference between the two checkpoints.
 """
 
@@ -61,7 +61,7 @@ class StateFollower:
                 checkpoints took the place of this one. The next `advance` makes up for it.
             CheckpointError: a file cannot be read.
 
-        After any other error the copy is of no use any more: begin anew with another follower.
+        After any other error the copy is of no use any more: start over with another follower.
         """
         self._follow(manifest, telling=True)
         changes = self._changes()
@@ -136,14 +136,14 @@ class _Copy:
     def __init__(self, tables: Collection[TableId]) -> None:
         self._tables = tables
         self._before: Changes = {}
-        self._reading_anew = False
+        self._rereading = False
         self.state = SubtaskState(self, as_written=True)
 
     def wants(self, name: TableId) -> bool:
         return name in self._tables
 
     def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
-        if not self._reading_anew:
+        if not self._rereading:
             data: dict[Any, Any] = table.data  # type: ignore[attr-defined]
             self._note(name, data, chain.from_iterable(table_delta.values()))
 
@@ -173,11 +173,11 @@ class _Copy:
         self, version: str, deltas: list[StateDelta], load: Any, telling: bool = True
     ) -> None:
         state = SubtaskState(self, as_written=True)
-        self._reading_anew = True
+        self._rereading = True
         try:
             state.restore(version, deltas, load)
         finally:
-            self._reading_anew = False
+            self._rereading = False
         if telling:
             for name in self._tables:
                 old, new = _data(self.state, name), _data(state, name)

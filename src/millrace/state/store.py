@@ -1,4 +1,4 @@
-"""All the state of one subtask: its tables, the version they are at, and the way to another.
+"""The state of one subtask: its tables, their version, and how they get to another version.
 
 A store lives in a worker's memory as a cache. The plan of an epoch names the version to start
 from; `align` finds out what to do with what is cached: use it, take an aborted epoch back, replay
@@ -284,7 +284,7 @@ class SubtaskState:
         """The delta of the open epoch, which stays open until a plan names ``version``.
 
         None when the epoch changed nothing: the version stays what it is. ``place`` is given the
-        pieces of the payload, made one by one, and tells where it put them.
+        pieces of the payload, made one by one, and returns where it put them.
         """
         dirty = sum(table.change_count() for table in self.tables.values())
         # deltas of one chain must not differ in the types of an entry

@@ -222,7 +222,7 @@ def _merged_structs(one: ColumnType, other: ColumnType) -> ColumnType:
 
 
 def declared(info: TypeInformation[Any]) -> ColumnType | None:
-    """The type of a column of a declared type; None: only its values can tell."""
+    """The type of a column of a declared type; None: it has to be found from the values."""
     if isinstance(info, ListTypeInfo):
         if info.name == "PRIMITIVE_ARRAY(BYTE)":
             return BINARY

@@ -57,7 +57,7 @@ class StageChange:
 
     @property
     def rewritten(self) -> bool:
-        """Whether its state has to be written anew."""
+        """Whether its state has to be rewritten."""
         return any(uid != new for uid, new in self.uids.items())
 
 
@@ -71,7 +71,7 @@ class SavepointPlan:
     def __init__(self, base: Manifest) -> None:
         if base.stages and not base.chains:
             raise StateError(
-                "the snapshot does not tell which operators are in which stage: it was made by an "
+                "the snapshot does not say which operators are in which stage: it was made by an "
                 "older version. Let a job go on from it and take a savepoint of that"
             )
         self._base = base
@@ -82,7 +82,7 @@ class SavepointPlan:
         if uid in self._uids.values():
             raise StateError(
                 f"the savepoint has an operator '{uid}' already; call remove_operator('{uid}') "
-                "before its state is written anew"
+                "before its state is rewritten"
             )
 
     def remove(self, uid: str) -> None:

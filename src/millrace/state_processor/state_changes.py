@@ -1,4 +1,4 @@
-"""What happened to a state between two snapshots, as rows."""
+"""The changes of a state between two snapshots, as rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _ChangeSide:
         if info.shape not in _KEYED:
             raise StateError(
                 f"state '{name}' of operator '{uid}' is {info.shape.value} state; changes can be "
-                "told of value, list and map state of keys"
+                "read of value, list and map state of keys"
             )
         source = StateSource.of(reader, info.stage, info.subtasks)
         return _ChangeSide(info, source, reader.snapshot.manifest.max_parallelism)

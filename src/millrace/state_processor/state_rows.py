@@ -65,7 +65,7 @@ def column_names(info: StateInfo) -> tuple[str, ...]:
 
 
 def written_types(info: StateInfo) -> dict[str, ColumnType]:
-    """The types of columns that the snapshot tells; of the others only values can."""
+    """The types of columns as far as the snapshot knows them; others are found from values."""
     if not isinstance(info.schema, tuple):
         return {}
     key, inner, value = (declared(type_of_schema(schema)) for schema in info.schema[1:])

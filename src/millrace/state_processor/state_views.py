@@ -21,7 +21,7 @@ from millrace.state_processor.state_rows import column_names
 __all__ = ["LISTED", "SqlView", "is_show_tables", "listed", "mentioned", "state_views"]
 
 LISTED = ("view", "columns", "uid", "operator", "state", "shape")
-"""What ``SHOW TABLES`` tells."""
+"""The answer to ``SHOW TABLES``."""
 _HIDDEN = (MERGING, PASSED)
 """Bookkeeping of windows."""
 _HASH = re.compile(r"[0-9a-f]{16}")

@@ -1,4 +1,4 @@
-"""What a task tells of the part of a savepoint that it wrote."""
+"""The part of a savepoint that one task has written, as the task reports it."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def read_answer(answer: bytes) -> WrittenPart | None:
     """
     if not answer:
         return None
-    done, *told = decode(answer)
+    done, *rest = decode(answer)
     if not done:
-        raise UserFunctionError(*told)
-    stage, versions, ref = told
+        raise UserFunctionError(*rest)
+    stage, versions, ref = rest
     return WrittenPart(stage, versions, DeltaFileRef(*ref))

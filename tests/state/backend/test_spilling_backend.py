@@ -136,9 +136,9 @@ def test_the_marker_tells_the_version() -> None:
     marker = SavedMarker.read(stores.store)
     assert marker is not None
     assert marker.version == f"v{SEALS + 1}"
-    heir = opened(Kept(stores.store), recoverable=True)
-    heir.restore(deltas[-1].version, deltas, inline)
-    assert heir.table(TableId("op", "v"), FLAT).get(0) == "replayed"
+    successor = opened(Kept(stores.store), recoverable=True)
+    successor.restore(deltas[-1].version, deltas, inline)
+    assert successor.table(TableId("op", "v"), FLAT).get(0) == "replayed"
 
 
 CONTENT = ("v1", {("op", "v"): ("flat", (1, 2), 1)}, {}, {("op", "v"): None})
@@ -164,15 +164,15 @@ def test_a_marker_of_another_program(row: bytes, used: bool) -> None:
     state.table(TableId("op", "v"), FLAT).put(1, 1)
     deltas = [accept(state, 1)]
     stores.store.rows[MARKER] = row
-    heir = opened(Kept(stores.store), recoverable=True)
+    successor = opened(Kept(stores.store), recoverable=True)
     read: list[StateDelta] = []
 
     def load(delta: StateDelta) -> bytes:
         read.append(delta)
         return inline(delta)
 
-    heir.restore("v1", deltas, load)
-    assert heir.table(TableId("op", "v"), FLAT).get(1) == 1
+    successor.restore("v1", deltas, load)
+    assert successor.table(TableId("op", "v"), FLAT).get(1) == 1
     assert bool(read) != used
 
 
@@ -236,7 +236,7 @@ class Counting(SortedStore):
 
 @pytest.mark.parametrize("step", [1, -1])
 def test_removing_a_map_entry_by_entry(step: int) -> None:
-    """Does not go over all that was removed each time; taken back, all of it is there again."""
+    """Does not go over all that was removed each time; rolled back, all of it is there again."""
     stores = Kept()
     store = stores.store = Counting()
     state = opened(stores)

@@ -130,8 +130,8 @@ def test_another_parallelism(native: Any, tmp_path: Path, width: int) -> None:
     """Every key comes to the subtask of its key group, once."""
     snapshot = open_snapshot(written(native, tmp_path / "made"))
     found: dict[int, int] = {}
-    for heir in range(width):
-        groups = key_group_range(heir, width, MAXIMUM)
+    for index in range(width):
+        groups = key_group_range(index, width, MAXIMUM)
         state = SubtaskState()
         for deltas in snapshot.deltas.by_subtask().values():
             state.take(

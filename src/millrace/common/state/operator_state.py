@@ -36,7 +36,7 @@ class OperatorStateStore(ABC):
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """A list whose elements are dealt out anew when the parallelism changes."""
+        """A list whose elements are redistributed when the parallelism changes."""
 
     @abstractmethod
     def get_union_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:

@@ -57,7 +57,7 @@ class CleanupStrategies:
 
 
 class UpdateType(Enum):
-    """When the time to live begins anew."""
+    """What restarts the time to live."""
 
     Disabled = 0
     OnCreateAndWrite = 1
@@ -103,7 +103,7 @@ class StateTtlConfig:
         return Time.milliseconds(self.ttl_ms)
 
     def get_update_type(self) -> UpdateType:
-        """When it begins anew."""
+        """What restarts it."""
         return self.update_type
 
     def get_state_visibility(self) -> StateVisibility:
@@ -139,15 +139,15 @@ class StateTtlConfigBuilder:
         return self._with(ttl_ms=_positive(ttl))
 
     def set_update_type(self, update_type: UpdateType) -> StateTtlConfigBuilder:
-        """When the time to live begins anew."""
+        """What restarts the time to live."""
         return self._with(update_type=update_type)
 
     def update_ttl_on_create_and_write(self) -> StateTtlConfigBuilder:
-        """It begins anew with each write."""
+        """Each write restarts it."""
         return self.set_update_type(UpdateType.OnCreateAndWrite)
 
     def update_ttl_on_read_and_write(self) -> StateTtlConfigBuilder:
-        """It begins anew with each read, too."""
+        """Each read restarts it, too."""
         return self.set_update_type(UpdateType.OnReadAndWrite)
 
     def set_state_visibility(self, state_visibility: StateVisibility) -> StateTtlConfigBuilder:

@@ -1,4 +1,4 @@
-"""Both ends of a loop: the tail takes what is to be fed back, the head emits it in the next epoch.
+"""Both ends of a loop: the tail collects what is fed back, the head emits it in the next epoch.
 
 What the tail takes in epoch n is its operator state, so it is part of every checkpoint and is
 redistributed like any state. In epoch n + 1 the head of the same index reads it there: both are in

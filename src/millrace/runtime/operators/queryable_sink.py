@@ -1,4 +1,4 @@
-"""Keeps a stream as queryable state, without a function of the user.
+"""The queryable state sink: keeps a stream as queryable state, without a user function.
 
 Semantics: Flink docs, "Queryable State", Queryable State Stream.
 """

@@ -1,4 +1,4 @@
-"""A stream that has no part in event time, though others that it meets have."""
+"""A stream without event time: it does not hold back the watermark of streams it is joined with."""
 
 from __future__ import annotations
 

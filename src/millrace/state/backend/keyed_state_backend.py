@@ -1,4 +1,4 @@
-"""What keeps the tables of one subtask (Flink docs, "State Backends")."""
+"""The keyed state backend: keeps the tables of one subtask (Flink docs, "State Backends")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millrace.state.table import Table, TableDelta
 from millrace.state.table_id import TableId
 
 Schemas = Callable[[], Mapping[TableId, Any] | None]
-"""Per table, in plain data, of what types its entries are; None: nobody could tell from what is in
+"""Per table, in plain data, of what types its entries are; None: it cannot be found from what is in
 memory."""
 
 

@@ -1,4 +1,4 @@
-"""Directories on a worker's host that belong to one process, and go when it has gone.
+"""Directories on a worker's host that belong to one process, and are deleted once it has ended.
 
 Whoever owns a directory holds a lock on a file in it, which the operating system takes away when
 the process dies: whatever nobody holds is stale.
@@ -80,7 +80,7 @@ class LocalDirectory:
         return None if lock is None else LocalDirectory(path, lock)
 
     def touch(self) -> None:
-        """It is of use: for those who ask how old it is, its age begins anew."""
+        """Mark it as used: its age starts over."""
         os.utime(self._lock)
 
     def release(self) -> None:

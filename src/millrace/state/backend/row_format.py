@@ -2,7 +2,7 @@
 
 A row's key is the canonical encoding of the entry's key, with what that leaves out, so that keys
 share a row if and only if they are equal in Python. Where the key cannot be had back from that, the
-row's value has it too. The last byte of a value tells how to read it: both codecs end before it and
+row's value has it too. The last byte of a value says how to read it: both codecs end before it and
 do not mind.
 
 This is a format of one process on one host: what must outlive those is in the deltas. With each

@@ -1,4 +1,4 @@
-"""What a store says of itself, for a process that goes on with it.
+"""The marker in a local store: version and types of its state, for a process that recovers it.
 
 It is written in one step with the changes that make that version, so a store that has it holds
 exactly that. What stays in memory is in it too, if it is little.

@@ -1,4 +1,4 @@
-"""A dict whose content is partly elsewhere."""
+"""A dict whose content is partly on the local disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is below one outer key of a table on the local disk."""
+"""The inner dict below one outer key of a nested table on the local disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept encoded: positions of sources, and the records that go round in loops.
+"""Opaque parts, which are kept encoded: positions of sources, and the records in loops.
 
 In a native snapshot they are what their owners encoded; in a canonical one tagged msgpack (see
 `millrace.state.serialization.tagged_values`) behind a byte ``t``.

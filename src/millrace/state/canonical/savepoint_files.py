@@ -94,7 +94,7 @@ class _Writer:
         self.paths: list[str] = []
 
     def states(self) -> tuple[StoredState, ...]:
-        """What the manifest tells of them."""
+        """Their entry in the manifest."""
         return tuple(replace(d.state, files=tuple(d.files)) for d in self._drafts.values())
 
     def add(self, stage: str, subtask: int, table: TableId, state: SubtaskState) -> None:

@@ -1,4 +1,4 @@
-"""What a canonical savepoint's manifest tells of its states: which there are, of which types, and
+"""The states in a canonical savepoint's manifest: which there are, of which types, and
 in which files."""
 
 from __future__ import annotations

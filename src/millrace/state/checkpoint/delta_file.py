@@ -1,4 +1,4 @@
-"""Delta files: many deltas of many subtasks in one file, so that a checkpoint writes but one.
+"""Delta files: the deltas of all subtasks in one file, so that a checkpoint adds one file only.
 
 Layout::
 

@@ -1,4 +1,4 @@
-"""Which delta files make up the state as of now, and which of their deltas are alive."""
+"""The set of delta files that make up the present state, and which of their deltas are live."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def metadata_path(job_dir: StrPath, number: int) -> Path:
 
 
 def committed_path(job_dir: StrPath, number: int) -> Path:
-    """The file that tells that nothing of a checkpoint is left to be committed."""
+    """The file that says that nothing of a checkpoint is left to be committed."""
     return checkpoint_dir(job_dir, number) / COMMITTED
 
 

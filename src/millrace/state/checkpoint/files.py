@@ -1,4 +1,4 @@
-"""Writing files so that they are there whole or not at all, and reading ranges with a check."""
+"""Writes files atomically, and reads ranges of them with a checksum."""
 
 from __future__ import annotations
 

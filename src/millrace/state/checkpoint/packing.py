@@ -85,7 +85,7 @@ class Packing:
     What it reads never changes, and what it writes counts only once a checkpoint refers to it.
 
     Args:
-        deltas: tells which deltas are alive.
+        deltas: knows which deltas are live.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A checkpoint that is being read while newer ones come and go."""
+"""A pinned checkpoint: it is being read, so retention does not delete its files."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Retention:
         self._condemned += [(number, path) for path in paths]
 
     def hold(self, held: Held) -> None:
-        """Delete nothing of a checkpoint until it is let go."""
+        """Delete nothing of a checkpoint until it is released."""
         self._held.add(held)
 
     def let_go(self, held: Held) -> None:
@@ -99,7 +99,7 @@ class Retention:
     def published(self, number: int, in_use: Callable[[], Container[str]]) -> None:
         """Checkpoint ``number`` is complete; delete what is no longer wanted.
 
-        ``in_use`` tells which files it refers to; it is only asked when orphans are searched for.
+        ``in_use`` gives the files it refers to; it is called only when orphans are searched for.
         """
         self._usable.append(number)
         oldest = self._usable[-self._retained :][0]
@@ -121,7 +121,7 @@ class Retention:
             self._sweep_orphans((), {path for one in held for path in one.paths}, -math.inf)
 
     def _all_held(self) -> set[Held]:
-        """As of now: what is let go meanwhile is deleted next time, manifest first."""
+        """As of now: what is released meanwhile is deleted next time, manifest first."""
         held = self._held.copy()
         return held if self._kept is None else {*held, self._kept}
 

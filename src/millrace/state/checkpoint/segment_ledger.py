@@ -1,4 +1,4 @@
-"""Which segments are in use, and when one no longer is."""
+"""The ledger of segments: which are in use, and which have expired."""
 
 from __future__ import annotations
 

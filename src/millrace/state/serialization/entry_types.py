@@ -1,4 +1,4 @@
-"""Which parts of a table's entries have which type.
+"""The types of the parts of a table's entries: key, inner key, value.
 
 A state's descriptor tells the type of all that one key has; a table keeps that in entries. The
 key's own type comes from ``key_by``.

@@ -72,7 +72,7 @@ _SINGLE: dict[str, TypeInformation[Any]] = {
 
 
 def type_of_schema(schema: Schema) -> TypeInformation[Any]:
-    """The type that a schema describes, as far as it can be told without the program: dataclasses
+    """The type that a schema describes, as far as it is known without the program: dataclasses
     and named tuples are rows, enums are strings, and what a serializer wrote is bytes.
 
     Raises:
@@ -130,7 +130,7 @@ def _parts(schema: Schema) -> list[Schema]:
 
 
 def shown(schema: Schema) -> str:
-    """As it is told to people; classes by their names."""
+    """As it is shown to people; classes by their names."""
     if isinstance(schema, str):
         return schema
     kind = schema[0]
