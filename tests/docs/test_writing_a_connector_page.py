@@ -67,10 +67,11 @@ class Words:
             client = env.execute_async("words")
             try:
                 for _ in range(600):
-                    if self.count() >= until:
+                    accumulators = client.get_accumulators().result()
+                    # a commit in the background is counted after it was made
+                    if self.count() >= until and accumulators.get("successfulCommittables"):
                         break
                     threading.Event().wait(0.05)
-                accumulators = client.get_accumulators().result()
             finally:
                 client.cancel().result()
             with pytest.raises(JobCancelledError):
