@@ -20,13 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from per_epoch_source import PerEpochSource
-from steady import PARALLELISM, PRIME, environment
+from steady import PRIME
 
-from millrace.common import WatermarkStrategy
+from millrace.common import Configuration, WatermarkStrategy
 from millrace.common.serialization import Encoder
 from millrace.common.types.typeinfo import Types
 from millrace.connectors.file_sink import FileSink
-from millrace.datastream import KeyedProcessFunction, RuntimeContext
+from millrace.datastream import (
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_details import JobDetails
@@ -35,6 +39,8 @@ from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+
+PARALLELISM = 2
 
 
 class Counting(KeyedProcessFunction):
@@ -147,7 +153,11 @@ def main() -> None:
     rescale = {int(at): int(p) for at, _, p in (x.partition(":") for x in args.rescale.split(","))
                if at}  # fmt: skip
     savepoints = {int(at) for at in args.savepoint.split(",") if at}
-    env = environment(str(directory / "checkpoints"), None)
+    config = Configuration()
+    config.set_string("execution.checkpointing.dir", str(directory / "checkpoints"))
+    config.set_string("execution.checkpointing.interval", "0 ms")
+    env = StreamExecutionEnvironment.get_execution_environment(config)
+    env.set_parallelism(PARALLELISM)
     source = PerEpochSource(args.keys, args.records, args.epochs, PARALLELISM)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     keys = args.keys
