@@ -13,6 +13,7 @@ from io import FileIO
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.filesystem.local_file_system import TEMP_SUFFIX, sync
+from millrace.filesystem.location import StrPath
 from millrace.state.checkpoint.crash_points import crash_point
 
 __all__ = [
@@ -27,8 +28,6 @@ __all__ = [
     "sync_all",
     "write_file",
 ]
-
-StrPath = str | os.PathLike[str]
 
 _BUFFER = 1 << 20
 _MUCH = 8 << 20
