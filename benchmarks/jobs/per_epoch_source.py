@@ -7,13 +7,13 @@ from typing import Any
 
 from millrace.common.source import (
     ReaderContext,
-    Records,
     SourceSplit,
     SplitEnumerator,
     SplitReader,
     SplitSource,
     StaticEnumerator,
 )
+from millrace.common.types.batch import RowBatch
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class _Reader(SplitReader[int]):
         self._end = end
         self._pause = False
 
-    def read(self, max_records: int) -> Records[int]:
+    def read(self, max_records: int) -> RowBatch[int]:
         """An empty answer ends the epoch's reading; the next question comes with the next epoch."""
         if self._pause:
             self._pause = False
-            return Records([])
+            return RowBatch([])
         start, self._next = self._next, self._next + min(max_records, self._left())
         self._pause = self._next >= self._burst and self._left() == self._share
         first, lanes = self._split.first, self._split.lanes
-        return Records(list(range(first + start * lanes, first + self._next * lanes, lanes)))
+        return RowBatch(list(range(first + start * lanes, first + self._next * lanes, lanes)))
 
     def _left(self) -> int:
         """Records until the burst or the epoch's share is complete."""

@@ -17,7 +17,8 @@ from millrace.common.sink import (
     SinkWriter,
     WriterContext,
 )
-from millrace.common.source import ReaderContext, Records, Source, SourceSplit, SplitReader
+from millrace.common.source import ReaderContext, Source, SourceSplit, SplitReader
+from millrace.common.types.batch import RowBatch
 
 
 class ManualClock:
@@ -61,7 +62,7 @@ class SourceHarness:
 
     def batches(
         self, split: SourceSplit, step: int = 1000, restarts: Iterable[bool] = ()
-    ) -> Iterator[Records[Any]]:
+    ) -> Iterator[RowBatch[Any]]:
         """Read a split to its end; ``restarts`` says after which reads the reader is replaced."""
         decisions = iter(restarts)
         reader = self.reader(split)

@@ -84,7 +84,8 @@ def test_the_next_wakeup_is_exactly_when_a_record_is_due(
         harness.clock.now = due - 1
         assert reader.read(100).values == []
         harness.clock.now = due
-        values, timestamps = reader.read(100)
+        batch = reader.read(100)
+        values, timestamps = batch.values, batch.timestamps
         emitted += len(values)
         assert values
         assert set(timestamps) == {due}

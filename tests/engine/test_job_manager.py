@@ -18,12 +18,12 @@ from millrace.common.errors import (
 from millrace.common.job import JobStatus
 from millrace.common.source import (
     Boundedness,
-    Records,
     SourceSplit,
     SplitReader,
     SplitSource,
     StaticEnumerator,
 )
+from millrace.common.types.batch import RowBatch
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
@@ -57,10 +57,10 @@ class IdleReader(SplitReader[int]):
     def __init__(self, source: Idle, next_index: int, now: Callable[[], int]) -> None:
         self.source, self.next, self.now = source, next_index, now
 
-    def read(self, max_records: int) -> Records[int]:
+    def read(self, max_records: int) -> RowBatch[int]:
         values = list(self.source.values[self.next :])
         self.next += len(values)
-        return Records(values)
+        return RowBatch(values)
 
     def position(self) -> int:
         return self.next

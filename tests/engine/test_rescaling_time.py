@@ -12,7 +12,6 @@ import pytest
 
 from millrace.common.source import (
     Boundedness,
-    Records,
     SourceSplit,
     SplitEnumerator,
     SplitReader,
@@ -20,6 +19,7 @@ from millrace.common.source import (
 )
 from millrace.common.time import Time
 from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.batch import RowBatch
 from millrace.datastream import AsyncDataStream, StreamExecutionEnvironment
 from millrace.datastream.functions import AsyncFunction
 from millrace.datastream.window import TumblingEventTimeWindows
@@ -147,11 +147,11 @@ class Counting(SplitReader[int]):
     def __init__(self, position: int) -> None:
         self._position = position
 
-    def read(self, max_records: int) -> Records[int]:
+    def read(self, max_records: int) -> RowBatch[int]:
         if self._position >= 60:
-            return Records([])
+            return RowBatch([])
         self._position += 1
-        return Records([self._position], [self._position * 100])
+        return RowBatch([self._position], [self._position * 100])
 
     def position(self) -> int:
         return self._position

@@ -23,7 +23,7 @@ def read(csv_format: CsvReaderFormat, tmp_path: Path, content: str) -> list[Any]
     reader = csv_format.open(str(path), file_range, None)
     records = []
     while not reader.finished():
-        records += reader.read(2)
+        records += reader.read(2).to_rows().values
     reader.close()
     return records
 

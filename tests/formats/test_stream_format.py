@@ -16,9 +16,9 @@ def test_a_format_of_a_users_own(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("to be\nor not\n")
     reader = Shouted().open(str(path), FileRange(0, 100), None)
-    assert reader.read(1) == ["TO BE"]
+    assert reader.read(1).values == ["TO BE"]
     assert reader.position() == 6
-    assert reader.read(10) == ["OR NOT"]
+    assert reader.read(10).values == ["OR NOT"]
     assert reader.finished()
     reader.close()
 
@@ -30,7 +30,7 @@ def test_every_line_belongs_to_the_piece_it_begins_in(tmp_path: Path) -> None:
     lines = []
     for piece in pieces:
         reader = TextLineFormat().open(str(path), piece, None)
-        lines.append(reader.read(10))
+        lines.append(reader.read(10).values)
         reader.close()
     assert lines == [["aaaa"], [], [], [], [], ["bb"], [], [], [""], ["cc"], []]
 

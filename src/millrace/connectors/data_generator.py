@@ -10,13 +10,13 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.source import (
     Boundedness,
     ReaderContext,
-    Records,
     SourceSplit,
     SplitEnumerator,
     SplitReader,
     SplitSource,
     StaticEnumerator,
 )
+from millrace.common.types.batch import RowBatch
 from millrace.connectors.index_range import index_range_splits, require_at_least
 from millrace.connectors.rate_limiter import RateLimiterStrategy
 
@@ -197,13 +197,13 @@ class DataGeneratorReader(SplitReader[T]):
         self._timestamped = timestamped
         self._current_time = current_time
 
-    def read(self, max_records: int) -> Records[T]:
+    def read(self, max_records: int) -> RowBatch[T]:
         first, count = self._emitted, max(0, min(max_records, self._available()))
         values: list[T] = []
         for indices in self._split.runs(first, count):
             values += self._generate(indices)
         self._emitted += count
-        return Records(values, self._due_times(first, count) if self._timestamped else None)
+        return RowBatch(values, self._due_times(first, count) if self._timestamped else None)
 
     def position(self) -> GeneratorPosition:
         return GeneratorPosition(self._emitted, self._started)

@@ -15,14 +15,13 @@ from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.source import (
     Boundedness,
     ReaderContext,
-    Records,
     SourceSplit,
     SplitEnumerator,
     SplitReader,
     SplitSource,
 )
 from millrace.common.time.amounts import Duration, Time, millis
-from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.connectors.errors import SourceFileError
 from millrace.connectors.file_listing import list_files
 from millrace.connectors.index_range import require_at_least
@@ -228,16 +227,16 @@ class FileSplitReader(SplitReader[T]):
         self._position = position or FilePosition(None, finished=False)
         self._reader: FormatReader[T] | None = None
 
-    def read(self, max_records: int) -> Records[T] | ColumnBatch:
+    def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
         if self._position.finished:
-            return Records([])
+            return RowBatch([])
         with explained(self._split.path, f"after position {self._position.offset}"):
             reader = self._reader or self._open()
-            values = reader.read(max_records)
+            batch = reader.read(max_records)
             self._position = FilePosition(reader.position(), reader.finished())
             if self._position.finished:
                 self._check_size()
-        return values if isinstance(values, ColumnBatch) else Records(values)
+        return batch
 
     def position(self) -> FilePosition:
         return self._position

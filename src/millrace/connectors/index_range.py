@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.source import Records, SourceSplit, SplitReader
+from millrace.common.source import SourceSplit, SplitReader
+from millrace.common.types.batch import RowBatch
 
 __all__ = ["IndexRangeReader", "IndexRangeSplit", "index_range_splits", "require_at_least"]
 
@@ -58,9 +59,9 @@ class IndexRangeReader(SplitReader[T]):
         self._end = split.end
         self._values = values
 
-    def read(self, max_records: int) -> Records[T]:
+    def read(self, max_records: int) -> RowBatch[T]:
         start, self._next = self._next, min(self._end, self._next + max_records)
-        return Records(self._values(start, self._next))
+        return RowBatch(self._values(start, self._next))
 
     def position(self) -> int:
         return self._next

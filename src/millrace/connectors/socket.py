@@ -13,13 +13,13 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.source import (
     Boundedness,
     ReaderContext,
-    Records,
     SourceSplit,
     SplitEnumerator,
     SplitReader,
     SplitSource,
     StaticEnumerator,
 )
+from millrace.common.types.batch import RowBatch
 from millrace.connectors.errors import SocketSourceError
 from millrace.formats.charset import require_charset
 
@@ -101,13 +101,13 @@ class SocketTextReader(SplitReader[str]):
         self._connection = connection
         self._records, self._ended = position
 
-    def read(self, max_records: int) -> Records[str]:
+    def read(self, max_records: int) -> RowBatch[str]:
         if self._connection is None or self._ended:
-            return Records([])
+            return RowBatch([])
         values = self._connection.take(max_records)
         self._records += len(values)
         self._ended = self._connection.ended
-        return Records(values)
+        return RowBatch(values)
 
     def position(self) -> SocketPosition:
         return SocketPosition(self._records, self._ended)

@@ -22,7 +22,6 @@ from millrace.common.errors import CheckpointCorruptError, JobDefinitionError, J
 from millrace.common.source import (
     Boundedness,
     ReaderContext,
-    Records,
     SourceSplit,
     SplitEnumerator,
     SplitReader,
@@ -30,6 +29,7 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.time.amounts import Duration, Time, millis
+from millrace.common.types.batch import RowBatch
 from millrace.engine.job_identity import job_id_of
 from millrace.filesystem.location import qualified
 from millrace.state.alike import alike
@@ -163,14 +163,14 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
         self._pause = False
         self._ended = False
 
-    def read(self, max_records: int) -> Records[StateUpdate | CopyComplete]:
+    def read(self, max_records: int) -> RowBatch[StateUpdate | CopyComplete]:
         if self._pause:
             self._pause = False
-            return Records([])
+            return RowBatch([])
         if not self._batches and not self._ended:
             self._look()
         if not self._batches:
-            return Records([])
+            return RowBatch([])
         batch = self._batches[0]
         taken = batch[self._cursor : self._cursor + max_records]
         self._cursor += len(taken)
@@ -179,7 +179,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
             self._cursor = 0
             # what says that everything has come must come after it, so in an epoch of its own
             self._pause = self._whole
-        return Records(taken, [self._timestamp] * len(taken))
+        return RowBatch(taken, [self._timestamp] * len(taken))
 
     def position(self) -> StatePosition | None:
         at = self._position

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from millrace.common.errors import SerializationError
+from millrace.common.types.batch import RowBatch
 from millrace.common.types.row import Row
 from millrace.formats.charset import require_line_charset, strip_bom
 from millrace.formats.compression import open_binary
@@ -117,14 +118,14 @@ class CsvReader(FormatReader[Any]):
         self._position = stream.tell()
         self._finished = layout is None
 
-    def read(self, max_records: int) -> list[Any]:
+    def read(self, max_records: int) -> RowBatch[Any]:
         records: list[Any] = []
         while len(records) < max_records and not self._finished:
             records += self._next_records(min(_ROWS_AT_ONCE, max_records - len(records)))
             # The csv module asks for no line before it needs it: after a record, the stream
             # stands exactly behind it.
             self._position = self._stream.tell()
-        return records
+        return RowBatch(records)
 
     def position(self) -> int:
         return self._position

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.batch import ColumnBatch, RowBatch
 
 __all__ = ["BulkFormat", "FileFormat", "FileRange", "FormatReader"]
 
@@ -27,8 +27,8 @@ class FormatReader(ABC, Generic[T]):
     """Reads the records of one `FileRange`."""
 
     @abstractmethod
-    def read(self, max_records: int) -> list[T] | ColumnBatch:
-        """At most ``max_records`` records; an empty list only at the end."""
+    def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
+        """At most ``max_records`` records; none only at the end."""
 
     @abstractmethod
     def position(self) -> Any:

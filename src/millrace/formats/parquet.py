@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from millrace.common.errors import SerializationError
-from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row
 from millrace.filesystem.location import LOCAL_SCHEME, scheme_of
@@ -106,7 +106,7 @@ class ParquetReader(FormatReader[Any]):
         while count > 0 and (passed := len(self._next_records(count))):
             count -= passed
 
-    def read(self, max_records: int) -> list[Any] | ColumnBatch:
+    def read(self, max_records: int) -> RowBatch[Any] | ColumnBatch:
         records = self._next_records(max_records)
         self._position += len(records)
         return records
@@ -120,11 +120,11 @@ class ParquetReader(FormatReader[Any]):
     def close(self) -> None:
         self._file.close()
 
-    def _next_records(self, count: int) -> list[Any] | ColumnBatch:
+    def _next_records(self, count: int) -> RowBatch[Any] | ColumnBatch:
         from pyarrow import ArrowException
 
         try:
-            return list(islice(self._records, count))
+            return RowBatch(list(islice(self._records, count)))
         except (ArrowException, OSError) as error:
             raise SerializationError(f"damaged Parquet: {error}") from None
 
@@ -139,7 +139,7 @@ class ColumnarParquetReader(ParquetReader):
 
     _rest: Any = None
 
-    def _next_records(self, count: int) -> list[Any] | ColumnBatch:
+    def _next_records(self, count: int) -> RowBatch[Any] | ColumnBatch:
         from pyarrow import ArrowException
 
         try:
@@ -147,12 +147,12 @@ class ColumnarParquetReader(ParquetReader):
         except (ArrowException, OSError) as error:
             raise SerializationError(f"damaged Parquet: {error}") from None
 
-    def _next_columns(self, count: int) -> list[Any] | ColumnBatch:
+    def _next_columns(self, count: int) -> RowBatch[Any] | ColumnBatch:
         if count == 0:
-            return []
+            return RowBatch([])
         batch = self._rest if self._rest is not None else next(self._batches, None)
         if batch is None:
-            return []
+            return RowBatch([])
         self._rest = batch.slice(count) if batch.num_rows > count else None
         form = "dict" if self._record_type is dict else "row"
         return ColumnBatch(batch.slice(0, count), form=form)

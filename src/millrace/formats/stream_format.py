@@ -8,6 +8,7 @@ from io import BufferedReader
 from itertools import islice, pairwise
 from typing import Any, TypeVar
 
+from millrace.common.types.batch import RowBatch
 from millrace.formats.charset import decode_text, require_line_charset, strip_bom
 from millrace.formats.compression import is_compressed, open_binary
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
@@ -95,13 +96,13 @@ class LineReader(FormatReader[T]):
         self._position = stream.tell()
         self._finished = self._position >= end
 
-    def read(self, max_records: int) -> list[T]:
+    def read(self, max_records: int) -> RowBatch[T]:
         records: list[T] = []
         while len(records) < max_records and not self._finished:
             lines = self._next_lines(min(_LINES_AT_ONCE, max_records - len(records)))
             records += self._format.decode(lines)
             self._position += sum(map(len, lines))
-        return records
+        return RowBatch(records)
 
     def position(self) -> int:
         return self._position

@@ -12,7 +12,6 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.source import (
     Boundedness,
     ReaderContext,
-    Records,
     SourceSplit,
     SplitEnumerator,
     SplitReader,
@@ -24,6 +23,7 @@ from millrace.common.time.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
+from millrace.common.types.batch import RowBatch
 from millrace.datastream.data_stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -124,14 +124,14 @@ class _LogReader(SplitReader[Any]):
         self._log = log
         self._position = position
 
-    def read(self, max_records: int) -> Records[Any]:
+    def read(self, max_records: int) -> RowBatch[Any]:
         waiting = self._log.entries[self._position : self._position + max_records]
         for timed, group in groupby(waiting, lambda entry: entry.timed):
             entries = list(group)
             self._position += len(entries)
             times = [entry.timestamp or 0 for entry in entries] if timed else None
-            return Records([entry.value for entry in entries], times)
-        return Records([])
+            return RowBatch([entry.value for entry in entries], times)
+        return RowBatch([])
 
     def position(self) -> int:
         return self._position

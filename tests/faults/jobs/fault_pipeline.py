@@ -21,7 +21,6 @@ from millrace.cep import CEP, Pattern, PatternProcessFunction, TimedOutPartialMa
 from millrace.common.config.configuration import Configuration
 from millrace.common.source import (
     ReaderContext,
-    Records,
     SplitEnumerator,
     SplitReader,
     SplitSource,
@@ -29,6 +28,7 @@ from millrace.common.source import (
 )
 from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.batch import RowBatch
 from millrace.common.window.window_assigner import TumblingEventTimeWindows
 from millrace.connectors.bucket_assigner import BucketAssigner
 from millrace.connectors.file_sink import FileSink
@@ -72,13 +72,13 @@ class RestlessReader(SplitReader[Value]):
         self.next = split.start if position is None else position
         self.random = random.SystemRandom()
 
-    def read(self, max_records: int) -> Records[Value]:
+    def read(self, max_records: int) -> RowBatch[Value]:
         if self.random.random() < PAUSE:
-            return Records([])
+            return RowBatch([])
         most = self.random.randint((max_records + 1) // 2, max_records)
         start, self.next = self.next, min(self.split.end, self.next + most)
         draw = self.random.getrandbits
-        return Records([(i, draw(40), i - self.split.start) for i in range(start, self.next)])
+        return RowBatch([(i, draw(40), i - self.split.start) for i in range(start, self.next)])
 
     def position(self) -> int:
         return self.next

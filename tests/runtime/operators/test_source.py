@@ -7,7 +7,6 @@ import pytest
 from millrace.common import WatermarkStrategy
 from millrace.common.source import (
     ReaderContext,
-    Records,
     Source,
     SourceSplit,
     SplitEnumerator,
@@ -16,7 +15,7 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.time.watermark_strategy import WatermarkGenerator
-from millrace.common.types.batch import Batch
+from millrace.common.types.batch import Batch, RowBatch
 from millrace.runtime.epoch import Ack, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator
@@ -48,12 +47,12 @@ class ScriptReader(SplitReader[int]):
     def __init__(self, source: Script, reads: list[list[int] | None], position: int) -> None:
         self.source, self.reads, self.next = source, reads, position
 
-    def read(self, max_records: int) -> Records[int]:
+    def read(self, max_records: int) -> RowBatch[int]:
         values = self.reads[self.next]
         if values is None:
-            return Records([], [])
+            return RowBatch([], [])
         self.next += 1
-        return Records(values, list(values))
+        return RowBatch(values, list(values))
 
     def position(self) -> int:
         return self.next

@@ -12,7 +12,6 @@ from millrace.common.source.split_enumerator import (
 )
 from millrace.common.source.split_source import (
     MultiplexSourceReader,
-    Records,
     SplitReader,
     SplitSource,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "EnumeratorContext",
     "MultiplexSourceReader",
     "ReaderContext",
-    "Records",
     "Source",
     "SourceEvent",
     "SourceReader",

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from millrace.common.source.source import Source
 from millrace.common.source.source_reader import ReaderContext, SourceReader, SplitRecords
 from millrace.common.source.source_split import AssignedSplit
 from millrace.common.types.batch import ColumnBatch, RowBatch
 
-__all__ = ["MultiplexSourceReader", "Records", "SplitReader", "SplitSource"]
+__all__ = ["MultiplexSourceReader", "SplitReader", "SplitSource"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-
-class Records(NamedTuple, Generic[T]):
-    """What one `SplitReader.read` returns: values and, if the source knows them, event times.
-
-    ``timestamps`` are milliseconds since the epoch, one per value, or None.
-    """
-
-    values: list[T]
-    timestamps: list[int] | None = None
 
 
 class SplitReader(ABC, Generic[T]):
     """Reads one split from a position on; kept open between epochs while it fits."""
 
     @abstractmethod
-    def read(self, max_records: int) -> Records[T] | ColumnBatch:
-        """At most ``max_records`` records; none when nothing is there right now: then it is asked
-        again in the next epoch. Must not wait. What is in columns anyway is best returned so."""
+    def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
+        """At most ``max_records`` records, with event times if the source knows them; none when
+        nothing is there right now: then it is asked again in the next epoch. Must not wait. What
+        is in columns anyway is best returned so."""
 
     @abstractmethod
     def position(self) -> Any:
@@ -70,9 +61,9 @@ class SplitSource(Source[T_co]):
             def __init__(self, start: int, end: int) -> None:
                 self.next, self.end = start, end
 
-            def read(self, max_records: int) -> Records[int]:
+            def read(self, max_records: int) -> RowBatch[int]:
                 start, self.next = self.next, min(self.end, self.next + max_records)
-                return Records(list(range(start, self.next)))
+                return RowBatch(list(range(start, self.next)))
 
             def position(self) -> int:
                 return self.next
@@ -133,8 +124,7 @@ class MultiplexSourceReader(SourceReader[T]):
     def poll(self, max_records: int) -> Sequence[SplitRecords[T]]:
         while (split_id := self._next()) is not None:
             split = self._open[split_id]
-            found = split.reader.read(min(max_records, split.left))
-            batch = found if isinstance(found, ColumnBatch) else RowBatch(*found)
+            batch = split.reader.read(min(max_records, split.left))
             if split.reader.finished():
                 self._close(split_id)
                 return [SplitRecords(split_id, batch, finished=True)]
