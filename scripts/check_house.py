@@ -32,7 +32,7 @@ CIRCLES = (
     # streams make streams of other kinds, and know their environment, which makes streams
     re.compile(
         r"millrace\.datastream\.(stream_execution_environment|operator_settings|iterative_stream"
-        r"|(data|keyed|connected|joined|windowed|all_windowed)_streams?)"
+        r"|stream|(keyed|connected|joined|windowed|all_windowed)_streams?)"
     ),
     # a function is given a context, which gives state for descriptors, some of which have functions
     re.compile(r"millrace\.common\.(functions\.(base|runtime_context)|state\.descriptors)"),

@@ -6,14 +6,17 @@ import pickle
 
 import pytest
 
+from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import (
     BulkWriterFactory,
     ByteArraySchema,
     DeserializationSchema,
     Encoder,
+    RowFieldExtractorSchema,
     SerializationSchema,
     SimpleStringSchema,
 )
+from millrace.common.types.row import Row
 
 
 @pytest.mark.parametrize("charset", ["UTF-8", "latin-1", "utf-16"])
@@ -28,6 +31,25 @@ def test_byte_array_schema() -> None:
     """Bytes as they are."""
     assert ByteArraySchema().serialize(b"\x00\xff") == b"\x00\xff"
     assert ByteArraySchema().deserialize(b"\x00\xff") == b"\x00\xff"
+
+
+def test_a_field_of_a_row_as_bytes() -> None:
+    """What a message's key is made of; nothing gives nothing."""
+    schema = pickle.loads(pickle.dumps(RowFieldExtractorSchema(1)))
+    assert schema.serialize(Row("a", b"key")) == b"key"
+    assert schema.serialize(Row("a", bytearray(b"key"))) == b"key"
+    assert schema.serialize(Row("a", None)) == b""
+    assert schema.serialize(None) == b""
+
+
+def test_a_field_that_is_no_bytes_is_refused() -> None:
+    """And so is one that is not there."""
+    with pytest.raises(SerializationError, match="must be bytes; it is of type int"):
+        RowFieldExtractorSchema(0).serialize(Row(1))
+    with pytest.raises(SerializationError, match="the row has 1 fields"):
+        RowFieldExtractorSchema(1).serialize(Row(1))
+    with pytest.raises(JobDefinitionError, match="a number from 0, got -1"):
+        RowFieldExtractorSchema(-1)
 
 
 def test_simple_string_encoder() -> None:

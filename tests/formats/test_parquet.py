@@ -84,7 +84,9 @@ def test_records_without_names_need_declared_columns() -> None:
 
 @pytest.mark.parametrize("record", [{"a": "x"}, {"a": 1 << 70}, {"a": 1.5}])
 def test_a_value_that_does_not_fit_is_an_error(record: dict) -> None:
-    factory = ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.LONG()]))
+    row_type = Types.ROW_NAMED(["a"], [Types.LONG()])
+    factory = ParquetBulkWriters.for_row_type(row_type)
+    assert factory.get_row_type() == row_type
     with pytest.raises(SerializationError, match="do not fit the Parquet columns"):
         write(factory, [record])
 

@@ -14,7 +14,7 @@ from millrace.cep.pattern import Pattern
 from millrace.cep.pattern_stream import PatternSearch, PatternStream
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream.connected_streams import checked_same_environment
-from millrace.datastream.data_stream import DataStream
+from millrace.datastream.stream import DataStream
 from millrace.runtime.cep.automaton import Automaton
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from millrace.cep.rules.rule_form import read_rule
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.functions.pattern_functions import PatternProcessFunction
 from millrace.datastream.connected_streams import numbered
-from millrace.datastream.data_stream import DataStream
 from millrace.datastream.keyed_stream import KeyedStream
+from millrace.datastream.stream import DataStream
 from millrace.plan.transformation import Input
 from millrace.runtime.cep.pattern_rule import RejectedRule
 from millrace.runtime.operator import Operator

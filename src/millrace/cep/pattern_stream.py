@@ -37,8 +37,8 @@ from millrace.common.functions.pattern_functions import (
     PatternTimeoutFunction,
 )
 from millrace.common.types.typeinfo import TypeInformation
-from millrace.datastream.data_stream import DataStream
 from millrace.datastream.keyed_stream import KeyedStream
+from millrace.datastream.stream import DataStream
 from millrace.plan.transformation import Input
 from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.operator import Operator

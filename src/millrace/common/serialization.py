@@ -6,12 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Generic, TypeVar
 
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.row import Row
+
 __all__ = [
     "BulkWriter",
     "BulkWriterFactory",
     "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
+    "RowDataBulkWriterFactory",
+    "RowFieldExtractorSchema",
     "SerializationSchema",
     "SimpleStringEncoder",
     "SimpleStringSchema",
@@ -66,6 +72,52 @@ class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
         return message
 
 
+class RowFieldExtractorSchema(SerializationSchema[Row]):
+    """The bytes in one field of a row: the key or the value of a message that the program has
+    written as bytes itself.
+
+    Args:
+        field_index: position of the field, from 0. A field or a row that is None gives no bytes.
+
+    Raises:
+        JobDefinitionError: the position is negative.
+
+    Example:
+        >>> RowFieldExtractorSchema(0).serialize(Row(b"key", 1))
+        b'key'
+    """
+
+    def __init__(self, field_index: int) -> None:
+        if not isinstance(field_index, int) or field_index < 0:
+            raise JobDefinitionError(
+                f"the position of a field is a number from 0, got {field_index!r}"
+            )
+        self._field_index = field_index
+
+    def serialize(self, value: Row | None) -> bytes:
+        """The bytes in the field.
+
+        Raises:
+            SerializationError: the row has no such field, or its value is not bytes.
+        """
+        if value is None:
+            return b""
+        if self._field_index >= len(value):
+            raise SerializationError(
+                f"field {self._field_index} is to be written, but the row has {len(value)} fields: "
+                f"{value!r}"
+            )
+        field = value[self._field_index]
+        if field is None:
+            return b""
+        if not isinstance(field, (bytes, bytearray)):
+            raise SerializationError(
+                f"field {self._field_index} of {value!r} is to be written as it is, so it must be "
+                f"bytes; it is of type {type(field).__name__}"
+            )
+        return bytes(field)
+
+
 class Encoder(ABC, Generic[T_contra]):
     """Writes records one after the other into a file."""
 
@@ -118,3 +170,11 @@ class BulkWriterFactory(ABC, Generic[T]):
     @abstractmethod
     def create(self, stream: BinaryIO) -> BulkWriter[T]:
         """A writer into an open file."""
+
+
+class RowDataBulkWriterFactory(BulkWriterFactory[T]):
+    """Creates writers of files whose columns are those of a row type."""
+
+    @abstractmethod
+    def get_row_type(self) -> RowTypeInfo | None:
+        """Names and types of the columns; None if they are taken from the records."""

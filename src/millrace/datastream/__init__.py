@@ -10,6 +10,9 @@ from millrace.common.config.checkpoint_config import (
     CheckpointingMode,
     ExternalizedCheckpointRetention,
 )
+from millrace.common.config.checkpoint_storage import (
+    FileSystemCheckpointStorage,
+)
 from millrace.common.config.execution_mode import (
     RuntimeExecutionMode,
 )
@@ -36,9 +39,6 @@ from millrace.datastream.connected_streams import (
     BroadcastConnectedStream,
     BroadcastStream,
     ConnectedStreams,
-)
-from millrace.datastream.data_stream import (
-    DataStream,
 )
 from millrace.datastream.data_stream_sink import (
     DataStreamSink,
@@ -97,6 +97,9 @@ from millrace.datastream.state_backend import (
     PredefinedOptions,
     StateBackend,
 )
+from millrace.datastream.stream import (
+    DataStream,
+)
 from millrace.datastream.stream_execution_environment import (
     StreamExecutionEnvironment,
 )
@@ -129,6 +132,7 @@ __all__ = [
     "DataStreamSink",
     "EmbeddedRocksDBStateBackend",
     "ExternalizedCheckpointRetention",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",

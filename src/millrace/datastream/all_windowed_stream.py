@@ -13,6 +13,7 @@ from millrace.common.functions.base import (
     ReduceFunction,
     WindowFunction,
 )
+from millrace.common.functions.key_selector import NullByteKeySelector
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.functions.window_functions import AllWindowFunction, ProcessAllWindowFunction
 from millrace.common.time.amounts import Duration, Time
@@ -24,7 +25,7 @@ from millrace.datastream.windowed_stream import WindowedStream
 from millrace.runtime.function_operator import Adapter
 
 if TYPE_CHECKING:
-    from millrace.datastream.data_stream import DataStream
+    from millrace.datastream.stream import DataStream
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ class AllWindowedStream(Generic[T, W]):
 
     def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
         self._windowed: WindowedStream[T, int, W] = WindowedStream(
-            stream.key_by(_one), window_assigner
+            stream.key_by(NullByteKeySelector()), window_assigner
         )
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
@@ -154,11 +155,6 @@ class AllWindowedStream(Generic[T, W]):
         checked_function(process_window_function, ProcessAllWindowFunction, "process", plain=False)
         function = _Process(process_window_function)
         return _single(self._windowed.process(function, output_type))
-
-
-def _one(value: Any) -> int:
-    """The one key of a stream without keys."""
-    return 0
 
 
 def _single(stream: DataStream[Any]) -> DataStream[Any]:

@@ -41,7 +41,7 @@ from millrace.runtime.operators.co_process import (
 )
 
 if TYPE_CHECKING:
-    from millrace.datastream.data_stream import DataStream
+    from millrace.datastream.stream import DataStream
 
 T1 = TypeVar("T1")
 T2 = TypeVar("T2")

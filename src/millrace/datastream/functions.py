@@ -18,6 +18,7 @@ from millrace.common.functions.base import (
     ProcessFunction,
     ProcessWindowFunction,
     ReduceFunction,
+    ReduceFunctionWrapper,
     SinkFunction,
     SourceFunction,
     WindowFunction,
@@ -40,6 +41,9 @@ from millrace.common.functions.join_functions import (
     JoinFunction,
     ProcessJoinFunction,
 )
+from millrace.common.functions.key_selector import (
+    NullByteKeySelector,
+)
 from millrace.common.functions.partitioner import (
     Partitioner,
 )
@@ -49,6 +53,8 @@ from millrace.common.functions.runtime_context import (
 )
 from millrace.common.functions.window_functions import (
     AllWindowFunction,
+    PassThroughAllWindowFunction,
+    PassThroughWindowFunction,
     ProcessAllWindowFunction,
 )
 from millrace.common.state.operator_state import (
@@ -90,12 +96,16 @@ __all__ = [
     "KeyedStateStore",
     "MapBatchFunction",
     "MapFunction",
+    "NullByteKeySelector",
     "Partitioner",
+    "PassThroughAllWindowFunction",
+    "PassThroughWindowFunction",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "ReduceFunctionWrapper",
     "RuntimeContext",
     "SinkFunction",
     "SourceFunction",

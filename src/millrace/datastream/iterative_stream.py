@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from millrace.common.errors import JobDefinitionError
-from millrace.datastream.data_stream import DataStream
+from millrace.datastream.stream import DataStream
 from millrace.plan.transformation import Input, Role
 from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
 

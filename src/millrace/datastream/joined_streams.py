@@ -31,8 +31,8 @@ from millrace.runtime.function_operator import Adapter
 from millrace.runtime.operators.interval_join import Interval, IntervalJoinOperator
 
 if TYPE_CHECKING:
-    from millrace.datastream.data_stream import DataStream
     from millrace.datastream.keyed_stream import KeyedStream
+    from millrace.datastream.stream import DataStream
     from millrace.datastream.windowed_stream import WindowedStream
 
 T1 = TypeVar("T1")

@@ -25,9 +25,9 @@ from millrace.common.window import (
     WindowAssigner,
 )
 from millrace.datastream.checks import checked_assigner, checked_field, checked_function
-from millrace.datastream.data_stream import DataStream
 from millrace.datastream.data_stream_sink import DataStreamSink
 from millrace.datastream.joined_streams import IntervalJoin
+from millrace.datastream.stream import DataStream
 from millrace.datastream.windowed_stream import WindowedStream
 from millrace.plan.transformation import Input, Partitioning, Role
 from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum

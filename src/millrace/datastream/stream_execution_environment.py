@@ -19,12 +19,13 @@ from millrace.common.job import JobExecutionResult
 from millrace.common.source import Source
 from millrace.common.time.amounts import Duration, Time
 from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import TypeInformation
-from millrace.datastream.data_stream import DataStream
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.datastream.slot_sharing_group import SlotSharingGroup
+from millrace.datastream.stream import DataStream
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.plan.transformation import Input, Role, Transformation
 from millrace.runtime.declared_output import DeclaredRecords, with_declared_output
@@ -252,7 +253,8 @@ class StreamExecutionEnvironment:
     ) -> DataStream[T]:
         """A stream from a `Source`, with event times and watermarks made per split.
 
-        A record that is not of the type in ``type_info`` fails the job.
+        A record that is not of the type in ``type_info`` fails the job. Without it, the type is
+        that of a source which is a `ResultTypeQueryable`.
         """
         if not isinstance(source, Source):
             raise JobDefinitionError(f"from_source() takes a Source, got {source!r}")
@@ -261,6 +263,8 @@ class StreamExecutionEnvironment:
                 f"source '{source_name}' needs a WatermarkStrategy, got {watermark_strategy!r}; "
                 "use WatermarkStrategy.no_watermarks() if it has no event time"
             )
+        if type_info is None and isinstance(source, ResultTypeQueryable):
+            type_info = source.get_produced_type()
         transformation = Transformation(
             name=source_name,
             role=Role.SOURCE,

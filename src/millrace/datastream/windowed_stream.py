@@ -38,8 +38,8 @@ from millrace.runtime.operators.window_operator import WindowOperator, WindowSpe
 from millrace.runtime.window_logic import WindowLogic
 
 if TYPE_CHECKING:
-    from millrace.datastream.data_stream import DataStream
     from millrace.datastream.keyed_stream import KeyedStream
+    from millrace.datastream.stream import DataStream
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.serialization import BulkWriter, BulkWriterFactory
+from millrace.common.serialization import BulkWriter, RowDataBulkWriterFactory
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row, plain
 from millrace.formats.arrow_types import arrow_schema
@@ -43,26 +43,31 @@ class ParquetBulkWriters:
             JobDefinitionError: a type has no counterpart.
         """
         if row_type is None:
-            return ParquetWriterFactory(None, compression)
+            return ParquetWriterFactory(None, None, compression)
         if not isinstance(row_type, RowTypeInfo):
             raise JobDefinitionError(
                 f"for_row_type takes Types.ROW_NAMED([names], [types]), not {row_type!r}; a "
                 "pyarrow schema goes into for_arrow_schema"
             )
-        return ParquetWriterFactory(arrow_schema(row_type, utc_timestamp), compression)
+        schema = arrow_schema(row_type, utc_timestamp)
+        return ParquetWriterFactory(row_type, schema, compression)
 
     @staticmethod
     def for_arrow_schema(schema: Any, compression: str = "snappy") -> ParquetWriterFactory:
         """Columns as in a `pyarrow.Schema`."""
-        return ParquetWriterFactory(schema, compression)
+        return ParquetWriterFactory(None, schema, compression)
 
 
-class ParquetWriterFactory(BulkWriterFactory[Any]):
+class ParquetWriterFactory(RowDataBulkWriterFactory[Any]):
     """Makes the writer of each part file; see `ParquetBulkWriters`."""
 
-    def __init__(self, schema: Any, compression: str) -> None:
+    def __init__(self, row_type: RowTypeInfo | None, schema: Any, compression: str) -> None:
+        self._row_type = row_type
         self._schema = schema
         self._compression = compression
+
+    def get_row_type(self) -> RowTypeInfo | None:
+        return self._row_type
 
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
         return ParquetBulkWriter(stream, self._schema, self._compression)

@@ -10,7 +10,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult
 from millrace.common.time.amounts import Duration, Time
-from millrace.datastream.data_stream import DataStream
+from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_details import JobDetails

@@ -12,7 +12,7 @@ from millrace.common.functions.output_tag import OutputTag
 from millrace.common.state.descriptors import MapStateDescriptor
 from millrace.common.types.batch import Batch, RowBatch
 from millrace.common.window import Window
-from millrace.datastream.data_stream import DataStream
+from millrace.datastream.stream import DataStream
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.operator import Operator, OperatorContext

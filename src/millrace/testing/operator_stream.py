@@ -26,8 +26,8 @@ from millrace.common.functions.co_functions import (
     KeyedCoProcessFunction,
 )
 from millrace.common.state.descriptors import MapStateDescriptor
-from millrace.datastream.data_stream import DataStream
 from millrace.datastream.keyed_stream import KeyedStream
+from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 Build = Callable[[Any], DataStream[Any]]

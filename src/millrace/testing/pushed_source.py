@@ -24,7 +24,7 @@ from millrace.common.time.watermark_strategy import (
     WatermarkStrategy,
 )
 from millrace.common.types.batch import RowBatch
-from millrace.datastream.data_stream import DataStream
+from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 T = TypeVar("T")

@@ -20,7 +20,9 @@ from millrace.common.functions import base as functions
 INTERFACES = [
     cls
     for cls in (getattr(functions, name) for name in functions.__all__)
-    if inspect.isclass(cls) and issubclass(cls, Function) and cls is not Function
+    if inspect.isclass(cls)
+    and issubclass(cls, Function)
+    and cls not in (Function, functions.ReduceFunctionWrapper)
 ]
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.datastream.data_stream import DataStream
+from millrace.datastream.stream import DataStream
 from millrace.plan.transformation import Input
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operators.collect import CollectOperator

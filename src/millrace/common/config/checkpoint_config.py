@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from millrace.common.config import options
+from millrace.common.config.checkpoint_storage import FileSystemCheckpointStorage
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
 from millrace.common.time.amounts import Duration
@@ -170,6 +171,33 @@ class CheckpointConfig:
         """Whether checkpoints outlive the job in some case."""
         retention = self.get_externalized_checkpoint_retention()
         return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+
+    def set_checkpoint_storage(self, storage: FileSystemCheckpointStorage) -> CheckpointConfig:
+        """Keep checkpoints there.
+
+        Raises:
+            ConfigurationError: it is no `FileSystemCheckpointStorage`.
+        """
+        if not isinstance(storage, FileSystemCheckpointStorage):
+            raise ConfigurationError(
+                f"checkpoints are kept in a FileSystemCheckpointStorage, got {storage!r}; for a "
+                "directory, use set_checkpoint_storage_dir"
+            )
+        storage.configure(self._configuration)
+        return self
+
+    def get_checkpoint_storage(self) -> FileSystemCheckpointStorage | None:
+        """Where checkpoints are kept; None: nowhere."""
+        directory = self.get_checkpoint_storage_dir()
+        return None if directory is None else FileSystemCheckpointStorage(directory)
+
+    def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
+        """Keep checkpoints below this directory (``execution.checkpointing.dir``)."""
+        return self.set_checkpoint_storage(FileSystemCheckpointStorage(checkpoint_path))
+
+    def get_checkpoint_storage_dir(self) -> str | None:
+        """The directory below which checkpoints are kept; None: none."""
+        return self._configuration.get(options.CHECKPOINTING_DIR)
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Whether they were asked for."""

@@ -14,7 +14,7 @@ Example:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
 from millrace.common.functions.runtime_context import KeyedStateStore, RuntimeContext
@@ -33,6 +33,7 @@ __all__ = [
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "ReduceFunctionWrapper",
     "RuntimeContext",
     "SinkFunction",
     "SourceFunction",
@@ -112,6 +113,21 @@ class ReduceFunction(Function, Generic[T]):
     @abstractmethod
     def reduce(self, value1: T, value2: T) -> T:
         """The combination; ``value1`` is what was reduced so far."""
+
+
+class ReduceFunctionWrapper(ReduceFunction[T]):
+    """A plain callable of two values as a `ReduceFunction`.
+
+    Example:
+        >>> ReduceFunctionWrapper(max).reduce(1, 2)
+        2
+    """
+
+    def __init__(self, func: Callable[[T, T], T]) -> None:
+        self._func = func
+
+    def reduce(self, value1: T, value2: T) -> T:
+        return self._func(value1, value2)
 
 
 class AggregateFunction(Function, Generic[IN_contra, ACC, OUT_co]):

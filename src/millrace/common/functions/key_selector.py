@@ -19,12 +19,20 @@ __all__ = [
     "BatchKeys",
     "CompositeKey",
     "FieldKey",
+    "NullByteKeySelector",
     "PositionKey",
     "batch_keys",
     "resolve_key_selector",
 ]
 
 Getter = Callable[[Any], Any]
+
+
+class NullByteKeySelector(KeySelector[Any, int]):
+    """Gives every record the key 0: what needs a key works on a stream without one."""
+
+    def get_key(self, value: Any) -> int:
+        return 0
 
 
 def resolve_key_selector(selector: Any) -> Getter:

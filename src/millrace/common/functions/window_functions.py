@@ -1,4 +1,5 @@
-"""Functions over windows of a whole stream (Flink docs, "Windows": non-keyed windows)."""
+"""Functions over windows of a whole stream, and those that hand on a window's elements (Flink docs,
+"Windows": non-keyed windows)."""
 
 from __future__ import annotations
 
@@ -6,11 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
-from millrace.common.functions.base import Function
+from millrace.common.functions.base import Function, WindowFunction
 from millrace.common.functions.runtime_context import KeyedStateStore
 
-__all__ = ["AllWindowFunction", "ProcessAllWindowFunction"]
+__all__ = [
+    "AllWindowFunction",
+    "PassThroughAllWindowFunction",
+    "PassThroughWindowFunction",
+    "ProcessAllWindowFunction",
+]
 
+T = TypeVar("T")
+KEY_contra = TypeVar("KEY_contra", contravariant=True)
 IN_contra = TypeVar("IN_contra", contravariant=True)
 OUT_co = TypeVar("OUT_co", covariant=True)
 W_contra = TypeVar("W_contra", contravariant=True)
@@ -23,6 +31,25 @@ class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
     @abstractmethod
     def apply(self, window: W_contra, inputs: Iterable[IN_contra]) -> Iterable[OUT_co] | None:
         """What the window emits."""
+
+
+class PassThroughWindowFunction(WindowFunction[T, T, KEY_contra, W_contra]):
+    """Emits the elements of a window as they are.
+
+    Example:
+        >>> list(PassThroughWindowFunction().apply("key", None, [1, 2]))
+        [1, 2]
+    """
+
+    def apply(self, key: KEY_contra, window: W_contra, inputs: Iterable[T]) -> Iterable[T]:
+        return inputs
+
+
+class PassThroughAllWindowFunction(AllWindowFunction[T, T, W_contra]):
+    """Emits the elements of a window of the whole stream as they are."""
+
+    def apply(self, window: W_contra, inputs: Iterable[T]) -> Iterable[T]:
+        return inputs
 
 
 class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):

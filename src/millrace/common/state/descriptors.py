@@ -17,7 +17,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from millrace.common.errors import StateError
-from millrace.common.functions.base import AggregateFunction, ReduceFunction
+from millrace.common.functions.base import (
+    AggregateFunction,
+    ReduceFunction,
+    ReduceFunctionWrapper,
+)
 from millrace.common.state.state_ttl import StateTtlConfig
 from millrace.common.types.typeinfo import TypeInformation, Types
 
@@ -340,9 +344,11 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
             )
         self._reduce_function = reduce_function
 
-    def get_reduce_function(self) -> ReduceFunction[T] | Callable[[T, T], T]:
-        """The function as it was given."""
-        return self._reduce_function
+    def get_reduce_function(self) -> ReduceFunction[T]:
+        """The function; a callable is wrapped into one."""
+        if isinstance(self._reduce_function, ReduceFunction):
+            return self._reduce_function
+        return ReduceFunctionWrapper(self._reduce_function)
 
     @property
     def reducer(self) -> Callable[[T, T], T]:

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.base import ReduceFunction
 from millrace.common.state.descriptors import (
     ReducingState,
     ReducingStateDescriptor,
@@ -25,6 +26,7 @@ __all__ = [
     "CountTrigger",
     "DeltaTrigger",
     "EventTimeTrigger",
+    "Min",
     "NeverTrigger",
     "ProcessingTimeTrigger",
     "PurgingTrigger",
@@ -32,6 +34,18 @@ __all__ = [
 
 T = TypeVar("T")
 W = TypeVar("W")
+
+
+class Min(ReduceFunction[int]):
+    """The smaller of two numbers: what a trigger keeps the next of its timers with.
+
+    Example:
+        >>> Min().reduce(2, 1)
+        1
+    """
+
+    def reduce(self, value1: int, value2: int) -> int:
+        return min(value1, value2)
 
 
 class QuietTrigger(Trigger[Any, Any]):

@@ -1,0 +1,21 @@
+"""What tells the type of the records it makes: sources, and schemas that read bytes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from millrace.common.types.type_information import TypeInformation
+
+__all__ = ["ResultTypeQueryable"]
+
+
+class ResultTypeQueryable(ABC):
+    """Something whose records have a known type. Flink: interface ``ResultTypeQueryable``.
+
+    A source that is one gives its stream that type where ``from_source`` is given none.
+    """
+
+    @abstractmethod
+    def get_produced_type(self) -> TypeInformation[Any]:
+        """The type of the records."""
