@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
 
 
 class DiscardingSink(Sink[Any]):
     """Writes nothing."""
+
+    takes = BatchForm.EITHER
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
         return _Nowhere()
 
 
 class _Nowhere(SinkWriter[Any]):
-    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def write(self, batch: RowBatch[Any]) -> None:
+        pass
+
+    def write_columns(self, batch: ColumnBatch) -> None:
         pass
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:

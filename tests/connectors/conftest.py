@@ -115,7 +115,7 @@ class SinkHarness:
         """An accepted and durable epoch whose committables wait for the committer."""
         self.epoch += 1
         writer = self.writer(subtask)
-        writer.write(values, None)
+        writer.write(RowBatch(values))
         committables = through_pickle(list(writer.prepare_commit(end_of_input)))
         self.states[subtask] = through_pickle(writer.snapshot_state())
         self.wakeup = writer.next_wakeup()
@@ -140,7 +140,7 @@ class SinkHarness:
     def fail_epoch(self, values: list[Any], subtask: int = 0, prepare: bool = True) -> None:
         """An attempt that leaves its files behind, as one that is killed does."""
         writer = self.writer(subtask)
-        writer.write(values, None)
+        writer.write(RowBatch(values))
         if prepare:
             writer.prepare_commit(False)
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.batch import RowBatch
 from millrace.connectors.bucket_assigner import (
     BucketAssigner,
     BucketContext,
@@ -27,7 +28,7 @@ NOON = int(datetime(2013, 1, 2, 12, 30, 45, tzinfo=UTC).timestamp() * 1000)
 )
 def test_date_time_buckets(arguments: tuple[str, ...], bucket: str) -> None:
     assigner = BucketAssigner.date_time_bucket_assigner(*arguments)
-    assert assigner.group(["x", "y"], None, NOON) == {bucket: ["x", "y"]}
+    assert assigner.group(RowBatch(["x", "y"]), NOON) == {bucket: RowBatch(["x", "y"])}
 
 
 def test_unknown_pattern_letters_and_zones_are_refused() -> None:
@@ -38,16 +39,16 @@ def test_unknown_pattern_letters_and_zones_are_refused() -> None:
 
 
 def test_the_base_path_takes_the_batch_as_it_is() -> None:
-    values = [1, 2]
-    assert BucketAssigner.base_path_bucket_assigner().group(values, None, 0)[""] is values
+    batch = RowBatch([1, 2])
+    assert BucketAssigner.base_path_bucket_assigner().group(batch, 0)[""] is batch
 
 
 def test_a_function_sees_value_and_times_and_keeps_the_order() -> None:
     def bucket(value: str, context: BucketContext) -> str:
         return f"{value[0]}-{context.timestamp()}-{context.current_processing_time()}"
 
-    groups = CallableBucketAssigner(bucket).group(["a1", "b1", "a2"], [5, 6, 5], 9)
-    assert groups == {"a-5-9": ["a1", "a2"], "b-6-9": ["b1"]}
+    groups = CallableBucketAssigner(bucket).group(RowBatch(["a1", "b1", "a2"], [5, 6, 5]), 9)
+    assert groups == {"a-5-9": RowBatch(["a1", "a2"]), "b-6-9": RowBatch(["b1"])}
 
 
 @pytest.mark.parametrize("bucket", ["/abs", "../up", "a/../b", ".hidden", "a/_b", "a//b", "a/", 7])

@@ -5,12 +5,16 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import Encoder
+from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
 from millrace.connectors import (
     BucketAssigner,
     ConnectorError,
@@ -97,7 +101,7 @@ def test_a_big_part_ends_within_an_epoch(sink_harness, output) -> None:
     harness.epoch += 1
     writer = harness.writer()
     for batch in (["12345"], ["67890"], ["x"]):
-        writer.write(batch, None)
+        writer.write(RowBatch(batch))
     harness.committables += writer.prepare_commit(False)
     harness.states[0] = writer.snapshot_state()
     harness.commit()
@@ -185,7 +189,7 @@ def test_every_record_is_visible_exactly_once_whatever_fails(
     for writer, values in zombies:
         # It may find that the chunks it was to go on with were finished without it.
         with contextlib.suppress(PartFileError):
-            writer.write(values, None)
+            writer.write(RowBatch(values))
             writer.prepare_commit(False)
     for subtask in (0, 1):
         harness.run_epoch([], subtask, end_of_input=True)
@@ -212,7 +216,7 @@ def test_a_failed_attempt_that_is_closed_leaves_nothing(sink_harness, output) ->
     harness.run_epoch(["a"])
     before = output.hidden()
     writer = harness.writer()
-    writer.write(["x"], None)
+    writer.write(RowBatch(["x"]))
     writer.close()
     assert output.hidden() == before
 
@@ -319,3 +323,74 @@ def test_restored_parts_are_of_the_sink(
     harness.states[0] = FileWriterState(1, (OpenPart("", "/../../x", 0, (), 0, 0),))  # type: ignore[arg-type]
     with pytest.raises(ConnectorError):
         harness.writer()
+
+
+class ByParity(BucketAssigner[Any]):
+    """Divides columns as columns."""
+
+    takes = BatchForm.EITHER
+
+    def get_bucket_id(self, value: Any, context: Any) -> str:
+        raise AssertionError("a record was looked at")
+
+    def group(self, batch: Any, now: int) -> dict[str, Any]:
+        odd = pc.bit_wise_and(batch.data["n"], 1)
+        return {
+            name: ColumnBatch(batch.data.filter(pc.equal(odd, rest)))
+            for rest, name in ((0, "even"), (1, "odd"))
+        }
+
+
+def parity(value: Any, context: Any) -> str:
+    return str(value["n"] % 2)
+
+
+def parquet_sink(path: Path, bucket: Any) -> FileSink:
+    builder = FileSink.for_bulk_format(path, ParquetBulkWriters.for_row_type())
+    return builder.with_bucket_assigner(bucket).build()
+
+
+@pytest.mark.parametrize(
+    ("bucket", "takes", "kind"),
+    [
+        (BucketAssigner.base_path_bucket_assigner(), BatchForm.EITHER, pa.int32()),
+        (BucketAssigner.date_time_bucket_assigner(), BatchForm.EITHER, pa.int32()),
+        (ByParity(), BatchForm.EITHER, pa.int32()),
+        # records have no widths: theirs is what Arrow takes for whole numbers
+        (parity, BatchForm.ROWS, pa.int64()),
+    ],
+)
+def test_columns_stay_columns_unless_the_assigner_looks_at_records(
+    sink_harness, output, bucket: Any, takes: BatchForm, kind: pa.DataType
+) -> None:
+    harness = sink_harness(parquet_sink(output.path, bucket))
+    assert harness.sink.takes is takes
+    writer = harness.writer()
+    batch = ColumnBatch(pa.record_batch({"n": pa.array(range(10), pa.int32())}))
+    if takes is BatchForm.ROWS:
+        writer.write(batch.to_rows())
+    else:
+        writer.write_columns(batch)
+        writer.write_columns(batch.slice(0, 0))
+    harness.committables += writer.prepare_commit(True)
+    harness.commit()
+    tables = [pq.read_table(output.path / name, partitioning=None) for name in output.visible()]
+    assert {table.schema.field("n").type for table in tables} == {kind}
+    assert sorted(n for table in tables for n in table["n"].to_pylist()) == list(range(10))
+
+
+def test_columns_become_rows_for_an_encoder_that_takes_rows(output) -> None:
+    sink = FileSink.for_row_format(output.path, Encoder.simple_string_encoder()).build()
+    assert sink.takes is BatchForm.ROWS
+    assert text_sink(output.path, bucket=first_letter).takes is BatchForm.ROWS
+
+
+def test_an_encoder_of_columns_gets_columns(sink_harness, output) -> None:
+    builder = FileSink.for_row_format(output.path, CsvEncoder.for_columns("n"))
+    sink = builder.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
+    harness = sink_harness(sink)
+    writer = harness.writer()
+    writer.write_columns(ColumnBatch(pa.record_batch({"n": [1, None]})))
+    harness.committables += writer.prepare_commit(True)
+    harness.commit()
+    assert output.lines() == ['""', "1", "n"]

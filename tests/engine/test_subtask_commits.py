@@ -24,6 +24,7 @@ from millrace.common.sink import (
     SinkWriter,
     WriterContext,
 )
+from millrace.common.types.batch import RowBatch
 from millrace.common.window import TumblingEventTimeWindows
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_observer import JobObserver
@@ -115,8 +116,8 @@ class TransactionWriter(SinkWriter[Any]):
         self.context = context
         self.records: list[Any] = []
 
-    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self.records += values
+    def write(self, batch: RowBatch[Any]) -> None:
+        self.records += batch.values
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
         if not self.records:

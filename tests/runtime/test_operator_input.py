@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
-from millrace.runtime.operator import BatchForm, Operator
+from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
+from millrace.runtime.operator import Operator
 from millrace.runtime.operator_input import operator_input
 
 ROWS = RowBatch([{"x": 1}], [5])

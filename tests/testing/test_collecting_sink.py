@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 
 from millrace.common.sink import CommitRequest, CommitterContext
+from millrace.common.types.batch import RowBatch
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import CollectingSink, Faults, StreamRecord, run_local
 
@@ -45,7 +46,7 @@ def test_what_is_committed_twice_is_there_once() -> None:
 
     sink: CollectingSink[str] = CollectingSink()
     writer = sink.create_writer(WriterContext(0, 1, "run", "attempt", 0, 0), None)
-    writer.write(["a"], [5])
+    writer.write(RowBatch(["a"], [5]))
     committables = writer.prepare_commit(False)
     for _ in range(2):
         sink.create_committer(CommitterContext()).commit(list(map(CommitRequest, committables)))

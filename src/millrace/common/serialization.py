@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row
 
@@ -119,7 +120,12 @@ class RowFieldExtractorSchema(SerializationSchema[Row]):
 
 
 class Encoder(ABC, Generic[T_contra]):
-    """Writes records one after the other into a file."""
+    """Writes records one after the other into a file.
+
+    An encoder that says that it ``takes`` either form writes columns by `encode_columns`.
+    """
+
+    takes = BatchForm.ROWS
 
     @abstractmethod
     def encode(self, element: T_contra) -> bytes:
@@ -128,6 +134,10 @@ class Encoder(ABC, Generic[T_contra]):
     def encode_all(self, elements: Sequence[T_contra]) -> bytes:
         """The bytes of several records."""
         return b"".join(map(self.encode, elements))
+
+    def encode_columns(self, batch: ColumnBatch) -> bytes:
+        """The bytes of the records of a columnar batch."""
+        return self.encode_all(batch.to_rows().values)
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> SimpleStringEncoder:
@@ -155,6 +165,10 @@ class BulkWriter(ABC, Generic[T_contra]):
     def add_elements(self, elements: Sequence[T_contra]) -> None:
         """Write records."""
 
+    def add_columns(self, batch: ColumnBatch) -> None:
+        """Write records that are in columns, if the factory takes them."""
+        raise NotImplementedError
+
     @abstractmethod
     def flush(self) -> None:
         """Hand on what is buffered, so that the file's size can be seen."""
@@ -166,6 +180,9 @@ class BulkWriter(ABC, Generic[T_contra]):
 
 class BulkWriterFactory(ABC, Generic[T]):
     """Creates the writer of a file. Must be picklable."""
+
+    takes = BatchForm.ROWS
+    """The form in which its writers get batches."""
 
     @abstractmethod
     def create(self, stream: BinaryIO) -> BulkWriter[T]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Generic, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.batch import Batch, BatchForm, RowBatch
 from millrace.connectors.errors import ConnectorError
 from millrace.connectors.file_listing import is_hidden
 
@@ -45,20 +46,23 @@ class BucketAssigner(ABC, Generic[T_contra]):
     'origin=JFK'
     """
 
+    takes = BatchForm.ROWS
+    """The form in which `group` gets batches. EITHER spares columns from becoming rows."""
+
     @abstractmethod
     def get_bucket_id(self, value: T_contra, context: BucketContext) -> str:
         """The directory; an empty string is the base path itself."""
 
-    def group(
-        self, values: list[Any], timestamps: Sequence[int] | None, now: int
-    ) -> dict[str, list[Any]]:
-        """The values of a batch by bucket, in their order."""
-        groups: dict[str, list[Any]] = {}
+    def group(self, batch: Batch, now: int) -> Mapping[str, Batch]:
+        """The records of a batch by bucket, in their order; ``now`` in ms since the epoch."""
+        rows, groups = batch.to_rows(), dict[str, RowBatch[Any]]()
+        timestamps = rows.timestamps
         context = BucketContext(now)
-        for index, value in enumerate(values):
+        for index, value in enumerate(rows.values):
             if timestamps is not None:
                 context = BucketContext(now, timestamps[index])
-            groups.setdefault(self.get_bucket_id(value, context), []).append(value)
+            bucket = self.get_bucket_id(value, context)
+            groups.setdefault(bucket, RowBatch([])).values.append(value)
         return groups
 
     @staticmethod
@@ -89,17 +93,19 @@ class BucketAssigner(ABC, Generic[T_contra]):
 class BasePathBucketAssigner(BucketAssigner[Any]):
     """The base path for all."""
 
+    takes = BatchForm.EITHER
+
     def get_bucket_id(self, value: Any, context: BucketContext) -> str:
         return ""
 
-    def group(
-        self, values: list[Any], timestamps: Sequence[int] | None, now: int
-    ) -> dict[str, list[Any]]:
-        return {"": values}
+    def group(self, batch: Batch, now: int) -> Mapping[str, Batch]:
+        return {"": batch}
 
 
 class DateTimeBucketAssigner(BucketAssigner[Any]):
     """A directory per period of processing time, which stands still within an epoch."""
+
+    takes = BatchForm.EITHER
 
     def __init__(self, pattern: str, timezone: tzinfo) -> None:
         self._pattern = pattern
@@ -109,10 +115,8 @@ class DateTimeBucketAssigner(BucketAssigner[Any]):
         time = datetime.fromtimestamp(context.processing_time / 1000, self._timezone)
         return time.strftime(self._pattern)
 
-    def group(
-        self, values: list[Any], timestamps: Sequence[int] | None, now: int
-    ) -> dict[str, list[Any]]:
-        return {self.get_bucket_id(None, BucketContext(now)): values}
+    def group(self, batch: Batch, now: int) -> Mapping[str, Batch]:
+        return {self.get_bucket_id(None, BucketContext(now)): batch}
 
 
 class CallableBucketAssigner(BucketAssigner[Any]):

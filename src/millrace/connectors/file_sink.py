@@ -53,6 +53,7 @@ class FileSink(Sink[Any], SupportsOrphanSweep):
 
     def __init__(self, settings: FileSinkSettings) -> None:
         self._settings = settings
+        self.takes = settings.takes
 
     @staticmethod
     def for_row_format(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.sink.sink import SinkWriter, WriterContext
+from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
 from millrace.connectors.bucket_assigner import BucketAssigner, require_bucket_id
 from millrace.connectors.chunk_file import discard
 from millrace.connectors.durable_files import sync_directories
@@ -38,6 +39,12 @@ class FileSinkSettings:
     rolling_policy: RollingPolicy
     output_file_config: OutputFileConfig
 
+    @property
+    def takes(self) -> BatchForm:
+        """The form that the assigner of buckets wants; if it takes either, that of the format."""
+        wanted = self.bucket_assigner.takes
+        return self.part_format.takes if wanted is BatchForm.EITHER else wanted
+
 
 class FileWriter(SinkWriter[Any]):
     """Writes one subtask's records of one epoch."""
@@ -67,11 +74,17 @@ class FileWriter(SinkWriter[Any]):
         self._work_files: list[str] = []
         self._prepared = False
 
-    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        if not values:
+    def write(self, batch: RowBatch[Any]) -> None:
+        self._write(batch)
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        self._write(batch)
+
+    def _write(self, batch: Batch) -> None:
+        if not len(batch):
             return
         settings = self._settings
-        groups = settings.bucket_assigner.group(values, timestamps, self._now)
+        groups = settings.bucket_assigner.group(batch, self._now)
         for bucket, group in groups.items():
             part = self._parts.get(bucket) or self._begin(bucket)
             part.write(group, settings.part_format, self._now)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Protocol, cast
 
 from millrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, in_form
 from millrace.connectors.chunk_file import ChunkFile, join_chunks
 from millrace.connectors.durable_files import delete_if_there
 from millrace.connectors.part_file import (
@@ -31,6 +32,11 @@ _MERGE_WIDTH = 32
 class PartFormat(Protocol):
     """Opens the writer of an epoch's chunk."""
 
+    @property
+    def takes(self) -> BatchForm:
+        """The form in which its writers get batches."""
+        ...
+
     def create(self, stream: BinaryIO, first_chunk: bool) -> BulkWriter[Any]:
         """A writer into ``stream``; only the first chunk of a part gets a header."""
         ...
@@ -41,6 +47,10 @@ class RowParts:
     """Parts of records that an encoder writes one after the other."""
 
     encoder: Encoder[Any]
+
+    @property
+    def takes(self) -> BatchForm:
+        return self.encoder.takes
 
     def create(self, stream: BinaryIO, first_chunk: bool) -> BulkWriter[Any]:
         if first_chunk and isinstance(self.encoder, HasHeader):
@@ -53,6 +63,10 @@ class BulkParts:
     """Parts that are complete files from the first: they never have a second chunk."""
 
     factory: BulkWriterFactory[Any]
+
+    @property
+    def takes(self) -> BatchForm:
+        return self.factory.takes
 
     def create(self, stream: BinaryIO, first_chunk: bool) -> BulkWriter[Any]:
         return self.factory.create(stream)
@@ -77,10 +91,14 @@ class PartWriter:
         size += self._file.length if self._file else 0
         return PartFileInfo(part.bucket, size, part.creation_time, part.last_update_time)
 
-    def write(self, values: Sequence[Any], part_format: PartFormat, now: int) -> None:
+    def write(self, batch: Batch, part_format: PartFormat, now: int) -> None:
         """Add records."""
         writer = self._writer or self._open(part_format)
-        writer.add_elements(values)
+        batch = in_form(batch, part_format.takes)
+        if isinstance(batch, ColumnBatch):
+            writer.add_columns(batch)
+        else:
+            writer.add_elements(batch.values)
         self._part = replace(self._part, last_update_time=now)
 
     def close_for_good(self) -> PartCommittable:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
 from millrace.common.errors import SerializationError
 from millrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.formats.charset import require_charset
 from millrace.formats.csv_rows import csv_options
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvSchema
 from millrace.formats.encoder_writer import EncoderBulkWriter
-from millrace.formats.records import field_values
+from millrace.formats.records import field_columns, field_values
 
 __all__ = ["CsvBulkWriters", "CsvEncoder"]
 
@@ -28,6 +29,8 @@ class CsvEncoder(Encoder[Any]):
     >>> encoder.header() + encoder.encode_all([("to, be", 2), {"n": None, "word": "or"}])
     b'word,n\\n"to, be",2\\nor,\\n'
     """
+
+    takes = BatchForm.EITHER
 
     def __init__(self, schema: CsvSchema, charset: str = "utf-8") -> None:
         self._schema = schema
@@ -66,7 +69,15 @@ class CsvEncoder(Encoder[Any]):
         if not elements:
             return b""
         names = self._schema.names
-        columns = zip(*[field_values(names, element) for element in elements], strict=True)
+        return self._lines(zip(*[field_values(names, e) for e in elements], strict=True))
+
+    def encode_columns(self, batch: ColumnBatch) -> bytes:
+        columns = field_columns(self._schema.names, batch)
+        if columns is None:
+            return self.encode_all(batch.to_rows().values)
+        return self._lines(column.to_pylist() for column in columns)
+
+    def _lines(self, columns: Iterable[Sequence[Any]]) -> bytes:
         pairs = zip(self._schema.columns, columns, strict=True)
         texts = [self._column_texts(column, values) for column, values in pairs]
         return self._write(list(zip(*texts, strict=True)))
@@ -111,6 +122,8 @@ class CsvBulkWriters:
 
 class CsvWriterFactory(BulkWriterFactory[Any]):
     """Makes the writer of each part file."""
+
+    takes = BatchForm.EITHER
 
     def __init__(self, encoder: CsvEncoder) -> None:
         self._encoder = encoder

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 from millrace.common.serialization import BulkWriter, Encoder
+from millrace.common.types.batch import ColumnBatch
 
 __all__ = ["EncoderBulkWriter"]
 
@@ -19,6 +20,9 @@ class EncoderBulkWriter(BulkWriter[Any]):
 
     def add_elements(self, elements: Sequence[Any]) -> None:
         self._stream.write(self._encoder.encode_all(elements))
+
+    def add_columns(self, batch: ColumnBatch) -> None:
+        self._stream.write(self._encoder.encode_columns(batch))
 
     def flush(self) -> None:
         self._stream.flush()

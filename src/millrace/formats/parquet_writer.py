@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import BulkWriter, RowDataBulkWriterFactory
+from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row, plain
 from millrace.formats.arrow_types import arrow_schema
-from millrace.formats.records import field_names, field_values
+from millrace.formats.records import field_columns, field_names, field_values
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["ParquetBulkWriters"]
 
@@ -61,6 +66,8 @@ class ParquetBulkWriters:
 class ParquetWriterFactory(RowDataBulkWriterFactory[Any]):
     """Makes the writer of each part file; see `ParquetBulkWriters`."""
 
+    takes = BatchForm.EITHER
+
     def __init__(self, row_type: RowTypeInfo | None, schema: Any, compression: str) -> None:
         self._row_type = row_type
         self._schema = schema
@@ -82,42 +89,85 @@ class ParquetBulkWriter(BulkWriter[Any]):
         self._inferred = schema is None
         self._compression = compression
         self._pending: list[Any] = []
+        self._columns: list[pyarrow.RecordBatch] = []
+        self._column_rows = 0
         self._writer: Any = None
 
     def add_elements(self, elements: Sequence[Any]) -> None:
+        self._flush_columns()
         self._pending += elements
         if len(self._pending) >= _ROW_GROUP_ROWS:
-            self._write_row_group()
+            self._flush_records()
+
+    def add_columns(self, batch: ColumnBatch) -> None:
+        self._flush_records()
+        with self._explained():
+            data = self._fitted(batch)
+        if data is None:
+            self.add_elements(batch.to_rows().values)
+            return
+        self._columns.append(data)
+        self._column_rows += data.num_rows
+        if self._column_rows >= _ROW_GROUP_ROWS:
+            self._flush_columns()
 
     def flush(self) -> None:
-        if self._pending:
-            self._write_row_group()
+        self._flush_records()
+        self._flush_columns()
 
     def finish(self) -> None:
         self.flush()
         if self._writer is not None:
             self._writer.close()
 
-    def _write_row_group(self) -> None:
+    def _flush_records(self) -> None:
+        values, self._pending = self._pending, []
+        if values:
+            with self._explained():
+                self._write_row_group(self._table(values))
+
+    def _flush_columns(self) -> None:
         import pyarrow as pa
+
+        batches, self._columns = self._columns, []
+        self._column_rows = 0
+        if batches:
+            with self._explained():
+                self._write_row_group(pa.Table.from_batches(batches))
+
+    def _write_row_group(self, table: pyarrow.Table) -> None:
         import pyarrow.parquet
 
-        values, self._pending = self._pending, []
-        try:
-            table = self._table(pa, values)
-            if self._writer is None:
-                self._writer = pa.parquet.ParquetWriter(
-                    self._stream, table.schema, compression=self._compression
-                )
-            self._writer.write_table(table)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise SerializationError(self._explain(error)) from error
+        if self._writer is None:
+            self._writer = pyarrow.parquet.ParquetWriter(
+                self._stream, table.schema, compression=self._compression
+            )
+        self._writer.write_table(table)
 
-    def _table(self, pa: Any, values: list[Any]) -> Any:
+    def _fitted(self, batch: ColumnBatch) -> pyarrow.RecordBatch | None:
+        """The columns as the file has them; None: the records have to be looked at one by one."""
+        import pyarrow as pa
+
+        from millrace.formats.parquet_columns import file_schema
+
+        if self._schema is None:
+            if batch.form not in ("dict", "row"):
+                return None
+            self._schema = file_schema(batch.data.schema)
+        columns = field_columns(tuple(self._schema.names), batch)
+        if columns is None:
+            return None
+        pairs = zip(columns, self._schema.types, strict=True)
+        arrays = [_converted(column, kind) for column, kind in pairs]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _table(self, values: list[Any]) -> pyarrow.Table:
+        import pyarrow as pa
+
         if self._schema is not None:
             columns = _columns(tuple(self._schema.names), values)
             pairs = zip(columns, self._schema.types, strict=True)
-            arrays = [_array(pa, column, type_) for column, type_ in pairs]
+            arrays = [_array(column, type_) for column, type_ in pairs]
             return pa.Table.from_arrays(arrays, schema=self._schema)
         names = tuple(dict.fromkeys(name for value in values for name in field_names(value)))
         arrays = [pa.array(column) for column in _columns(names, values)]
@@ -125,15 +175,34 @@ class ParquetBulkWriter(BulkWriter[Any]):
         self._schema = table.schema
         return table
 
-    def _explain(self, error: Exception) -> str:
-        hint = (
-            "; the columns were taken from the first records: declare them with "
-            "ParquetBulkWriters.for_row_type(Types.ROW_NAMED([names], [types]))"
-        )
-        return f"records do not fit the Parquet columns: {error}{hint if self._inferred else ''}"
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            hint = (
+                "; the columns were taken from the first records: declare them with "
+                "ParquetBulkWriters.for_row_type(Types.ROW_NAMED([names], [types]))"
+                if self._inferred
+                else ""
+            )
+            raise SerializationError(
+                f"records do not fit the Parquet columns: {error}{hint}"
+            ) from error
 
 
-def _array(pa: Any, column: Sequence[Any], arrow_type: Any) -> Any:
+def _converted(column: pyarrow.Array, kind: pyarrow.DataType) -> pyarrow.Array:
+    from millrace.formats.parquet_columns import column_as
+
+    found = column_as(column, kind)
+    return _array(_plain_column(column.to_pylist()), kind) if found is None else found
+
+
+def _array(column: Sequence[Any], arrow_type: pyarrow.DataType) -> pyarrow.Array:
+    import pyarrow as pa
+
     # Arrow would cut off the fractions without a word.
     if pa.types.is_integer(arrow_type) and float in set(map(type, column)):
         for item in column:

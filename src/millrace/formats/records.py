@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.record_fields import declared_names
 from millrace.common.types.row import Row, named_row
 
-__all__ = ["field_names", "field_values", "records_from_columns", "require_record_type"]
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = [
+    "field_columns",
+    "field_names",
+    "field_values",
+    "records_from_columns",
+    "require_record_type",
+]
 
 
 def require_record_type(record_type: type[Any]) -> type[Any]:
@@ -73,6 +83,29 @@ def field_values(names: tuple[str, ...], value: Any) -> Sequence[Any]:
         f"a value of type {type(value).__name__} has no fields {', '.join(names)}: {value!r}. "
         "Map it to a dict, Row or tuple first"
     )
+
+
+def field_columns(names: tuple[str, ...], batch: ColumnBatch) -> list[pyarrow.Array] | None:
+    """The columns of a batch, in the order of ``names``; a missing one is without values.
+
+    None: what the records are as Python objects decides; take `field_values` of these.
+
+    Raises:
+        SerializationError: the batch has other columns.
+    """
+    import pyarrow as pa
+
+    data, found = batch.data, batch.data.schema.names
+    if batch.form == "tuple":
+        if len(found) != len(names):
+            raise SerializationError(f"columns {found} are not the fields {', '.join(names)}")
+        return list(data.columns)
+    if batch.form == "value" or len(set(found)) < len(found):
+        return None
+    unknown = [name for name in found if name not in names]
+    if unknown:
+        raise SerializationError(f"unknown column {unknown[0]!r}; known are {', '.join(names)}")
+    return [data.column(name) if name in found else pa.nulls(len(batch)) for name in names]
 
 
 def _mapping_values(names: tuple[str, ...], value: Mapping[str, Any]) -> list[Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.functions.output_tag import OutputTag
-from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.metrics import MetricRegistry
@@ -37,17 +36,6 @@ class OperatorContext:
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
 
 
-class BatchForm(Enum):
-    """In which form an operator takes its batches."""
-
-    ROWS = "ROWS"
-    """`Operator.process` gets lists of records."""
-    COLUMNS = "COLUMNS"
-    """`Operator.process_columns` gets Arrow record batches."""
-    EITHER = "EITHER"
-    """Both are called, each with what comes in its form."""
-
-
 class Operator:
     """Works on batches of records, as lists or as columns; hands either on.
 
@@ -57,6 +45,7 @@ class Operator:
     """
 
     takes = BatchForm.ROWS
+    """Rows go to `process`, columns to `process_columns`."""
     output: Output
     context: OperatorContext
     operator_states: tuple[OperatorStateDeclaration, ...] = ()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
-from millrace.runtime.operator import BatchForm, Operator
+from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
+from millrace.runtime.operator import Operator
 from millrace.runtime.output import Output
 
 

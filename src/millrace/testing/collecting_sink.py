@@ -13,6 +13,7 @@ from millrace.common.sink import (
     SinkWriter,
     WriterContext,
 )
+from millrace.common.types.batch import RowBatch
 from millrace.testing.stream_record import StreamRecord
 
 T = TypeVar("T")
@@ -79,9 +80,9 @@ class _Writer(SinkWriter[T]):
         self._name = name
         self._records: list[StreamRecord] = []
 
-    def write(self, values: list[T], timestamps: list[int] | None) -> None:
-        times: Sequence[int | None] = timestamps or [None] * len(values)
-        self._records += map(StreamRecord, values, times)
+    def write(self, batch: RowBatch[T]) -> None:
+        times: Sequence[int | None] = batch.timestamps or [None] * len(batch)
+        self._records += map(StreamRecord, batch.values, times)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[_Committable]:
         return [_Committable(self._name, self._records)] if self._records else []

@@ -6,6 +6,7 @@ import pytest
 
 from millrace.common.errors import StateError
 from millrace.common.sink import CommitMode, CommitterContext, Sink, SinkWriter
+from millrace.common.types.batch import BatchForm, RowBatch
 
 
 class Counting(Sink):
@@ -14,8 +15,16 @@ class Counting(Sink):
 
 
 class CountingWriter(SinkWriter):
-    def write(self, values, timestamps):
+    def write(self, batch):
         pass
+
+
+def test_a_writer_gets_rows_and_only_rows():
+    assert Counting().takes is BatchForm.ROWS
+    with pytest.raises(NotImplementedError):
+        CountingWriter().write_columns(None)
+    with pytest.raises(NotImplementedError):
+        SinkWriter().write(RowBatch([1]))
 
 
 def test_nothing_needs_a_commit():

@@ -5,7 +5,7 @@ import pytest
 
 from millrace.common import Row, RowKind
 from millrace.common.errors import JobExecutionError
-from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch, in_form
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,11 @@ def test_what_cannot_be_one_batch(other) -> None:
     batch = ColumnBatch(pa.RecordBatch.from_pydict({"x": [1]}))
     assert batch.same_columns(ColumnBatch(pa.RecordBatch.from_pydict({"x": [2]})))
     assert not batch.same_columns(other)
+
+
+@pytest.mark.parametrize("form", BatchForm)
+def test_a_batch_that_has_a_form_already_stays_as_it_is(form) -> None:
+    rows, columns = RowBatch([{"x": 1}]), ColumnBatch(pa.record_batch({"x": [1]}))
+    assert (in_form(rows, form) is rows) == (form is not BatchForm.COLUMNS)
+    assert (in_form(columns, form) is columns) == (form is not BatchForm.ROWS)
+    assert in_form(rows, form).to_rows() == in_form(columns, form).to_rows() == rows

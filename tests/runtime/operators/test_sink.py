@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from millrace.common.errors import StateError
 from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
 from millrace.runtime.epoch import Ack, RestoreAssignment, StateHandle
 from millrace.runtime.operator import OperatorContext
+from millrace.runtime.operator_input import operator_input
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.output import Discard
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
@@ -33,10 +36,10 @@ class RecordingWriter(SinkWriter[Any]):
     def __init__(self, sink: Recording, waiting: list[Any]) -> None:
         self.sink, self.waiting = sink, list(waiting)
 
-    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        if "bad" in values:
+    def write(self, batch: RowBatch[Any]) -> None:
+        if "bad" in batch.values:
             raise ValueError("bad")
-        self.waiting += values
+        self.waiting += batch.values
 
     def prepare_commit(self, end_of_input: bool) -> list[Any]:
         if len(self.waiting) < self.sink.batch and not end_of_input:
@@ -187,3 +190,33 @@ def test_states_that_a_sink_cannot_merge() -> None:
     rig = rescaled(Recording(batch=9), [["a"], ["b"], ["c"]], 0)
     with pytest.raises(StateError, match="Recording .*does not define merge_writer_states"):
         rig.run(ended=True)
+
+
+class Both(RecordingWriter):
+    def write_columns(self, batch: ColumnBatch) -> None:
+        self.waiting.append(batch.data.to_pydict())
+
+
+class TakesEither(Recording):
+    takes = BatchForm.EITHER
+
+    def create_writer(self, context: WriterContext, state: Any) -> RecordingWriter:
+        return Both(self, [])
+
+
+@pytest.mark.parametrize(
+    ("sink", "written"),
+    [(Recording(), ["a", {"x": 1}, {"x": 2}]), (TakesEither(), ["a", {"x": [1, 2]}])],
+)
+def test_columns_reach_a_writer_in_the_form_that_its_sink_takes(
+    sink: Recording, written: list[Any]
+) -> None:
+    rig = Rig(sink)
+    rig.operator.begin_epoch(0, 0)
+    sink_input = operator_input(rig.operator)
+    sink_input.emit(RowBatch(["a"]))
+    sink_input.emit(ColumnBatch(pa.record_batch({"x": [1, 2]})))
+    rig.operator.end_epoch(True)
+    ack = Ack(0, 0, 0)
+    rig.operator.contribute(ack)
+    assert decode(ack.committables["sink"][0]) == written

@@ -22,8 +22,8 @@ Example: a complete exactly-once sink that writes one text file per subtask and 
             self.final = os.path.join(directory, attempt + ".txt")
             self.lines: list[str] = []
 
-        def write(self, values, timestamps) -> None:
-            self.lines.extend(values)
+        def write(self, batch: RowBatch[str]) -> None:
+            self.lines.extend(batch.values)
 
         def prepare_commit(self, end_of_input: bool):
             if not self.lines:
@@ -53,6 +53,7 @@ from typing import Any, Generic, TypeVar
 from millrace.common.errors import StateError
 from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
 from millrace.common.sink.committer import CommitMode, Committer, CommitterContext
+from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -78,12 +79,16 @@ class WriterContext:
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
 
 
-class SinkWriter(ABC, Generic[T]):
-    """Writes what one subtask gets in one epoch."""
+class SinkWriter(Generic[T]):
+    """Writes what one subtask gets in one epoch, in the form that `Sink.takes` says."""
 
-    @abstractmethod
-    def write(self, values: list[T], timestamps: list[int] | None) -> None:
-        """Take a batch; ``timestamps`` in ms since the epoch, one per value, or None."""
+    def write(self, batch: RowBatch[T]) -> None:
+        """Take a batch of rows, unless the sink takes columns only."""
+        raise NotImplementedError
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        """Take a batch of columns, if the sink takes them."""
+        raise NotImplementedError
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """A checkpoint was completed since the last writer; called before the first `write`."""
@@ -110,6 +115,10 @@ class SinkWriter(ABC, Generic[T]):
 
 class Sink(ABC, Generic[T_contra]):
     """Where a stream goes. Must be picklable."""
+
+    takes = BatchForm.ROWS
+    """The form in which writers get batches: rows by `SinkWriter.write`, columns by
+    `SinkWriter.write_columns`. With EITHER nothing is converted."""
 
     @abstractmethod
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:

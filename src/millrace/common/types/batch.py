@@ -6,6 +6,7 @@ A batch that was handed on belongs to nobody: neither side may change it any mor
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millrace.common.types.columns import from_records, kinds_of, to_records
@@ -13,9 +14,20 @@ from millrace.common.types.columns import from_records, kinds_of, to_records
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Batch", "ColumnBatch", "RowBatch"]
+__all__ = ["Batch", "BatchForm", "ColumnBatch", "RowBatch", "in_form"]
 
 T = TypeVar("T")
+
+
+class BatchForm(Enum):
+    """In which form an operator, a sink or a file format takes batches."""
+
+    ROWS = "ROWS"
+    """As `RowBatch`."""
+    COLUMNS = "COLUMNS"
+    """As `ColumnBatch`."""
+    EITHER = "EITHER"
+    """Each as it comes."""
 
 
 @dataclass(slots=True)
@@ -115,3 +127,14 @@ class ColumnBatch:
 
 
 Batch = RowBatch[Any] | ColumnBatch
+
+
+def in_form(batch: Batch, form: BatchForm) -> Batch:
+    """The batch in a form; the same one if it has it already.
+
+    Raises:
+        JobExecutionError: the records cannot become columns, or columns records.
+    """
+    if form is BatchForm.ROWS:
+        return batch.to_rows()
+    return batch.to_columns() if form is BatchForm.COLUMNS else batch

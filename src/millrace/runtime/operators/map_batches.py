@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
-from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.runtime.function_operator import FunctionOperator, as_callable
-from millrace.runtime.operator import BatchForm
 
 
 @dataclass(frozen=True)

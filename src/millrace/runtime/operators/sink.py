@@ -17,6 +17,7 @@ from millrace.common.sink import (
     SupportsOrphanSweep,
     WriterContext,
 )
+from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.runtime.committing import Committing
 from millrace.runtime.declared_state import declared_table
 from millrace.runtime.epoch import Ack, CommitPlan
@@ -40,6 +41,7 @@ class SinkOperator(Operator):
 
     def __init__(self, sink: Sink[Any]) -> None:
         self._sink = sink
+        self.takes = sink.takes
 
     def open(self) -> None:
         self._place = (self.context.subtask_index, 0)
@@ -121,7 +123,11 @@ class SinkOperator(Operator):
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         writer = self._writer or self._create_writer()
-        writer.write(values, timestamps)
+        writer.write(RowBatch(values, timestamps))
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        writer = self._writer or self._create_writer()
+        writer.write_columns(batch)
 
     def _create_writer(self) -> SinkWriter[Any]:
         table = self._table()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
-from millrace.runtime.operator import BatchForm, Operator
+from millrace.runtime.operator import Operator
 
 
 class TimelessOperator(Operator):

@@ -13,10 +13,10 @@ from millrace.common.time.watermark_generator import (
     WatermarkGenerator,
 )
 from millrace.common.time.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
-from millrace.runtime.operator import BatchForm, Operator
+from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.redistribution_mode import RedistributionMode
 
