@@ -10,9 +10,19 @@ from dataclasses import replace
 
 from millrace.common.errors import CheckpointError
 from millrace.state.kinds import shown_entries
+from millrace.state.kinds.entry_columns import (
+    EPOCH,
+    KEY,
+    MAP_KEY,
+    NAME,
+    POSITION,
+    TIME,
+    WINDOW,
+    EntryColumns,
+)
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.state_shape import StateShape
-from millrace.state.kinds.table_kind import EntriesOf, KeyPlace, TableKind, expiring, per_window
+from millrace.state.kinds.table_kind import EntriesOf, TableKind, expiring, per_window
 from millrace.state.redistribution_mode import RedistributionMode
 
 __all__ = [
@@ -44,7 +54,9 @@ __all__ = [
 # state of keyed functions
 FLAT = TableKind("flat", Layout.FLAT, StateShape.VALUE, shown_entries.plain)
 LIST = TableKind("list", Layout.LIST, StateShape.LIST, shown_entries.plain)
-MAP = TableKind("map", Layout.NESTED, StateShape.MAP, shown_entries.plain)
+MAP = TableKind(
+    "map", Layout.NESTED, StateShape.MAP, shown_entries.plain, EntryColumns(inner=(MAP_KEY,))
+)
 TTL_FLAT, TTL_LIST, TTL_MAP = map(expiring, (FLAT, LIST, MAP))
 
 # state of windows, of their functions and of their triggers
@@ -53,14 +65,18 @@ WINDOW_ACCUMULATORS = replace(WINDOW_FLAT, name="window-accumulators", merges=Tr
 WINDOW_ELEMENTS = replace(WINDOW_LIST, name="window-elements", merges=True)
 SESSIONS = TableKind("sessions", Layout.FLAT, StateShape.WINDOW_VALUE, shown_entries.sessions)
 PANES = TableKind(
-    "panes", Layout.NESTED, StateShape.WINDOW_VALUE, shown_entries.panes, KeyPlace(inner=True)
+    "panes",
+    Layout.NESTED,
+    StateShape.WINDOW_VALUE,
+    shown_entries.panes,
+    EntryColumns((WINDOW,), (KEY,)),
 )
 
 
 def _pane_elements(name: str, entries: EntriesOf) -> TableKind:
     """Per pane, below (key, epoch)."""
-    key = KeyPlace(inner=True, index=0)
-    return TableKind(name, Layout.NESTED, StateShape.WINDOW_LIST, entries, key)
+    columns = EntryColumns((WINDOW,), (KEY, EPOCH))
+    return TableKind(name, Layout.NESTED, StateShape.WINDOW_LIST, entries, columns)
 
 
 PANE_ELEMENTS = _pane_elements("pane-elements", shown_entries.pane_elements)
@@ -74,7 +90,7 @@ def _timers(shape: StateShape) -> TableKind:
         Layout.NESTED,
         shape,
         shown_entries.timers,
-        KeyPlace(inner=True, index=0),
+        EntryColumns((TIME,), (KEY, WINDOW)),
         stays_in_memory=True,
     )
 
@@ -87,6 +103,7 @@ def _of_operator(
     name: str,
     shape: StateShape,
     redistribution: RedistributionMode,
+    key: str,
     entries: EntriesOf = shown_entries.plain,
 ) -> TableKind:
     """State of an operator rather than of keys."""
@@ -95,17 +112,23 @@ def _of_operator(
         Layout.FLAT,
         shape,
         entries,
-        key=None,
-        redistribution=redistribution,
+        EntryColumns((key,)),
+        redistribution,
         stays_in_memory=True,
     )
 
 
-BROADCAST = _of_operator("broadcast", StateShape.BROADCAST, RedistributionMode.BROADCAST)
-SPLIT_LIST = _of_operator("split-list", StateShape.OPERATOR_LIST, RedistributionMode.SPLIT)
-UNION_LIST = _of_operator("union-list", StateShape.UNION_LIST, RedistributionMode.UNION)
+BROADCAST = _of_operator("broadcast", StateShape.BROADCAST, RedistributionMode.BROADCAST, MAP_KEY)
+SPLIT_LIST = _of_operator(
+    "split-list", StateShape.OPERATOR_LIST, RedistributionMode.SPLIT, POSITION
+)
+UNION_LIST = _of_operator("union-list", StateShape.UNION_LIST, RedistributionMode.UNION, POSITION)
 OPERATOR_VALUES = _of_operator(
-    "operator-values", StateShape.OPERATOR, RedistributionMode.MERGE, shown_entries.own_values
+    "operator-values",
+    StateShape.OPERATOR,
+    RedistributionMode.MERGE,
+    NAME,
+    shown_entries.own_values,
 )
 
 TABLE_KINDS: dict[str, TableKind] = {

@@ -7,20 +7,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from millrace.common import Types
 from millrace.common.errors import CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
+from millrace.state.canonical.savepoint import write_canonical_savepoint
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.division import Division
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range
+from millrace.state.kinds.entry_columns import KEY, EntryColumns
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.state_shape import Entry, StateShape
-from millrace.state.kinds.table_kind import KeyPlace, TableKind
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.state_delta import StateDelta
@@ -42,7 +45,11 @@ def by_place(put: dict[Any, Any], _: dict[Any, Any]) -> Iterator[Entry]:
 
 
 SCORES = TableKind(
-    "toy-scores", Layout.NESTED, StateShape.VALUE, by_place, KeyPlace(inner=True, index=1)
+    "toy-scores",
+    Layout.NESTED,
+    StateShape.VALUE,
+    by_place,
+    EntryColumns(("board",), ("score", KEY)),
 )
 """Board to (score, player) to what is known; the player is the key of the stream."""
 
@@ -127,6 +134,22 @@ def test_show(job: Job) -> None:
     assert column_names(info) == ("key", "value")
     rows = list(rows_of(info, reader.entries(info)))
     assert [rows[0], rows[-1]] == [("p19", "1. of chess"), ("p0", "20. of chess")]
+
+
+def test_canonical_savepoint(job: Job, tmp_path: Path) -> None:
+    """In columns of its own, and back."""
+    manifest = job.checkpoint()
+    path = tmp_path / "savepoint"
+    deltas = {("s", 0): job.deltas}
+    write_canonical_savepoint(path, job.directory, manifest, deltas, {}, durable=False)
+    parquet = pq.read_table(next(path.rglob("*.parquet"))).to_pydict()
+    assert {"board", "score", "key", "value", "key_group"} <= parquet.keys()
+    assert sorted(parquet["score"]) == list(range(20))
+    reader = SnapshotReader(open_snapshot(path))
+    again = reader.restore("s", 0)
+    assert again.kind(TABLE) is SCORES
+    data = again.table(TABLE, SCORES, Types.LONG()).data
+    assert data == job.state.tables[TABLE].data  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("parallelism", [2, 3])

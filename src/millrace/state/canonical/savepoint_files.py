@@ -20,13 +20,14 @@ from millrace.common.errors import KeyTypeError
 from millrace.common.types.type_information import Schema, TypeInformation
 from millrace.state.canonical.columns import schema_of_values
 from millrace.state.canonical.opaque_parts import tagged
-from millrace.state.canonical.row_layout import KEY, NAME, VALUE, RowLayout, layout_of
 from millrace.state.canonical.state_file import checksum, file_names, to_arrow, write_table
 from millrace.state.canonical.stored_state import STATES, StateFile, StoredState
+from millrace.state.canonical.table_rows import Columns, declared_columns, rows_of
 from millrace.state.checkpoint.delta_file import DeltaLoader, SubtaskKey
 from millrace.state.checkpoint.files import sync_all
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.key_groups import owners_of_keys
+from millrace.state.kinds.entry_columns import KEY, NAME, VALUE
 from millrace.state.serialization.converters import from_plain
 from millrace.state.serialization.schema import ANY, has_class, type_of_schema
 from millrace.state.state_delta import StateDelta
@@ -99,27 +100,26 @@ class _Writer:
 
     def add(self, stage: str, subtask: int, table: TableId, state: SubtaskState) -> None:
         """Write what a subtask has of one table."""
-        kind, schema = state.kind(table).name, state.schema(table)
-        layout = layout_of(kind)
-        rows = layout.rows(state.tables[table].scan(None, sys.maxsize).table_delta)
+        kind, schema = state.kind(table), state.schema(table)
+        rows = rows_of(kind, state.tables[table].scan(None, sys.maxsize).table_delta)
         if table.name == FEEDBACK:
             rows[VALUE] = list(map(tagged, rows[VALUE]))
         draft = self._drafts.get((stage, table))
         if draft is None:
-            columns = _columns(layout, layout.declared(schema), rows)
-            stored = StoredState(stage, *table, kind, schema, columns, ())
+            columns = _columns(declared_columns(kind, schema), rows)
+            stored = StoredState(stage, *table, kind.name, schema, columns, ())
             draft = self._drafts[stage, table] = _Draft(stored)
         elif not draft.files:
-            columns = _columns(layout, layout.declared(schema), rows)
+            columns = _columns(declared_columns(kind, schema), rows)
             draft.state = replace(draft.state, schema=schema, columns=columns)
         directory = file_names((table.uid or stage, table.name))
-        draft.files.append(self._written(draft.state, layout, rows, subtask, directory))
+        draft.files.append(self._written(draft.state, rows, subtask, directory))
 
     def _written(
-        self, state: StoredState, layout: RowLayout, rows: Any, subtask: int, directory: str
+        self, state: StoredState, rows: Columns, subtask: int, directory: str
     ) -> StateFile:
-        count = len(rows[layout.columns[0]])
-        groups = self._groups(state, rows[KEY]) if layout.keyed else None
+        count = len(rows[next(iter(state.columns))])
+        groups = self._groups(state, rows[KEY]) if KEY in rows else None
         arrow, pickled = to_arrow(rows, state.columns, groups)
         relative = f"{STATES}/{directory}/part-{subtask:05d}.parquet"
         path = os.path.join(self._path, relative)
@@ -149,9 +149,9 @@ class _Writer:
             return None
 
 
-def _columns(layout: RowLayout, declared: dict[str, Schema], rows: Any) -> dict[str, Schema]:
+def _columns(declared: dict[str, Schema], rows: Columns) -> dict[str, Schema]:
     """What is not declared is as the first subtask has it."""
-    if layout.columns[0] == NAME:  # each operator keeps something else
+    if NAME in declared:  # each operator keeps something else
         return {**declared, NAME: schema_of_values(rows[NAME])}
     return {
         name: schema_of_values(rows[name]) if schema == ANY else schema

@@ -19,15 +19,16 @@ from millrace.state.canonical.page_check import (
     read_footer,
     within_limits,
 )
-from millrace.state.canonical.row_layout import KEY_GROUP, Columns
 from millrace.state.canonical.stored_state import StateFile
+from millrace.state.canonical.table_rows import Columns
 from millrace.state.checkpoint.files import opened
 from millrace.state.serialization.schema import ANY
 
-__all__ = ["arrow_schema", "read_rows", "to_arrow", "write_table"]
+__all__ = ["KEY_GROUP", "arrow_schema", "read_rows", "to_arrow", "write_table"]
 
 ROWS_PER_GROUP = 1 << 16
 BATCH_BYTES = 32 << 20
+KEY_GROUP = "key_group"
 UNTYPED = "_untyped"
 """Ends the name of the column of what does not fit the type of another one."""
 _PICKLE = b"\xa7$pickle"

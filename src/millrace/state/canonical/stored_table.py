@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import CheckpointCorruptError
-from millrace.state.canonical.row_layout import VALUE, layout_of
 from millrace.state.canonical.stored_state import StoredState, SubtaskFiles
 from millrace.state.internal_tables import FEEDBACK
+from millrace.state.kinds.entry_columns import VALUE
 from millrace.state.table import TableDelta
+from millrace.state.table_kinds import kind_named
 
 __all__ = ["StoredTable", "tables_of_files"]
 
@@ -33,16 +34,17 @@ class StoredTable:
         """
         from millrace.state.canonical.opaque_parts import native
         from millrace.state.canonical.state_file import read_rows
+        from millrace.state.canonical.table_rows import table_delta_of
 
         state = self.state
-        layout = layout_of(state.kind)
+        kind = kind_named(state.kind)
         for file in state.files:
             for rows in read_rows(self.directory, file, state.columns, groups, self.pickle_allowed):
                 try:
                     if state.name == FEEDBACK:
                         rows[VALUE] = [native(v, self.pickle_allowed) for v in rows[VALUE]]
-                    yield layout.table_delta(rows)
-                except (TypeError, ValueError) as error:
+                    yield table_delta_of(kind, rows)
+                except (LookupError, TypeError, ValueError) as error:
                     path = f"{self.directory}/{file.path}"
                     raise CheckpointCorruptError(path, f"its rows are no state: {error}") from error
 

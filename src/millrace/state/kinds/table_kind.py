@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millrace.common.types.composite_types import ListTypeInfo, MapTypeInfo
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING
+from millrace.state.kinds.entry_columns import PER_KEY, EntryColumns, KeyPlace, of_pair
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.shown_entries import windowed
 from millrace.state.kinds.state_shape import Entry, StateShape
@@ -23,39 +24,13 @@ from millrace.state.serialization.entry_types import ANYTHING, EntryTypes
 from millrace.state.serialization.table_delta_map import TableDeltaMap
 from millrace.state.table import MemoryTable
 
-__all__ = ["EntriesOf", "KeyPlace", "TableKind", "expiring", "per_window"]
+__all__ = ["EntriesOf", "TableKind", "expiring", "per_window"]
 
 EntriesOf = Callable[[dict[Any, Any], dict[Any, Any]], Iterator[Entry]]
 """The entries to be shown of what a table holds. The second dict says which windows the contents of
 merging windows are of: (key, where they are kept) to window; it is empty for other tables."""
 
 Any_ = TypeInformation[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPlace:
-    """Where in an entry's own key the key of the stream is."""
-
-    inner: bool = False
-    """Whether in the inner key of a nested table."""
-    index: int | None = None
-    """Of the pair's part that it is; None: all of it."""
-
-    def of(self, layout: Layout) -> Callable[..., Any]:
-        """From an entry's key (nested: outer and inner key) to that of the stream."""
-        index, inner = self.index, self.inner
-        if layout is not Layout.NESTED:
-            return (lambda key: key) if index is None else (lambda key: key[index])
-        if inner:
-            return (lambda _, i: i) if index is None else (lambda _, i: i[index])
-        return (lambda outer, _: outer) if index is None else (lambda outer, _: outer[index])
-
-    def converting(self, convert: Convert | None) -> TableDeltaMap:
-        """Converts the stream's key in table deltas."""
-        if convert is None:
-            return TableDeltaMap()
-        found = convert if self.index is None else _of_pair(self.index, convert)
-        return TableDeltaMap(inner=found) if self.inner else TableDeltaMap(outer=found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,18 +50,21 @@ class TableKind:
     """What an entry is."""
     entries: EntriesOf
     """How the content of a table is shown."""
-    key: KeyPlace | None = KeyPlace()
-    """Where the key of the stream is; None: entries belong to no key."""
+    columns: EntryColumns = PER_KEY
+    """What the parts of its entries are."""
     redistribution: RedistributionMode = RedistributionMode.KEY_GROUP
     """How it finds its subtask when the parallelism changes."""
     stamps: Stamps | None = None
     """Of kinds that expire."""
-    windowed: bool = False
-    """Whether entries belong to windows, by keys of (window, key)."""
     merges: bool = False
     """Whether the windows of its entries may have merged."""
     stays_in_memory: bool = False
     """Whether no backend keeps it on disk."""
+    key: KeyPlace | None = field(init=False)
+    """Where the key of the stream is; None: entries belong to no key."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.columns.key)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from millrace.state.table_kinds import kind_named
@@ -102,6 +80,11 @@ class TableKind:
     def is_keyed(self) -> bool:
         """Whether entries belong to keys of the stream."""
         return self.key is not None
+
+    @property
+    def windowed(self) -> bool:
+        """Whether entries belong to windows, by keys of (window, key)."""
+        return self.columns.windowed
 
     @property
     def disjoint(self) -> bool:
@@ -144,7 +127,7 @@ class TableKind:
     def value_map(self, inner: Convert | None, value: Convert | None) -> TableDeltaMap:
         """Converts keys of maps, and values without their stamps."""
         if value is not None and self.stamps is not None:
-            value = _of_pair(0, value)
+            value = of_pair(0, value)
         if self.layout is Layout.NESTED:
             return TableDeltaMap(inner=inner, value=value)
         return TableDeltaMap(outer=inner, value=value)
@@ -184,6 +167,7 @@ def expiring(kind: TableKind) -> TableKind:
         kind,
         name=f"ttl-{kind.name}",
         stamps=stamps,
+        columns=kind.columns.stamped(),
         entries=lambda put, _: (
             Entry(key, stamps.values(found), None, stamps.written(found))
             for key, found in put.items()
@@ -197,8 +181,7 @@ def per_window(kind: TableKind) -> TableKind:
         kind,
         name=f"window-{kind.name}",
         shape=_PER_WINDOW[kind.shape],
-        key=KeyPlace(index=1),
-        windowed=True,
+        columns=kind.columns.per_window(),
         entries=windowed,
     )
 
@@ -208,9 +191,3 @@ _PER_WINDOW = {
     StateShape.LIST: StateShape.WINDOW_LIST,
     StateShape.MAP: StateShape.WINDOW_MAP,
 }
-
-
-def _of_pair(place: int, convert: Convert) -> Callable[[tuple[object, object]], object]:
-    if place == 0:
-        return lambda pair: (convert(pair[0]), pair[1])
-    return lambda pair: (pair[0], convert(pair[1]))

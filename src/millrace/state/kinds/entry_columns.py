@@ -1,0 +1,114 @@
+"""The columns that the entries of a kind of state have in a canonical savepoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from millrace.state.kinds.layout import Layout
+from millrace.state.serialization.converters import Convert
+from millrace.state.serialization.table_delta_map import TableDeltaMap
+
+__all__ = [
+    "EPOCH",
+    "KEY",
+    "LAST_USED",
+    "MAP_KEY",
+    "NAME",
+    "PER_KEY",
+    "POSITION",
+    "TIME",
+    "VALUE",
+    "WINDOW",
+    "EntryColumns",
+    "KeyPlace",
+]
+
+EPOCH = "epoch"
+KEY = "key"
+"""The key of the stream."""
+LAST_USED = "last_used"
+MAP_KEY = "map_key"
+NAME = "name"
+POSITION = "position"
+TIME = "time"
+VALUE = "value"
+WINDOW = "window"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryColumns:
+    """What the parts of an entry are, by the names of their columns.
+
+    A part of one name is one value, a part of several names a tuple of them.
+
+    Example:
+        >>> EntryColumns((WINDOW,), (KEY, EPOCH)).key
+        KeyPlace(inner=True, index=0)
+    """
+
+    outer: tuple[str, ...] = (KEY,)
+    """An entry's key."""
+    inner: tuple[str, ...] = ()
+    """Of nested tables: the key within the outer one."""
+    value: tuple[str, ...] = (VALUE,)
+
+    @property
+    def key(self) -> KeyPlace | None:
+        """Where the key of the stream is; None: entries belong to no key."""
+        for names in (self.outer, self.inner):
+            if KEY in names:
+                index = names.index(KEY) if len(names) > 1 else None
+                return KeyPlace(names is self.inner, index)
+        return None
+
+    @property
+    def windowed(self) -> bool:
+        """Whether entries have keys of (window, key)."""
+        return self.outer == (WINDOW, KEY)
+
+    def stamped(self) -> EntryColumns:
+        """The same with the time of last use next to the value."""
+        return replace(self, value=(*self.value, LAST_USED))
+
+    def per_window(self) -> EntryColumns:
+        """The same with a window in front of the key."""
+        return replace(self, outer=(WINDOW, *self.outer))
+
+
+PER_KEY = EntryColumns()
+"""A key and its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
+    """Where in an entry's own key the key of the stream is."""
+
+    inner: bool = False
+    """Whether in the inner key of a nested table."""
+    index: int | None = None
+    """Of the pair's part that it is; None: all of it."""
+
+    def of(self, layout: Layout) -> Callable[..., Any]:
+        """From an entry's key (nested: outer and inner key) to that of the stream."""
+        index, inner = self.index, self.inner
+        if layout is not Layout.NESTED:
+            return (lambda key: key) if index is None else (lambda key: key[index])
+        if inner:
+            return (lambda _, i: i) if index is None else (lambda _, i: i[index])
+        return (lambda outer, _: outer) if index is None else (lambda outer, _: outer[index])
+
+    def converting(self, convert: Convert | None) -> TableDeltaMap:
+        """Converts the stream's key in table deltas."""
+        if convert is None:
+            return TableDeltaMap()
+        found = convert if self.index is None else of_pair(self.index, convert)
+        return TableDeltaMap(inner=found) if self.inner else TableDeltaMap(outer=found)
+
+
+def of_pair(place: int, convert: Convert) -> Callable[[tuple[object, object]], object]:
+    """Converts one part of a pair."""
+    if place == 0:
+        return lambda pair: (convert(pair[0]), pair[1])
+    return lambda pair: (pair[0], convert(pair[1]))
