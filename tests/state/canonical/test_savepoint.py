@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,16 @@ def written(native: tuple[Path, Manifest], path: Path) -> Path:
     deltas = read_deltas_of(directory, manifest, directory).by_subtask()
     write_canonical_savepoint(path, str(directory), manifest, deltas, {}, durable=False)
     return path
+
+
+def rewritten(savepoint: Path, change: Callable[[Any], None]) -> None:
+    """Tamper with the manifest, and make its checksum right again."""
+    content = json.loads((savepoint / "_metadata").read_text())
+    del content["checksum"]
+    change(content)
+    body = json.dumps(content, indent=1).removesuffix("\n}").encode()
+    end = b',\n "checksum": "crc32:%08x"\n}\n' % zlib.crc32(body)
+    (savepoint / "_metadata").write_bytes(body + end)
 
 
 def test_the_same_subtasks(native: Any, tmp_path: Path) -> None:
@@ -222,12 +233,29 @@ def test_pickles_need_leave(tmp_path: Path) -> None:
 
 def test_native_parts_in_a_canonical_manifest_are_refused(native: Any, tmp_path: Path) -> None:
     """They could be pickles."""
-    made = written(native, tmp_path / "made")
-    good = open_snapshot(made).manifest
+    good = open_snapshot(written(native, tmp_path / "made")).manifest
     changed = dataclasses.replace(good, sources={"op": encode([Odd()])})
-    (made / "_metadata").write_bytes(changed.encode())
-    with pytest.raises(CheckpointError, match="native encoding"):
-        open_snapshot(made)
+    with pytest.raises(ValueError, match="native encoding"):
+        changed.encode()
+
+
+@pytest.mark.parametrize(
+    "position",
+    [{"$unknown": 1}, {"$pickle": {"$bytes": "gASVAAAAAAAAAACMAXiULg=="}}, {"$bytes": "?"}],
+    ids=str,
+)
+def test_positions_that_lie(native: Any, tmp_path: Path, position: Any) -> None:
+    """Are refused when they are looked at, not run."""
+    made = written(native, tmp_path / "made")
+    rewritten(made, lambda content: content["sources"].update(op=position))
+    with pytest.raises(SerializationError):
+        decode(open_snapshot(made).manifest.sources["op"])
+
+
+def test_positions_are_plain(native: Any, tmp_path: Path) -> None:
+    """People and other programs read them in the manifest."""
+    content = json.loads((written(native, tmp_path / "made") / "_metadata").read_text())
+    assert content["sources"] == {"op": {"assigned": [{"$tuple": [1, 2]}]}}
 
 
 def test_what_goes_round_in_loops(tmp_path: Path) -> None:
@@ -250,12 +278,7 @@ def test_what_goes_round_in_loops(tmp_path: Path) -> None:
 def test_paths_stay_inside(native: Any, tmp_path: Path, path: str) -> None:
     """Whatever the manifest says."""
     made = written(native, tmp_path / "made")
-    content = json.loads((made / "_metadata").read_text())
-    del content["checksum"]
-    content["states"][0]["files"][0]["path"] = path
-    body = json.dumps(content, indent=1).removesuffix("\n}").encode()
-    end = b',\n "checksum": "crc32:%08x"\n}\n' % zlib.crc32(body)
-    (made / "_metadata").write_bytes(body + end)
+    rewritten(made, lambda content: content["states"][0]["files"][0].update(path=path))
     with pytest.raises(CheckpointCorruptError, match="_metadata is corrupt: .*no path of a file"):
         open_snapshot(made)
 

@@ -1,14 +1,14 @@
 """Opaque parts, which are kept encoded: positions of sources, and the records in loops.
 
-In a native snapshot they are what their owners encoded; in a canonical one tagged msgpack (see
-`millrace.state.serialization.tagged_values`) behind a byte ``t``.
+In a native snapshot they are what their owners encoded; in a canonical one tagged values (see
+`millrace.state.serialization.tagged_values`): JSON in the manifest, msgpack behind a byte ``t``
+elsewhere.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
-from millrace.common.errors import CheckpointError
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.serialization.payload import TAGGED, decode, encode
 from millrace.state.serialization.tagged_values import dump_tagged, load_tagged
@@ -39,17 +39,8 @@ def with_tagged_parts(manifest: Manifest) -> Manifest:
     return dataclasses.replace(manifest, sources=sources)
 
 
-def with_native_parts(manifest: Manifest, pickle_allowed: bool) -> Manifest:
-    """The manifest of a canonical savepoint with its parts as their owners take them.
-
-    Without leave to read pickles they stay tagged: whoever decodes one with a pickle is refused.
-
-    Raises:
-        CheckpointError: a part is in a native encoding.
-    """
-    if any(data[:1] != TAGGED for data in manifest.sources.values()):
-        raise CheckpointError("a canonical savepoint has a part in a native encoding")
-    if not pickle_allowed:
-        return manifest
+def with_native_parts(manifest: Manifest) -> Manifest:
+    """The manifest of a canonical savepoint, which is trusted, with its parts as their owners
+    take them. In others they stay tagged: whoever decodes one with a pickle is refused."""
     sources = {uid: native(data, True) for uid, data in manifest.sources.items()}
     return dataclasses.replace(manifest, sources=sources)

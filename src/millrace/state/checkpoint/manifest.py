@@ -2,7 +2,8 @@
 
 A checkpoint is complete when, and only when, its manifest is in its place. It names everything a
 run needs to go on: the files that make up the state, the positions of the sources, and what the
-sinks have yet to commit. It is JSON text, so that people can look into it; bytes are base64.
+sinks have yet to commit. It is JSON text, so that people can look into it; bytes are base64, but
+positions in a canonical savepoint are JSON, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from millrace.state.checkpoint.delta_file import DeltaFileRef, SubtaskKey
 from millrace.state.checkpoint.directory import metadata_path
 from millrace.state.checkpoint.files import StrPath, opened
 from millrace.state.key_groups import MAX_KEY_GROUPS
+from millrace.state.serialization.payload import TAGGED
+from millrace.state.serialization.tagged_values import json_of_tagged, tagged_of_json
 
 __all__ = ["FORMAT_VERSION", "Manifest", "read_manifest", "read_manifest_file"]
 
@@ -71,7 +74,7 @@ class Manifest:
     """The state version of every subtask that has state."""
     delta_files: tuple[DeltaFileRef, ...] = ()
     sources: dict[str, bytes]
-    """Source uid -> what its enumerator and its splits are at; opaque here."""
+    """Source uid -> what its enumerator and its splits are at; encoded."""
     pending: dict[str, list[bytes]]
     """Sink uid -> committables to be committed, by the next run if this one cannot; opaque here."""
     kind: str = "checkpoint"
@@ -98,6 +101,8 @@ class Manifest:
         content: dict[str, Any] = {"format": _FORMAT}
         content.update((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         content["versions"] = _by_stage(self.versions)
+        if self.format_type == CANONICAL:
+            content["sources"] = {uid: _json(data) for uid, data in self.sources.items()}
         text = msgspec.json.format(msgspec.json.encode(content), indent=1)
         body = text.removesuffix(b"\n}")
         return b"%s%s%08x%s" % (body, _CHECKSUM, zlib.crc32(body), _END)
@@ -142,7 +147,7 @@ _FIELDS: dict[str, Any] = {
     "operators": dict[str, str],
     "versions": dict[str, dict[int, str]],
     "delta_files": tuple[DeltaFileRef, ...],
-    "sources": dict[str, bytes],
+    "sources": dict[str, Any],
     "pending": dict[str, list[bytes]],
     "kind": str,
     "finished": bool,
@@ -187,6 +192,20 @@ def _by_stage(versions: dict[SubtaskKey, str]) -> dict[str, dict[int, str]]:
     return found
 
 
+def _json(data: bytes) -> Any:
+    if data[:1] != TAGGED:
+        raise ValueError("a canonical savepoint has a part in a native encoding")
+    return json_of_tagged(data[1:])
+
+
+def _tagged(found: Any) -> bytes:
+    return TAGGED + tagged_of_json(found)
+
+
+def _bytes(found: Any) -> bytes:
+    return msgspec.convert(found, bytes)
+
+
 def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
     content = {name: _read(fields, name, hint) for name, hint in _FIELDS.items()}
     by_stage: dict[str, dict[int, str]] = content["versions"]
@@ -195,6 +214,8 @@ def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
         for stage, versions in by_stage.items()
         for subtask, version in versions.items()
     }
+    as_bytes = _tagged if content["format_type"] == CANONICAL else _bytes
+    content["sources"] = {uid: as_bytes(found) for uid, found in content["sources"].items()}
     content["states"] = tuple(map(_checked_state, content["states"]))
     return Manifest(**content)
 

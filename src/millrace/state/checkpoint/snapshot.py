@@ -117,7 +117,8 @@ def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
     found = read_snapshot_manifest(path)
     manifest = found.manifest
     if found.is_canonical:
-        manifest = with_native_parts(manifest, trusted)
+        if trusted:
+            manifest = with_native_parts(manifest)
         deltas = _stored_deltas(found.directory, manifest, trusted)
     else:
         deltas = read_deltas_of(found.directory, manifest, os.path.join(found.path, METADATA))

@@ -5,15 +5,19 @@ texts are what they are in msgpack. Everything else is a map of one entry, whose
 ``$`` and names the kind: ``{"$tuple": [1, 2]}``, ``{"$decimal": "9.99"}``. What is none of these
 kinds is ``{"$pickle": bytes}``, and reading it needs leave.
 
+In JSON, which has neither, bytes are ``{"$bytes": base64}`` and NaN ``{"$float": "nan"}``.
+
 Data classes, named tuples and enums of millrace itself (splits, positions, windows) are
 ``{"$data": [class, fields]}``: they are made without calling anything.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import enum
 import importlib
+import math
 import pickle
 from collections import deque
 from collections.abc import Callable
@@ -30,7 +34,7 @@ from millrace.common.errors import SerializationError
 from millrace.common.types.row import Row, named_row
 from millrace.state.serialization.payload import dump_pickle
 
-__all__ = ["dump_tagged", "load_tagged"]
+__all__ = ["dump_tagged", "json_of_tagged", "load_tagged", "tagged_of_json"]
 
 MODULES = tuple(
     f"millrace.{room}." for room in ("common", "connectors", "formats", "runtime", "state")
@@ -83,6 +87,41 @@ def load_tagged(data: bytes, pickle_allowed: bool = False) -> Any:
         raise
     except Exception as error:
         raise SerializationError(f"damaged content ({type(error).__name__}: {error})") from error
+
+
+def json_of_tagged(data: bytes) -> Any:
+    """What JSON has for the bytes of a value.
+
+    Example:
+        >>> json_of_tagged(dump_tagged([(1, 2.5), b"x"]))
+        [{'$tuple': [1, 2.5]}, {'$bytes': 'eA=='}]
+    """
+    return _json(_decode(data))
+
+
+def tagged_of_json(tree: Any) -> bytes:
+    """The bytes that `load_tagged` reads, of what `json_of_tagged` gave.
+
+    Raises:
+        ValueError: a whole number in it has more than 64 bits.
+    """
+    try:
+        return _encode(tree)
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
+
+
+def _json(tree: Any) -> Any:
+    kind = type(tree)
+    if kind is bytes:
+        return {"$bytes": base64.b64encode(tree).decode()}
+    if kind is float and not math.isfinite(tree):
+        return {"$float": str(tree)}
+    if kind is list:
+        return list(map(_json, tree))
+    if kind is dict:
+        return {name: _json(item) for name, item in tree.items()}
+    return tree
 
 
 def _tree(value: Any, depth: int) -> Any:
@@ -200,7 +239,7 @@ def _tagged(name: str, parts: Any, pickles: bool, depth: int) -> Any:
     if name == PICKLE:
         if not pickles:
             raise SerializationError("it holds a pickle, and there is no leave to read pickles")
-        return pickle.loads(parts)
+        return pickle.loads(_value(parts, pickles, depth + 1))
     make = _READERS.get(name)
     if make is None:
         raise SerializationError(f"an unknown kind of value, {name:.40}")
@@ -272,6 +311,8 @@ def _filled(kind: Any, content: dict[str, Any]) -> Any:
 
 _READERS: dict[str, Callable[[Any], Any]] = {
     "$int": _integer,
+    "$float": float,
+    "$bytes": lambda text: base64.b64decode(text, validate=True),
     "$text": lambda data: data.decode("utf-8", "surrogatepass"),
     "$map": dict,
     "$tuple": tuple,
