@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from millrace.common import Configuration
 from millrace.common.errors import ConfigurationError, StateError
+from millrace.common.types.json_values import dumps
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.rest import QueryableStateClient
 from millrace.rest.address_file import NAME, find_address
 from millrace.rest.endpoint import RestEndpoint
-from millrace.rest.json_values import dumps
 from millrace.state.state_follower import StateFollower
 from millrace.state.table_id import TableId
 from millrace.testing import run_local

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace.common.types import Row
-from millrace.rest.json_values import dumps, to_json
-from millrace.rest.key_text import key_candidates, read_like, untagged
+from millrace.common.types.json_values import dumps, to_json, untagged
+from millrace.rest.key_text import key_candidates, read_like
 
 
 class Colour(enum.Enum):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from millrace.cli.printing import print_table
-from millrace.state_processor.arrow_columns import json_text
+from millrace.common.types.json_values import json_text
 
 ResultRow = Sequence[Any]
 

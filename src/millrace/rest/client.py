@@ -14,11 +14,10 @@ from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import MillraceError, StateError
 from millrace.common.job import JobID
 from millrace.common.state.descriptors import State, StateDescriptor
+from millrace.common.types.json_values import dumps, from_json, to_json
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.rest.address_file import RestAddress, find_address
 from millrace.rest.immutable_states import immutable_state
-from millrace.rest.json_values import dumps, to_json
-from millrace.rest.typed_values import typed_value
 from millrace.state.checkpoint.files import StrPath
 
 __all__ = ["QueryableStateClient", "QueryableStateError"]
@@ -156,7 +155,7 @@ class QueryableStateClient:
         try:
             operator = self._operator_of(job_id, queryable_state_name)
             value = self.get(operator, queryable_state_name, key, job_id)
-            typed = typed_value(state_descriptor.type_info, value)
+            typed = from_json(value, state_descriptor.type_info)
             future.set_result(immutable_state(state_descriptor, typed))
         except Exception as error:
             future.set_exception(error)

@@ -9,7 +9,6 @@ quotes, the string.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import datetime as dt
 import enum
@@ -21,8 +20,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from millrace.common.types.json_values import dumps, hashable, to_json, untagged
 from millrace.common.types.row import Row
-from millrace.rest.json_values import dumps, to_json
 
 __all__ = [
     "exact_candidates",
@@ -30,7 +29,6 @@ __all__ = [
     "key_text",
     "likely_texts",
     "read_like",
-    "untagged",
 ]
 
 
@@ -120,7 +118,7 @@ def _plain(sources: list[Any]) -> list[Any]:
     meant = []
     for source in sources:
         with suppress(ValueError, TypeError, RecursionError):
-            meant.append(_hashable(untagged(source)))
+            meant.append(hashable(untagged(source)))
     return meant
 
 
@@ -137,35 +135,6 @@ def _distinct(keys: Iterable[Any]) -> list[Any]:
         if not any(type(key) is type(other) and key == other for other in found):
             found.append(key)
     return found
-
-
-def untagged(value: Any) -> Any:
-    """Parsed JSON with bytes, maps and odd floats in place of their tags.
-
-    Raises:
-        ValueError: a tag has something else than it should.
-    """
-    if isinstance(value, list):
-        return [untagged(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if len(value) == 1:
-        tag, content = next(iter(value.items()))
-        if tag == "bytes":
-            return base64.b64decode(content, validate=True)
-        if tag == "float":
-            return float(content)
-        if tag == "map":
-            return {_hashable(untagged(key)): untagged(item) for key, item in content}
-    return {key: untagged(item) for key, item in value.items()}
-
-
-def _hashable(value: Any) -> Any:
-    """Lists as tuples; raises TypeError for a dict."""
-    if isinstance(value, list):
-        return tuple(map(_hashable, value))
-    hash(value)
-    return value
 
 
 def read_like(example: Any, source: Any) -> Any:

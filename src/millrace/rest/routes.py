@@ -21,10 +21,10 @@ from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from millrace.common.errors import StateError
+from millrace.common.types.json_values import to_json
 from millrace.engine.queryable_view import NotLoadedError
 from millrace.rest.answers import Answer, failure, unknown
 from millrace.rest.job_view import JobView
-from millrace.rest.json_values import to_json
 from millrace.rest.key_text import exact_candidates, key_candidates, likely_texts
 from millrace.runtime.epoch import QueryableState
 from millrace.state.frozen import MISSING

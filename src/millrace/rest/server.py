@@ -15,8 +15,8 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
+from millrace.common.types.json_values import dumps
 from millrace.rest.answers import Answer, failure
-from millrace.rest.json_values import dumps
 
 __all__ = ["RestServer"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-import json
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 from millrace.common.errors import StateError
+from millrace.common.types.json_values import json_text
 from millrace.state_processor.column_type import (
-    BINARY,
     Column,
     ColumnType,
     field_values,
@@ -22,7 +20,7 @@ from millrace.state_processor.column_type import (
     type_of,
 )
 
-__all__ = ["BATCH_ROWS", "arrow_batches", "json_text"]
+__all__ = ["BATCH_ROWS", "arrow_batches"]
 
 BATCH_ROWS = 4096
 """Rows in one Arrow batch."""
@@ -186,43 +184,6 @@ def _named(value: Any) -> dict[str, Any]:
     if named is None:
         raise _MisfitError
     return dict(zip(*named, strict=True))
-
-
-def json_text(value: Any) -> str:
-    """A JSON document for any value: what JSON lacks is shown as Python prints it."""
-    return json.dumps(_jsonable(value), ensure_ascii=False)
-
-
-def _jsonable(value: Any) -> Any:
-    if value is None or type(value) in (bool, int, float, str):
-        return value
-    named = field_values(value)
-    if named is not None and (not isinstance(value, tuple) or hasattr(value, "_fields")):
-        return {name: _jsonable(part) for name, part in zip(*named, strict=True)}
-    if isinstance(value, Mapping):
-        return _json_mapping(value)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_jsonable(part) for part in value]
-    if type_of(value) == BINARY:
-        return value.hex()
-    scalar = plain_scalar(value)
-    return _printed(value) if scalar is None else _jsonable(scalar)
-
-
-def _json_mapping(value: Mapping[Any, Any]) -> Any:
-    if all(type(name) is str for name in value):
-        return {name: _jsonable(part) for name, part in value.items()}
-    return [[_jsonable(name), _jsonable(part)] for name, part in value.items()]
-
-
-def _printed(value: Any) -> str:
-    if isinstance(value, enum.Enum):
-        return value.name
-    if isinstance(value, (dt.date, dt.time)):
-        return value.isoformat()
-    if isinstance(value, (int, Decimal, uuid.UUID)):
-        return str(value)
-    return repr(value)
 
 
 def _short(value: Any) -> str:

@@ -9,15 +9,26 @@ import uuid
 from collections import namedtuple
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
+from millrace.common.time import Instant
 from millrace.common.types import Row
-from millrace.rest.json_values import dumps, to_json
+from millrace.common.types.json_values import dumps, from_json, json_text, to_json
+from millrace.common.types.typeinfo import Types
 
 
 class Colour(enum.Enum):
     RED = 1
+
+
+@dataclass
+class Spot:
+    """With types that JSON does not have."""
+
+    x: int
+    seen: tuple[dt.date, dt.date | None]
 
 
 @dataclass
@@ -85,3 +96,39 @@ def test_what_holds_itself_comes_to_an_end() -> None:
 
 def test_text_that_is_no_unicode_is_replaced() -> None:
     assert dumps("\ud800") == b'"?"'
+
+
+@pytest.mark.parametrize(
+    ("type_info", "value"),
+    [
+        (Types.LONG(), 5),
+        (Types.STRING(), "x"),
+        (Types.DOUBLE(), float("inf")),
+        (Types.BIG_DEC(), Decimal("1.50")),
+        (Types.SQL_DATE(), dt.date(2026, 11, 21)),
+        (Types.SQL_TIME(), dt.time(6, 5)),
+        (Types.SQL_TIMESTAMP(), dt.datetime(2026, 11, 21, 6, 5, 4, 3)),
+        (Types.INSTANT(), Instant(5, 6)),
+        (Types.LIST(Types.TUPLE([Types.STRING(), Types.SQL_DATE()])), [("a", dt.date(1, 2, 3))]),
+        (Types.MAP(Types.LONG(), Types.BIG_DEC()), {1: Decimal(2)}),
+        (Types.MAP(Types.STRING(), Types.LONG()), {"a": 1}),
+        (Types.MAP(Types.TUPLE([Types.INT()]), Types.LONG()), {(1,): 1}),
+        (Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.SQL_DATE()]),
+         Row(a=1, b=dt.date(2026, 1, 1))),
+        (Types.ROW([Types.INT()]), Row(1)),
+        (Types.PRIMITIVE_ARRAY(Types.BYTE()), b"xyz"),
+        (Types.PICKLED_BYTE_ARRAY(), {"a": [1, b"x"]}),
+        (Types.of(uuid.UUID), uuid.UUID(int=5)),
+        (Types.of(Fraction), Fraction(1, 3)),
+        (Types.of(dt.timedelta), dt.timedelta(days=2, microseconds=5)),
+        (Types.of(dt.datetime), dt.datetime(2026, 11, 21, 6, tzinfo=dt.UTC)),
+        (Types.of(Colour), Colour.RED),
+        (Types.of(Spot), Spot(3, (dt.date(2026, 1, 2), None))),
+        (Types.of(set[dt.date]), {dt.date(2026, 1, 2)}),
+        (Types.of(tuple[dt.date, ...]), (dt.date(2026, 1, 2), None)),
+        (Types.LIST(Types.LONG()), None),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_declared_values_come_back(type_info, value) -> None:
+    assert from_json(json.loads(json_text(value)), type_info) == value
