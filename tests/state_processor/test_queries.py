@@ -12,6 +12,7 @@ import pytest
 from millrace.common import Row, Time, Types
 from millrace.common.errors import StateError
 from millrace.common.functions import AggregateFunction
+from millrace.common.types.logical.spark_type import spark_ddl
 from millrace.datastream import KeyedProcessFunction, ProcessWindowFunction
 from millrace.datastream.state import (
     MapStateDescriptor,
@@ -141,7 +142,7 @@ def test_a_declared_class_is_a_row(reader: SnapshotReader) -> None:
         ("a", Row(amount=3, currency="EUR")),
         ("b", Row(amount=2, currency="EUR")),
     ]
-    assert {name: kind.ddl for name, kind in written_types(info).items()} == {
+    assert {name: spark_ddl(kind) for name, kind in written_types(info).items()} == {
         "key": "string",
         "value": "struct<`amount`: bigint, `currency`: string>",
     }

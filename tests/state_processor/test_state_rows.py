@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from millrace.common import Types
+from millrace.common.types.logical.spark_type import spark_ddl
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.snapshot_reader import StateInfo
@@ -41,7 +42,7 @@ def test_declared_state(kind: TableKind, declared: TypeInformation[Any] | None, 
     )  # fmt: skip
     found = written_types(info)
     assert "key" not in found
-    assert (found["value"].ddl if "value" in found else None) == value
+    assert (spark_ddl(found["value"]) if "value" in found else None) == value
 
 
 def test_broadcast_state() -> None:
@@ -50,7 +51,7 @@ def test_broadcast_state() -> None:
     state.table(S, BROADCAST, Types.MAP(Types.STRING(), Types.DOUBLE()))
     schema = state.schema(S)
     info = StateInfo(S, "Op", BROADCAST, "op", 1, (0,), schema)
-    assert {name: kind.ddl for name, kind in written_types(info).items()} == {
+    assert {name: spark_ddl(kind) for name, kind in written_types(info).items()} == {
         "key": "string",
         "value": "double",
     }

@@ -1,32 +1,107 @@
-"""Values as Arrow columns, for Spark."""
+"""Columns of logical types, and values as their Arrow arrays, for Spark.
+
+What Spark has no type for is text there; numbers are as wide as they come.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import enum
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.types.json_values import json_text
-from millrace.state_processor.column_type import (
-    Column,
-    ColumnType,
+from millrace.common.types.inferred_type import (
+    JSON,
+    NULL,
+    WIDE,
     field_values,
     fits,
     plain_scalar,
-    type_of,
 )
+from millrace.common.types.json_values import json_text
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import (
+    ArrayType,
+    BigIntType,
+    BooleanType,
+    CharType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    LogicalType,
+    MapType,
+    RowType,
+    TimeType,
+    VarBinaryType,
+    VarCharType,
+    quoted,
+    rewritten,
+)
+from millrace.common.types.logical.spark_type import spark_ddl
+from millrace.common.types.type_information import TypeInformation
 
-__all__ = ["BATCH_ROWS", "arrow_batches"]
+__all__ = ["BATCH_ROWS", "Column", "arrow_batches", "column_type", "has_json"]
 
 BATCH_ROWS = 4096
 """Rows in one Arrow batch."""
 
 Row = Sequence[Any]
 Converter = Callable[[Any], Any]
+_BIGINT, _DOUBLE, _STRING = BigIntType(), DoubleType(), VarCharType()
+_AS_THEY_ARE = (ArrayType, BooleanType, DateType, DoubleType, MapType, RowType, VarBinaryType)
+
+
+def column_type(info: TypeInformation[Any]) -> LogicalType | None:
+    """The type of a column of a declared type; None: it has to be found from the values."""
+    kind = rewritten(info.logical_type, _widened)
+    return None if has_json(kind) else kind
+
+
+def _widened(kind: LogicalType) -> LogicalType:
+    if isinstance(kind, IntegralType):
+        return _BIGINT
+    if isinstance(kind, FloatType):
+        return _DOUBLE
+    if isinstance(kind, (CharType, VarCharType, TimeType)):
+        return _STRING
+    return kind.with_nullable(True) if type(kind) in _AS_THEY_ARE else JSON
+
+
+def has_json(kind: LogicalType) -> bool:
+    """Whether something in it is kept as the text of a JSON document."""
+    return kind == JSON or any(map(has_json, kind.children()))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a DataFrame."""
+
+    name: str
+    type: LogicalType
+
+    @property
+    def stored(self) -> LogicalType:
+        """The type that it has in Spark."""
+        return rewritten(self.type, _stored)
+
+    @property
+    def ddl(self) -> str:
+        """As in Spark's DDL; a comment says where there is JSON."""
+        comment = " COMMENT 'JSON'" if has_json(self.type) else ""
+        return f"{quoted(self.name)} {spark_ddl(self.stored)}{comment}"
+
+
+def _stored(kind: LogicalType) -> LogicalType:
+    if kind in (JSON, NULL):
+        return _STRING
+    return _BIGINT if kind == WIDE else kind
 
 
 def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[Any]:
@@ -37,7 +112,7 @@ def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[An
     """
     import pyarrow as pa
 
-    schema = pa.schema([(column.name, arrow_type(pa, column.type)) for column in columns])
+    schema = pa.schema([(column.name, arrow_type(column.stored)) for column in columns])
     converters = [_checked(column) for column in columns]
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH_ROWS)):
@@ -49,33 +124,6 @@ def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[An
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def arrow_type(pa: Any, kind: ColumnType) -> Any:
-    """The Arrow type that Spark takes for a type of its own."""
-    if kind.name == "array":
-        return pa.list_(arrow_type(pa, kind.parts[0]))
-    if kind.name == "map":
-        return pa.map_(*(arrow_type(pa, part) for part in kind.parts))
-    if kind.name == "struct":
-        types = [arrow_type(pa, part) for part in kind.parts]
-        return pa.struct(list(zip(kind.fields, types, strict=True)))
-    return _plain_types(pa).get(kind.name, pa.string())
-
-
-def _plain_types(pa: Any) -> dict[str, Any]:
-    return {
-        "boolean": pa.bool_(),
-        "bigint": pa.int64(),
-        "wide": pa.int64(),
-        "double": pa.float64(),
-        "binary": pa.binary(),
-        "decimal": pa.decimal128(38, 18),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "timestamp_ntz": pa.timestamp("us"),
-        "interval": pa.duration("us"),
-    }
-
-
 def _checked(column: Column) -> Converter:
     """Converts the values of a column, and names it when one does not fit."""
     convert = converter(column.type)
@@ -85,9 +133,9 @@ def _checked(column: Column) -> Converter:
             return convert(value)
         except _MisfitError:
             raise StateError(
-                f"column '{column.name}' is {column.type.ddl}, as the entries looked at first were "
-                f"or as was declared, but an entry has {_short(value)}; let all entries be looked "
-                "at (sample=None), or give the column another type"
+                f"column '{column.name}' is {spark_ddl(column.stored)}, as the entries looked at "
+                f"first were or as was declared, but an entry has {_short(value)}; let all entries "
+                "be looked at (sample=None), or give the column another type"
             ) from None
 
     return checked
@@ -97,26 +145,25 @@ class _MisfitError(Exception):
     """A value is of another type than its column."""
 
 
-def converter(kind: ColumnType) -> Converter:
+def converter(kind: LogicalType) -> Converter:
     """Turns a value of that type into what Arrow takes; None stays None."""
-    if kind.name in ("json", "null"):
-        return lambda value: None if value is None else json_text(value)
-    if kind.name == "array":
-        return _array(converter(kind.parts[0]))
-    if kind.name == "map":
-        return _map(*map(converter, kind.parts))
-    if kind.name == "struct":
-        return _struct(dict(zip(kind.fields, map(converter, kind.parts), strict=True)))
-    return _plain(kind)
+    convert = _converter(kind)
+    return lambda value: None if value is None else convert(value)
 
 
-def _plain(kind: ColumnType) -> Converter:
-    shape = _SHAPES.get(kind.name, _same)
+def _converter(kind: LogicalType) -> Converter:
+    if kind in (JSON, NULL):
+        return json_text
+    if isinstance(kind, ArrayType):
+        return _array(converter(kind.element_type))
+    if isinstance(kind, MapType):
+        return _map(converter(kind.key_type), converter(kind.value_type))
+    if isinstance(kind, RowType):
+        return _struct({field.name: converter(field.type) for field in kind})
+    shape = _SHAPES.get(kind, _same)
 
     def convert(value: Any) -> Any:
-        if value is None:
-            return None
-        if not fits(type_of(value), kind):
+        if not fits(value, kind):
             raise _MisfitError
         return shape(value)
 
@@ -128,38 +175,31 @@ def _same(value: Any) -> Any:
     return value if scalar is None else scalar
 
 
-def _float(value: Any) -> float:
-    return float(_same(value))
-
-
-def _decimal(value: Any) -> Decimal:
-    return Decimal(_same(value))
-
-
 def _text(value: Any) -> str:
     if isinstance(value, enum.Enum):
         return value.name
     return value.isoformat() if isinstance(value, dt.time) else str(value)
 
 
-_SHAPES: dict[str, Converter] = {"double": _float, "decimal": _decimal, "text": _text}
+_SHAPES: dict[LogicalType, Converter] = {
+    _DOUBLE: lambda value: float(_same(value)),
+    DecimalType(38, 18): lambda value: Decimal(_same(value)),
+    _STRING: _text,
+}
 
 
 def _array(element: Converter) -> Converter:
     def convert(value: Any) -> Any:
-        if value is None:
-            return None
-        if type_of(value).name != "array":
+        values = _same(value)
+        if not isinstance(values, (list, tuple, set, frozenset, array)):
             raise _MisfitError
-        return list(map(element, _same(value)))
+        return list(map(element, values))
 
     return convert
 
 
 def _map(key: Converter, item: Converter) -> Converter:
     def convert(value: Any) -> Any:
-        if value is None:
-            return None
         if not isinstance(value, Mapping):
             raise _MisfitError
         return [(key(name), item(entry)) for name, entry in value.items()]
@@ -169,8 +209,6 @@ def _map(key: Converter, item: Converter) -> Converter:
 
 def _struct(fields: dict[str, Converter]) -> Converter:
     def convert(value: Any) -> Any:
-        if value is None:
-            return None
         found = dict(value) if isinstance(value, Mapping) else _named(value)
         if not found.keys() <= fields.keys():
             raise _MisfitError

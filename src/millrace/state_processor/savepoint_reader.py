@@ -6,13 +6,14 @@ import os
 from typing import Any
 
 from millrace.common.errors import StateError
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.type_information import TypeInformation
 from millrace.common.window import WindowAssigner
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.kinds.state_shape import StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
-from millrace.state_processor.column_type import ColumnType, declared
+from millrace.state_processor.arrow_columns import column_type
 from millrace.state_processor.functions import KeyedStateReaderFunction
 from millrace.state_processor.reader_queries import KeyedReaderQuery
 from millrace.state_processor.state_changes import CHANGE_TYPES, CHANGES, ChangesQuery
@@ -272,6 +273,6 @@ class SavepointReader:
         return found
 
 
-def _declared(name: str, info: TypeInformation[Any] | None) -> dict[str, ColumnType]:
-    kind = None if info is None else declared(info)
+def _declared(name: str, info: TypeInformation[Any] | None) -> dict[str, LogicalType]:
+    kind = None if info is None else column_type(info)
     return {} if kind is None else {name: kind}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import StateError
+from millrace.common.types.logical.logical_type import BigIntType, LogicalType, VarCharType
 from millrace.common.types.row import RowKind
 from millrace.state.alike import alike
 from millrace.state.frozen import MISSING
@@ -14,13 +15,12 @@ from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.kinds.state_shape import StateShape
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
-from millrace.state_processor.column_type import BIGINT, STRING, ColumnType
 from millrace.state_processor.state_source import StateSource
 
 __all__ = ["CHANGES", "CHANGE_TYPES", "ChangesQuery"]
 
 CHANGES = ("kind", "key", "value", "checkpoint")
-CHANGE_TYPES: dict[str, ColumnType] = {"kind": STRING, "checkpoint": BIGINT}
+CHANGE_TYPES: dict[str, LogicalType] = {"kind": VarCharType(), "checkpoint": BigIntType()}
 _KEYED = (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
 _SHORT = {
     RowKind.INSERT: "+I",

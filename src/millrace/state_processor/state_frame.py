@@ -7,19 +7,12 @@ from functools import reduce
 from itertools import islice
 from typing import Any, Protocol
 
+from millrace.common.types.inferred_type import NULL, field_values, inferred_type, merged
+from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.row import named_row
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.serialization.payload import decode, encode
-from millrace.state_processor.arrow_columns import arrow_batches
-from millrace.state_processor.column_type import (
-    NULL,
-    Column,
-    ColumnType,
-    declared,
-    field_values,
-    merged,
-    type_of,
-)
+from millrace.state_processor.arrow_columns import Column, arrow_batches, column_type
 
 __all__ = ["SAMPLE", "StateQuery", "frame_of", "frame_of_values"]
 
@@ -27,7 +20,7 @@ SAMPLE = 1000
 """So many entries are looked at to find the types of columns that are not declared."""
 
 Row = Sequence[Any]
-Types = dict[str, ColumnType]
+Types = dict[str, LogicalType]
 
 
 class StateQuery(Protocol):
@@ -68,13 +61,13 @@ def frame_of_values(
     """A DataFrame of a query whose rows hold one value each: its fields (of a dict, its entries)
     become the columns, a value without fields the column ``value``."""
     query = _Records(query)
-    kind = None if output_type is None else declared(output_type)
+    kind = None if output_type is None else column_type(output_type)
     if kind is None:
         (kind,) = _looked_at(spark, query, 1, sample)
-    if kind.name != "struct":
+    if not isinstance(kind, RowType):
         return _frame(spark, query, [Column("value", kind)])
-    columns = [Column(*pair) for pair in zip(kind.fields, kind.parts, strict=True)]
-    return _frame(spark, _Fields(query, kind.fields), columns)
+    columns = [Column(field.name, field.type) for field in kind]
+    return _frame(spark, _Fields(query, kind.names), columns)
 
 
 class _Records:
@@ -122,7 +115,7 @@ def _frame(spark: Any, query: StateQuery, columns: list[Column]) -> Any:
     return frame_from_tasks(spark, query.tasks, make, ddl)
 
 
-def _looked_at(spark: Any, query: StateQuery, width: int, sample: int | None) -> list[ColumnType]:
+def _looked_at(spark: Any, query: StateQuery, width: int, sample: int | None) -> list[LogicalType]:
     if sample is not None:
         rows = (row for task in range(query.tasks) for row in query.rows(task))
         return _types(width, islice(rows, sample))
@@ -135,12 +128,12 @@ def _looked_at(spark: Any, query: StateQuery, width: int, sample: int | None) ->
     return reduce(_merged, answers, [NULL] * width)
 
 
-def _types(width: int, rows: Iterable[Row]) -> list[ColumnType]:
+def _types(width: int, rows: Iterable[Row]) -> list[LogicalType]:
     found = [NULL] * width
     for row in rows:
-        found = _merged(found, map(type_of, row))
+        found = _merged(found, map(inferred_type, row))
     return found
 
 
-def _merged(one: Iterable[ColumnType], other: Iterable[ColumnType]) -> list[ColumnType]:
+def _merged(one: Iterable[LogicalType], other: Iterable[LogicalType]) -> list[LogicalType]:
     return [merged(a, b) for a, b in zip(one, other, strict=True)]

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from millrace.common.types.logical.logical_type import (
+    ArrayType,
+    BigIntType,
+    LogicalType,
+    MapType,
+    VarCharType,
+)
 from millrace.common.window.time_window import TimeWindow
 from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.serialization.schema import type_of_schema
 from millrace.state.snapshot_reader import StateInfo
-from millrace.state_processor.column_type import BIGINT, STRING, TEXT, ColumnType, declared
+from millrace.state_processor.arrow_columns import column_type
 
 __all__ = [
     "FIXED",
@@ -23,16 +30,16 @@ __all__ = [
 
 Row = tuple[Any, ...]
 
-_WRITTEN_MANY = ColumnType("array", (BIGINT,))
-FIXED: dict[str, ColumnType] = {
-    "window_start": BIGINT,
-    "window_end": BIGINT,
-    "window": TEXT,
-    "timestamp": BIGINT,
-    "time_domain": STRING,
-    "subtask": BIGINT,
-    "written": BIGINT,
-    "written_all": _WRITTEN_MANY,
+_BIGINT, _STRING = BigIntType(), VarCharType()
+FIXED: dict[str, LogicalType] = {
+    "window_start": _BIGINT,
+    "window_end": _BIGINT,
+    "window": _STRING,
+    "timestamp": _BIGINT,
+    "time_domain": _STRING,
+    "subtask": _BIGINT,
+    "written": _BIGINT,
+    "written_all": ArrayType(_BIGINT),
 }
 """Columns whose types are always the same; times are ms since the epoch."""
 
@@ -64,15 +71,15 @@ def column_names(info: StateInfo) -> tuple[str, ...]:
     return (*names, "written" if info.shape is StateShape.VALUE else "written_all")
 
 
-def written_types(info: StateInfo) -> dict[str, ColumnType]:
+def written_types(info: StateInfo) -> dict[str, LogicalType]:
     """The types of columns as far as the snapshot knows them; others are found from values."""
     if not isinstance(info.schema, tuple):
         return {}
-    key, inner, value = (declared(type_of_schema(schema)) for schema in info.schema[1:])
+    key, inner, value = (column_type(type_of_schema(schema)) for schema in info.schema[1:])
     if info.shape in _LISTS and value is not None:
-        value = ColumnType("array", (value,))
+        value = ArrayType(value)
     elif info.shape in _MAPS:
-        value = None if value is None or inner is None else ColumnType("map", (inner, value))
+        value = None if value is None or inner is None else MapType(inner, value)
     elif info.shape is StateShape.BROADCAST:
         key = inner or key
     elif info.internal:

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from millrace.common import Row, Types
 from millrace.common.errors import StateError
-from millrace.state_processor.arrow_columns import arrow_batches
-from millrace.state_processor.column_type import Column, common_type, declared, type_of
+from millrace.common.types.inferred_type import common_type, inferred_type
+from millrace.common.types.logical.spark_type import spark_ddl
+from millrace.state_processor.arrow_columns import Column, arrow_batches, column_type, has_json
 
 
 class Point(NamedTuple):
@@ -81,8 +82,8 @@ UTC = dt.UTC
 def test_values_of_a_column(values: list[Any], ddl: str, expected: list[Any] | None) -> None:
     """The type is the one that all values have; each value is kept."""
     column = Column("v", common_type(values))
-    assert column.type.ddl == ddl
-    assert not column.type.has_json
+    assert spark_ddl(column.stored) == ddl
+    assert not has_json(column.type)
     (batch,) = arrow_batches([column], [(value,) for value in values])
     assert batch.column(0).to_pylist() == (values if expected is None else expected)
 
@@ -124,10 +125,10 @@ def test_json_within_a_column() -> None:
 def test_a_value_that_came_later_does_not_fit(seen: Any, later: Any) -> None:
     """It is not dropped or bent: the column is named."""
     with pytest.raises(StateError, match=r"column 'v' is .*sample=None"):
-        list(arrow_batches([Column("v", type_of(seen))], [(seen,), (later,)]))
+        list(arrow_batches([Column("v", inferred_type(seen))], [(seen,), (later,)]))
 
 
-@pytest.mark.parametrize("column", [type_of(1), declared(Types.LONG())])
+@pytest.mark.parametrize("column", [inferred_type(1), column_type(Types.LONG())])
 def test_whole_numbers_of_64_bits_that_came_later_fit(column: Any) -> None:
     (batch,) = arrow_batches([Column("v", column)], [(1,), (2**60 + 1,)])
     assert batch.column(0).to_pylist() == [1, 2**60 + 1]
@@ -136,13 +137,13 @@ def test_whole_numbers_of_64_bits_that_came_later_fit(column: Any) -> None:
 def test_declared_types() -> None:
     """What is declared need not be looked for."""
     row = Types.ROW_NAMED(["a", "b"], [Types.LONG(), Types.LIST(Types.STRING())])
-    found = declared(row)
+    found = column_type(row)
     assert found is not None
-    assert found.ddl == "struct<`a`: bigint, `b`: array<string>>"
-    assert declared(Types.MAP(Types.STRING(), Types.PICKLED_BYTE_ARRAY())) is None
-    pair = declared(Types.TUPLE([Types.INT(), Types.PRIMITIVE_ARRAY(Types.BYTE())]))
+    assert spark_ddl(found) == "struct<`a`: bigint, `b`: array<string>>"
+    assert column_type(Types.MAP(Types.STRING(), Types.PICKLED_BYTE_ARRAY())) is None
+    pair = column_type(Types.TUPLE([Types.INT(), Types.PRIMITIVE_ARRAY(Types.BYTE())]))
     assert pair is not None
-    assert pair.ddl == "struct<`f0`: bigint, `f1`: binary>"
+    assert spark_ddl(pair) == "struct<`f0`: bigint, `f1`: binary>"
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
