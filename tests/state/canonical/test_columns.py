@@ -24,7 +24,8 @@ PLAIN = (
     | st.dictionaries(st.text(), st.integers())
 )  # fmt: skip
 SCHEMAS: list[Any] = [
-    "LONG", "DOUBLE", "STRING", "BYTES", "BOOLEAN", "TIMESTAMP", "SQL_DATE", "ANY",
+    "LONG", "DOUBLE", "STRING", "BYTES", "BOOLEAN", "TIMESTAMP", "SQL_DATE", "ANY", "BYTE", "FLOAT",
+    "UUID", "DURATION", "TIME", "INSTANT", "BIG_INT", "UNHEARD OF",
     ("LIST", "LONG"), ("SET", "LONG"), ("MAP", "STRING", "LONG"), ("TUPLE", ("LONG", "STRING")),
     ("LIST", ("MAP", "STRING", ("LIST", "TIMESTAMP"))), ("ENUM", "Color", ("RED",)),
     ("ROW", None, ("LONG",)), ("DATACLASS", "P", ("x", "x"), ("LONG", "LONG")),

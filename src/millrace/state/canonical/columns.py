@@ -1,8 +1,8 @@
 """Columns of Parquet for the parts of entries: from plain data to Arrow and back.
 
-A column has the type of the declared schema (see `millrace.state.serialization.schema`). What does
-not fit it exactly stands in a second column of tagged msgpack (`Cells`), so nothing is rounded,
-widened or lost. Without a declared type, the type is that of the first values.
+A column has the Arrow type of the logical type that is declared (`arrow_type`). What does not fit
+it exactly stands in a second column of tagged msgpack, so nothing is rounded, widened or lost.
+Without a declared type, the type is that of the first values.
 """
 
 from __future__ import annotations
@@ -16,15 +16,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import (
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DateType,
+    DayTimeIntervalType,
+    DoubleType,
+    IntegralType,
+    LogicalType,
+    TimestampType,
+    TimeType,
+    VarBinaryType,
+    VarCharType,
+)
 from millrace.common.types.type_information import Schema
-from millrace.state.serialization.schema import ANY
+from millrace.state.serialization.schema import ANY, type_of_schema
 from millrace.state.serialization.tagged_values import dump_tagged, load_tagged
 
 __all__ = ["StateColumn", "column_of", "divided", "schema_of_values", "united"]
 
 MAX_DEPTH = 40
 _NONE = type(None)
-_INT64 = range(-(1 << 63), 1 << 63)
 
 
 class StateColumn(ABC):
@@ -40,9 +55,15 @@ class StateColumn(ABC):
     def write(self, values: list[Any]) -> pa.Array:
         """The values, which fit or are None."""
 
-    @abstractmethod
     def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         """The inverse of `write`."""
+        if array.null_count == len(array):  # a few bytes may stand for millions of these
+            return [None] * len(array)
+        return self._values(array, pickle_allowed)
+
+    @abstractmethod
+    def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+        """The values of an array that has some."""
 
     def fit_all(self, values: list[Any]) -> bool:
         """Whether all of many values fit or are None."""
@@ -76,7 +97,7 @@ class _Leaf(StateColumn):
         array = pa.array(values, self._stored)
         return array if self._stored == self.arrow else array.view(self.arrow)
 
-    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+    def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         if self._stored != self.arrow:
             array = array.view(self._stored)
         if array.null_count == 0 and pa.types.is_primitive(self._stored):
@@ -114,7 +135,7 @@ class _Any(StateColumn):
     def write(self, values: list[Any]) -> pa.Array:
         return pa.array([None if v is None else dump_tagged(v) for v in values], self.arrow)
 
-    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+    def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         return [
             None if data is None else load_tagged(data, pickle_allowed)
             for data in array.to_pylist()
@@ -161,7 +182,7 @@ class _Struct(StateColumn):
         mask = pa.array(missing) if any(missing) else None
         return pa.StructArray.from_arrays(arrays, fields=list(self.arrow), mask=mask)
 
-    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+    def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         parts = [
             column.read(part, pickle_allowed)
             for column, part in zip(self._columns, array.flatten(), strict=True)
@@ -189,7 +210,7 @@ class _List(StateColumn):
             offsets, self._element.write(elements), type=self.arrow, mask=mask
         )
 
-    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+    def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         elements = self._element.read(array.flatten(), pickle_allowed)
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_pylist()
         kind, found, start = self._kind, [], 0
@@ -227,7 +248,7 @@ class _Map(StateColumn):
             mask=_mask(values),
         )
 
-    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+    def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         offsets = array.offsets.to_pylist()
         first, last = offsets[0], offsets[-1]
         keys = self._key.read(array.keys[first:last], pickle_allowed)
@@ -258,7 +279,7 @@ class _Loose(StateColumn):
         mask = _mask(values)
         return pa.StructArray.from_arrays(arrays, fields=list(self.arrow), mask=mask)
 
-    def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
+    def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         fitting, rest = array.flatten()
         return united(self._inner, fitting, rest, pickle_allowed)
 
@@ -310,7 +331,7 @@ def _encodes(text: str) -> bool:
 
 
 class _Text(_Leaf):
-    """Texts; lone surrogates are no text to Arrow."""
+    """Texts; lone surrogates are no text to Arrow. Of a column there may be more than 2 GB."""
 
     def __init__(self) -> None:
         super().__init__(str, pa.large_string(), within=_encodes)
@@ -321,28 +342,50 @@ class _Text(_Leaf):
         return _encodes("".join(filter(None, values)))
 
 
-_DAY = 86_400_000_000
-_LEAVES: dict[str, Callable[[], StateColumn]] = {
-    "BOOLEAN": lambda: _Leaf(bool, pa.bool_()),
-    "BYTE": lambda: _Integer(pa.int64(), _INT64),
-    "SHORT": lambda: _Integer(pa.int64(), _INT64),
-    "INT": lambda: _Integer(pa.int64(), _INT64),
-    "LONG": lambda: _Integer(pa.int64(), _INT64),
-    "BIG_INT": lambda: _Integer(pa.int64(), _INT64),
-    "FLOAT": lambda: _Leaf(float, pa.float64()),
-    "DOUBLE": lambda: _Leaf(float, pa.float64()),
-    "STRING": _Text,
-    "CHAR": _Text,
-    "BIG_DEC": _Text,
-    "BYTES": lambda: _Leaf(bytes, pa.large_binary()),
-    "UUID": lambda: _Leaf(bytes, pa.large_binary()),
-    "SQL_DATE": lambda: _Integer(pa.date32(), range(-719_162, 2_932_897), pa.int32()),
-    "SQL_TIME": lambda: _Integer(pa.time64("us"), range(_DAY), pa.int64()),
-    "TIME": lambda: _Integer(pa.time64("us"), range(_DAY), pa.int64()),
-    "SQL_TIMESTAMP": lambda: _Integer(pa.timestamp("us"), _INT64, pa.int64()),
-    "TIMESTAMP": lambda: _Integer(pa.timestamp("us"), _INT64, pa.int64()),
-    "DURATION": lambda: _Integer(pa.int64(), _INT64),
+_PLAIN_TYPES: dict[str, LogicalType] = {
+    "FLOAT": DoubleType(),
+    "BIG_INT": BigIntType(),
+    "BIG_DEC": VarCharType(),
+    "TIME": TimeType(6),
+    "TIMESTAMP": TimestampType(6),
 }
+"""Types whose plain data is of another logical type: floats keep eight bytes, decimals their
+digits, and most whole numbers have 64 bits; those with a zone are not typed."""
+_UNTYPED = ("COMPLEX", "FRACTION", "INSTANT")
+"""Types whose plain data is a tuple."""
+_DAY = 86_400_000_000
+_INT32, _INT64 = pa.int32(), pa.int64()
+_NUMBERED: dict[type[LogicalType], tuple[range, pa.DataType]] = {
+    DateType: (range(-719_162, 2_932_897), _INT32),
+    TimeType: (range(_DAY), _INT64),
+    TimestampType: (range(-(1 << 63), 1 << 63), _INT64),
+    DayTimeIntervalType: (range(-(1 << 63), 1 << 63), _INT64),
+}
+"""Types whose plain data is a number within bounds, and the numbers that Arrow has for them."""
+
+
+def _leaf(schema: str) -> StateColumn:
+    """The column for a type without parts."""
+    if schema in _UNTYPED:
+        return _ANY
+    kind = _PLAIN_TYPES.get(schema) or type_of_schema(schema).logical_type
+    arrow = arrow_type(kind)
+    if isinstance(kind, IntegralType):
+        low, high = kind.bounds()
+        return _Integer(arrow, range(low, high + 1))
+    if type(kind) in _NUMBERED:
+        return _Integer(arrow, *_NUMBERED[type(kind)])
+    if isinstance(kind, BinaryType):
+        return _Leaf(bytes, arrow, within=lambda data: len(data) == kind.length)
+    if isinstance(kind, (CharType, VarCharType)):
+        return _Text()
+    found = _CLASSES.get(type(kind))
+    return _ANY if found is None else _Leaf(found, pa.large_binary() if found is bytes else arrow)
+
+
+_CLASSES: dict[type[LogicalType], type] = {
+    BooleanType: bool, DoubleType: float, VarBinaryType: bytes
+}  # fmt: skip
 
 
 def column_of(schema: Schema, depth: int = 0) -> StateColumn:
@@ -357,7 +400,7 @@ def column_of(schema: Schema, depth: int = 0) -> StateColumn:
     if loose and depth:  # with and without a zone; flags are numbers
         return _Loose(column_of(schema))
     if isinstance(schema, str):
-        return _LEAVES.get(schema, _Any)()
+        return _leaf(schema)
     kind, *parts = schema
     if kind in ("LIST", "SET", "FROZENSET", "TUPLE_OF"):
         types: dict[str, Any] = {
@@ -375,12 +418,12 @@ def column_of(schema: Schema, depth: int = 0) -> StateColumn:
         return _struct(parts[1], parts[2], depth)
     if kind == "ENUM":
         return _Text()
-    return _LEAVES["BYTES"]() if kind == "SERIALIZED" else _Any()
+    return _leaf("BYTES") if kind == "SERIALIZED" else _ANY
 
 
 def _struct(names: Sequence[str], schemas: Sequence[Schema], depth: int) -> StateColumn:
     if not names or len(set(names)) != len(names) or len(names) != len(schemas):
-        return _Any()  # Parquet has neither records without fields nor two fields of a name
+        return _ANY  # Parquet has neither records without fields nor two fields of a name
     columns = [column_of(schema, depth + 1) for schema in schemas]
     return _Struct(list(zip(names, columns, strict=True)))
 
