@@ -196,13 +196,21 @@ def run_to_end(client: EmbeddedJobClient) -> JobExecutionResult:
 
 def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
     """Epochs on the Spark application of this process, made if there is none."""
+    from millrace.spark.dependencies import Dependencies
     from millrace.spark.executor import SparkExecutor
-    from millrace.spark.session import create_context
+    from millrace.spark.session import active_context, create_context
 
+    dependencies = Dependencies.of(configuration)
     settings = configuration.to_dict()
     extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
-    context = create_context(name, parallelism, extra=extra)
-    return SparkExecutor(context, configuration.get(options.SPARK_TASKS))
+    context = active_context()
+    if context is None:
+        context = create_context(name, parallelism, extra=dependencies.add_to(extra))
+        dependencies.add_to_class_loader(context)
+    else:
+        dependencies.require_jars(context)
+    tasks = configuration.get(options.SPARK_TASKS)
+    return SparkExecutor(context, tasks, dependencies.ship(context))
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
+from millrace.datastream.job_dependencies import JobDependencies
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.datastream.stream import DataStream
@@ -39,7 +40,7 @@ T = TypeVar("T")
 ResultHandler = Callable[[list[Any], int, int], None]
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(JobDependencies):
     """Builds and runs jobs. Flink: class ``StreamExecutionEnvironment``.
 
     Example:

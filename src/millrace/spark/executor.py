@@ -28,6 +28,7 @@ from millrace.spark.shipped_plan import encode_plan
 from millrace.spark.shuffle_cleaner import ShuffleCleaner
 from millrace.spark.slots import JavaObject, SlottedStage, assign_slots, members
 from millrace.spark.task import PLAN_PROPERTY, LevelTask, WarmUp, unframed
+from millrace.spark.worker_environment import WorkerEnvironment
 from millrace.state.serialization.payload import decode, dump_code
 
 log = logging.getLogger(__name__)
@@ -41,10 +42,17 @@ class SparkExecutor:
     Args:
         context: the application's SparkContext.
         tasks: the most tasks that a level runs as; None: as many as the application has cores.
+        environment: what workers need to find the job's dependencies.
     """
 
-    def __init__(self, context: SparkContext, tasks: int | None = None) -> None:
+    def __init__(
+        self,
+        context: SparkContext,
+        tasks: int | None = None,
+        environment: WorkerEnvironment | None = None,
+    ) -> None:
         self._context = context
+        self._environment = environment or WorkerEnvironment()
         self._jvm: Any = context._jvm
         self._tasks = tasks
         self._cores = ClusterCores(context)
@@ -103,9 +111,10 @@ class SparkExecutor:
         last = level + 1 == program.levels
 
         def function(tasks: tuple[int, ...]) -> LevelTask:
-            return LevelTask(self._broadcast, self._digest, level, tasks, last)
+            return LevelTask(self._broadcast, self._digest, level, tasks, last, self._environment)
 
-        return SlottedStage(self._context, members(self._slots, program.width(level)), function)
+        chosen = members(self._slots, program.width(level))
+        return SlottedStage(self._context, chosen, function, self._environment)
 
     def prepare(self, program: Program) -> CompletableFuture[None]:
         """Start the Python workers of slots that the running program does not have."""
@@ -114,7 +123,7 @@ class SparkExecutor:
         try:
             new = members(self._assigned(width), width).items()
             outputs = [
-                SlottedStage(self._context, {slot: tasks}, lambda _: WarmUp())
+                SlottedStage(self._context, {slot: tasks}, lambda _: WarmUp(), self._environment)
                 for slot, tasks in new
                 if slot not in self._slots
             ]

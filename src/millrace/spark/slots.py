@@ -18,6 +18,8 @@ from pyspark import SparkContext
 from pyspark.core.rdd import _wrap_function
 from pyspark.serializers import NoOpSerializer
 
+from millrace.spark.worker_environment import WorkerEnvironment
+
 SLOT_VARIABLE = "MILLRACE_SLOT"
 
 JavaObject = Any
@@ -55,6 +57,7 @@ class SlottedStage:
     Args:
         tasks: per slot, the partitions of the input that are its tasks.
         function: makes the function of a slot, given the slot's tasks.
+        environment: what the workers need to find the job's dependencies.
     """
 
     def __init__(
@@ -62,8 +65,10 @@ class SlottedStage:
         context: SparkContext,
         tasks: Mapping[int, tuple[int, ...]],
         function: Callable[[tuple[int, ...]], Callable[..., Any]],
+        environment: WorkerEnvironment,
     ) -> None:
         self._context = context
+        self._environment = environment
         self._jvm: Any = context._jvm
         self._filters = [self._index_set(chosen) for chosen in tasks.values()]
         self._functions = [self._wrapped(slot, function(ts)) for slot, ts in tasks.items()]
@@ -93,7 +98,10 @@ class SlottedStage:
 
     def _wrapped(self, slot: int, function: Callable[..., Any]) -> JavaObject:
         serializer = NoOpSerializer()
-        with _environment(self._context, SLOT_VARIABLE, str(slot)):
+        with (
+            self._environment.of_functions(self._context),
+            _environment(self._context, SLOT_VARIABLE, str(slot)),
+        ):
             return _wrap_function(self._context, function, serializer, serializer)
 
 

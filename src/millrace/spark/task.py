@@ -17,6 +17,7 @@ from millrace.runtime.program import Program
 from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Worker
 from millrace.spark.shipped_plan import decode_plan
+from millrace.spark.worker_environment import WorkerEnvironment
 from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
@@ -47,12 +48,14 @@ class LevelTask:
         level: int,
         tasks: tuple[int, ...],
         last: bool,
+        environment: WorkerEnvironment,
     ) -> None:
         self._program = program
         self._digest = digest
         self._level = level
         self._tasks = tasks
         self._last = last
+        self._environment = environment
 
     def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
         """Run task number ``split`` of this slot; yields target and buffer in turn, as a shuffle
@@ -82,6 +85,7 @@ class LevelTask:
     def _load_program(self) -> Program:
         program = _programs.get(self._digest)
         if program is None:
+            self._environment.enter()
             program = load_program(self._program.value)
             _programs[self._digest] = program
             for digest, other in list(_programs.items()):

@@ -129,6 +129,10 @@ class OptionBuilder:
         """Its value is an amount of memory."""
         return TypedConfigOptionBuilder(self.key, "memory size")
 
+    def list_type(self) -> TypedConfigOptionBuilder[list[str]]:
+        """Its value is several texts, written ``"[a, b]"``, ``"a;b"`` or one a line after ``-``."""
+        return TypedConfigOptionBuilder(self.key, "list")
+
     def map_type(self) -> TypedConfigOptionBuilder[dict[str, str]]:
         """Its value is pairs of text, written ``"a:1,b:2"``."""
         return TypedConfigOptionBuilder(self.key, "map")
@@ -203,10 +207,25 @@ def read_map(value: Any) -> dict[str, str]:
     return {key.strip(): item.strip() for key, _, item in pairs}
 
 
+def read_list(value: Any) -> list[str]:
+    """The items of a list in the flow or block style of YAML, or parted by semicolons."""
+    if isinstance(value, (list, tuple)):
+        return [str(item) for item in value]
+    text = str(value).strip()
+    if text.startswith("[") and text.endswith("]"):
+        items = text[1:-1].split(",")
+    elif text.startswith("- "):
+        items = [line.strip().removeprefix("-") for line in text.splitlines()]
+    else:
+        items = text.split(";")
+    return [item.strip().strip("'\"") for item in items if item.strip()]
+
+
 READERS: dict[str, Callable[[Any], Any]] = {
     "boolean": read_boolean,
     "duration": read_duration,
     "float": read_float,
+    "list": read_list,
     "map": read_map,
     "memory size": read_memory_size,
     "number": read_number,

@@ -176,6 +176,8 @@ def as_text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (bytes, bytearray)):
         return value.decode()
+    if isinstance(value, list):
+        return "[" + ", ".join(map(str, value)) + "]"
     if isinstance(value, dict):
         return ",".join(f"{key}:{item}" for key, item in value.items())
     return str(value)

@@ -334,6 +334,35 @@ COMMITTER_RETRIES = known(
     "the job fails.",
 )
 
+PYTHON_FILES = known(
+    ConfigOptions.key("python.files").string_type().no_default_value(),
+    "Python files, wheels, zips and directories that functions import from, as `a.py,b.zip` "
+    "(`add_python_file`).",
+)
+PYTHON_ARCHIVES = known(
+    ConfigOptions.key("python.archives").string_type().no_default_value(),
+    "Archives that are unpacked in the workers' working directory, as `a.zip,b.zip#directory` "
+    "(`add_python_archive`).",
+)
+PYTHON_REQUIREMENTS = known(
+    ConfigOptions.key("python.requirements").string_type().no_default_value(),
+    "File of packages that functions need, with `#` before a directory to install them from "
+    "(`set_python_requirements`).",
+)
+PYTHON_EXECUTABLE = known(
+    ConfigOptions.key("python.executable").string_type().no_default_value(),
+    "Interpreter of the workers (`set_python_executable`). Unset: that of the driver.",
+)
+JARS = known(
+    ConfigOptions.key("pipeline.jars").list_type().default_value([]),
+    "Jars that Spark is started with, as `a.jar;b.jar` (`add_jars`).",
+)
+CLASSPATHS = known(
+    ConfigOptions.key("pipeline.classpaths").list_type().default_value([]),
+    "Jars that are on all hosts already, for the class path of driver and executors "
+    "(`add_classpaths`).",
+)
+
 REST_ENABLED = known(
     ConfigOptions.key("rest.enabled").boolean_type().default_value(False),
     "Whether the driver of a job answers questions over HTTP: its status and queryable state.",

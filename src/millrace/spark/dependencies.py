@@ -1,0 +1,231 @@
+"""What a job brings along to Spark: Python files, archives, packages, an interpreter, jars.
+
+They are named in the configuration under Flink's keys (Flink docs, "Python Dependency Management"),
+which the methods of the environment set. Jars are settings of the Spark application; the rest is
+added to it for each job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.core.files import SparkFiles
+from pyspark.errors import PySparkException
+
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import ConfigurationError
+from millrace.spark.worker_environment import WorkerEnvironment
+
+JARS = "spark.jars"
+CLASSPATHS = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
+_PIP_LINES = 5
+"""So many of the last lines of pip are shown when it fails."""
+_ARCHIVES = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
+_ZIPS = (".whl", ".egg")
+
+_made: dict[str, tempfile.TemporaryDirectory[str]] = {}
+"""Directories of archives that were made here: Spark reads them as long as it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """The dependencies of a job, as its configuration names them."""
+
+    files: tuple[str, ...] = ()
+    archives: tuple[str, ...] = ()
+    """``path`` or ``path#target``."""
+    requirements: str | None = None
+    """``file`` or ``file#directory of packages``."""
+    executable: str | None = None
+    jars: tuple[str, ...] = ()
+    classpaths: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(configuration: Configuration) -> Dependencies:
+        """What the configuration names."""
+        jars: list[str] = configuration.get(options.JARS)
+        classpaths: list[str] = configuration.get(options.CLASSPATHS)
+        return Dependencies(
+            _texts(configuration.get(options.PYTHON_FILES)),
+            _texts(configuration.get(options.PYTHON_ARCHIVES)),
+            configuration.get(options.PYTHON_REQUIREMENTS),
+            configuration.get(options.PYTHON_EXECUTABLE),
+            tuple(map(_jar, jars)),
+            tuple(map(_jar, classpaths)),
+        )
+
+    def add_to(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """The settings of an application that has the jars and class paths, too."""
+        merged = dict(settings)
+        _append(merged, JARS, ",", self.jars)
+        for key in CLASSPATHS:
+            _append(merged, key, os.pathsep, tuple(map(_path, self.classpaths)))
+        return merged
+
+    def require_jars(self, context: SparkContext) -> None:
+        """Raise ConfigurationError if the running application was made without a jar or class
+        path."""
+        conf = context.getConf()
+        present = {_path(jar) for jar in conf.get(JARS, "").split(",")}
+        for key in CLASSPATHS:
+            present.update(conf.get(key, "").split(os.pathsep))
+        for jar in (*self.jars, *self.classpaths):
+            if _path(jar) not in present:
+                raise ConfigurationError(
+                    f"{jar} is not among the jars that Spark was started with, and Spark takes "
+                    "none later: call add_jars and add_classpaths before the first job of the "
+                    "program, or set pipeline.jars where it is started (millrace run -D "
+                    "pipeline.jars=...)"
+                )
+
+    def add_to_class_loader(self, context: SparkContext) -> None:
+        """Let the driver's JVM find the jars, which may have been started without them."""
+        jvm: Any = context._jvm
+        loader = jvm.Thread.currentThread().getContextClassLoader()
+        for jar in (*self.jars, *self.classpaths):
+            loader.addURL(jvm.java.io.File(_path(jar)).toURI().toURL())
+
+    def ship(self, context: SparkContext) -> WorkerEnvironment:
+        """Add all but jars to the running application; what workers have to do to find it.
+
+        Raises:
+            ConfigurationError: a file is missing, or packages cannot be installed.
+        """
+        names: list[str] = []
+        try:
+            for file in self.files:
+                names += _ship_file(context, file)
+            targets = [_ship_archive(context, archive) for archive in self.archives]
+            if self.requirements is not None:
+                names.append(_ship_packages(context, self.requirements))
+        except (Py4JError, PySparkException) as error:
+            raise ConfigurationError(f"Spark does not take a dependency: {error}") from error
+        executable = self._executable(context, targets)
+        return WorkerEnvironment(tuple(names), bool(targets), executable)
+
+    def _executable(self, context: SparkContext, targets: list[str]) -> str | None:
+        """An interpreter within an archive is where the archive is unpacked."""
+        if self.executable is None:
+            return None
+        first = Path(self.executable).parts[0]
+        if first not in targets:
+            return self.executable
+        local = str(context.master).startswith("local")
+        root = SparkFiles.getRootDirectory() if local else "."
+        return os.path.join(root, self.executable)
+
+
+def _texts(value: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, (value or "").split(","))))
+
+
+def _ship_file(context: SparkContext, file: str) -> list[str]:
+    """Names below Spark's directory of files that are to be searched for modules."""
+    path = _existing(file, "add_python_file", "python.files")
+    if os.path.isdir(path):
+        return [_ship_directory(context, path, f"files-{_digest(path)}")]
+    context.addPyFile(path)
+    # modules are in the directory itself; PySpark knows zips, but not wheels
+    return [os.path.basename(path)] if path.endswith(_ZIPS) else []
+
+
+def _ship_archive(context: SparkContext, archive: str) -> str:
+    """The directory that the archive is unpacked to."""
+    name, _, target = archive.partition("#")
+    path = _existing(name, "add_python_archive", "python.archives")
+    target = target or os.path.basename(path)
+    if path.endswith(_ZIPS):
+        path = shutil.copy(path, os.path.join(_directory(path), f"{_digest(path)}.zip"))
+    elif not path.endswith(_ARCHIVES):
+        raise ConfigurationError(
+            f"{path} is none of the archives that Spark unpacks: {', '.join(_ARCHIVES + _ZIPS)}"
+        )
+    context.addArchive(f"{path}#{target}")
+    return target
+
+
+def _ship_directory(context: SparkContext, directory: str, target: str) -> str:
+    made = os.path.join(_directory(directory), target)
+    archive = shutil.make_archive(made, "zip", directory)
+    context.addArchive(f"{archive}#{target}")
+    return target
+
+
+def _ship_packages(context: SparkContext, requirements: str) -> str:
+    """Install packages here, and ship them unpacked: libraries cannot be loaded from a zip."""
+    file, _, cache = requirements.partition("#")
+    path = _existing(file, "set_python_requirements", "python.requirements")
+    text = Path(path).read_text(encoding="utf-8")
+    target = f"packages-{hashlib.sha256((cache + text).encode()).hexdigest()[:16]}"
+    known = target in _made
+    directory = os.path.join(_directory(target), "installed")
+    if not known:
+        _install(path, cache, directory)
+    return _ship_directory(context, directory, target)
+
+
+def _install(requirements: str, cache: str, directory: str) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", directory]
+    if cache:
+        found = _existing(cache, "set_python_requirements", "python.requirements")
+        command += ["--no-index", "--find-links", found]
+    done = subprocess.run(
+        [*command, "-r", requirements], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-_PIP_LINES:])
+        raise ConfigurationError(
+            f"the packages of {requirements} cannot be installed for the workers; pip says:\n{last}"
+        )
+
+
+def _existing(path: str, method: str, key: str) -> str:
+    absolute = os.path.abspath(_path(path))
+    if not os.path.exists(absolute):
+        raise ConfigurationError(f"{absolute}, given to {method} or {key}, does not exist")
+    return absolute
+
+
+def _directory(owner: str) -> str:
+    """A directory that lasts as long as this process."""
+    if owner not in _made:
+        _made[owner] = tempfile.TemporaryDirectory(prefix="millrace-dependencies-")
+    return _made[owner].name
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(path.encode()).hexdigest()[:16]
+
+
+def _jar(path: str) -> str:
+    """A jar on this machine by its absolute path; what has another scheme as it is."""
+    local = _path(path)
+    if "://" in local:
+        return local
+    return _existing(local, "add_jars or add_classpaths", "pipeline.jars")
+
+
+def _path(path: str) -> str:
+    """The path in a ``file:`` URI."""
+    for prefix in ("file://", "file:"):
+        if path.startswith(prefix):
+            return path[len(prefix) :]
+    return path
+
+
+def _append(settings: dict[str, str], key: str, separator: str, more: tuple[str, ...]) -> None:
+    named = [settings[key]] if settings.get(key) else []
+    if more:
+        settings[key] = separator.join([*named, *more])
