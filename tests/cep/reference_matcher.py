@@ -32,6 +32,8 @@ class Loop:
 
     identity: Path
     until: Condition
+    of_group: bool
+    """It ends the wait for the first event, too."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Step:
     rivals: tuple[Step, ...]
     """Once more into greedy parts that this step leaves or leaves out."""
     rest: Rest
+    goes_on: bool = False
+    """Once more into a greedy part: what fits is taken, "not_next" or not."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ class Todo:
         number = self.done if quantifier.most is not None else min(self.done, quantifier.least - 1)
         loops = self.loops
         if quantifier.until is not None:
-            loops += (Loop(self.identity, quantifier.until),)
+            loops += (Loop(self.identity, quantifier.until, self.part_is_group()),)
         return (*self.identity, self.done), (*self.place, number), loops
 
     def once_more(self) -> Todo:
@@ -140,8 +144,14 @@ def steps(
         more_nots = (*nots, *forbidden_between(todo, later))
         yield from (inside := list(into(todo, later, more_nots, rivals)))
     if todo.allows_leaving():
-        more = tuple(inside) if todo.part.quantifier.greedy and todo.allows_more() else ()
+        more = tuple(inside) if is_greedy(todo.part) and todo.allows_more() else ()
         yield from steps(later, nots, rivals + more)
+
+
+def is_greedy(part: Part) -> bool:
+    """Whether it may occur more or less often, and is to occur as often as it can."""
+    least, most = part.quantifier.least, part.quantifier.most
+    return part.quantifier.greedy and not (least == most and least > 1)
 
 
 def forbidden_between(todo: Todo, later: Rest) -> list[Event]:
@@ -167,7 +177,8 @@ def into(
     if isinstance(todo.part, Event):
         take = Take(todo.part, identity, place, loops)
         entry = todo.entered()
-        yield Step(take, entry.contiguity, entry.gap, nots, rivals, after)
+        goes_on = is_greedy(todo.part) and todo.done > 0
+        yield Step(take, entry.contiguity, entry.gap, nots, rivals, after, goes_on)
         return
     body = all_of(todo.part.parts, identity, place)
     inner = tuple(
@@ -312,7 +323,9 @@ class Reference:
             return not waits_for_an_event(step)
         if step.contiguity is Contiguity.STRICT:
             return False
-        return step.contiguity is Contiguity.ANY or not self._accepts(step, taken, i)
+        if step.contiguity is Contiguity.ANY:
+            return True
+        return not self._holds(step.take.event.condition, taken, i)
 
     def _blocked(self, step: Step, taken: Taken | None, i: int) -> bool:
         """Whether the event forbids the step, whatever its contiguity."""
@@ -321,7 +334,7 @@ class Reference:
                 self._accepts(rival, None, i) for rival in step.rivals
             )
         forbidden = [n for n in step.nots if n.contiguity is not Contiguity.STRICT]
-        if i == taken.last + 1:
+        if i == taken.last + 1 and not (step.goes_on and self._accepts(step, taken, i)):
             forbidden = list(step.nots)
         return (
             any(self._holds(n.condition, taken, i) for n in forbidden)
@@ -331,7 +344,7 @@ class Reference:
 
     def _stays_in(self, step: Step, taken: Taken) -> list[Loop]:
         loops = step.take.loops if step.take else ()
-        return [loop for loop in loops if loop in taken.takes[-1][1].loops]
+        return [loop for loop in loops if loop.of_group or loop in taken.takes[-1][1].loops]
 
     def _accepts(self, step: Step, taken: Taken | None, i: int) -> bool:
         assert step.take is not None

@@ -1,8 +1,8 @@
 """Patterns, events and matches as Flink has them.
 
 The cases are about what the examples of Flink's documentation and Flink's own tests of its matcher
-are about. What each file says of Flink was put out by Flink 2.3. Its own notation is explained in
-``pattern_notation.py``; a line is::
+are about. What each file says of Flink was put out by Flink's matcher. Its own notation is
+explained in ``pattern_notation.py``; a line is::
 
     pattern ; events => match | match / what timed out @ when !! Flink's, where it differs
 """

@@ -108,6 +108,22 @@ def test_loops_end_by_until_and_by_greed() -> None:
     ]
 
 
+def test_what_a_greedy_loop_takes_though_it_is_forbidden_behind_it() -> None:
+    greedy = begin().one_or_more().greedy().not_next("n").where(letter("a"))
+    told = trace(greedy, ["a1", "a2"])
+    assert verdicts(told, 1) == [("a", Verdict.TAKEN), ("$end", Verdict.NOT_NEXT)]
+    assert [a.by for a in told.attempts(1)][:2] == ["", "n"]
+
+
+def test_an_event_that_ends_the_wait_for_a_loop() -> None:
+    loop = begin().followed_by("b").where(letter("b")).one_or_more()
+    loop = loop.until(lambda value: "u" in value)
+    told = trace(loop, ["a1", "bu"])
+    assert verdicts(told, 1) == [("b", Verdict.UNTIL)]
+    assert next(a.by for a in told.attempts(1)) == "b"
+    assert verdicts(trace(loop, ["a1", "u"]), 1) == [("b", Verdict.PASSED)]
+
+
 def test_of_several_greedy_loops_that_is_named_which_took_it() -> None:
     is_b = Condition(letter("b"))
     greedy, maybe = Quantifier(1, None, greedy=True), Quantifier(optional=True, greedy=True)

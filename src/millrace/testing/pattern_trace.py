@@ -175,7 +175,7 @@ def _reason(
     state: MatchState, way: Way, verdict: Verdict, checks: dict[int, Check]
 ) -> tuple[tuple[Check, ...], str]:
     """The conditions that decided against a way, and the pattern that closed it."""
-    closing = closing_guard(way, checks)
+    closing = closing_guard(way, checks) if verdict.closes else None
     if closing is not None:
         guard = closing[1]
         return tuple(checks[id(guard.condition)].deciding()), guard.name

@@ -118,12 +118,21 @@ def closing_guard(way: Way, checks: dict[int, Check]) -> tuple[Verdict, Guard] |
         (Verdict.NOT_FOLLOWED_BY, way.unless),
         (Verdict.NOT_NEXT, way.not_next),
         (Verdict.UNTIL, way.until),
+        (Verdict.UNTIL, _refused(way, checks)),
     )
     for verdict, guards in kinds:
         for guard in guards:
             if checks[id(guard.condition)].result:
                 return verdict, guard
     return None
+
+
+def _refused(way: Way, checks: dict[int, Check]) -> tuple[Guard, ...]:
+    """What keeps an event that fits the way's target from being taken."""
+    target = way.target
+    if target is None or (target.condition and not checks[id(target.condition)].result):
+        return ()
+    return target.refused
 
 
 def _closed(way: Way, checks: dict[int, Check]) -> Verdict:

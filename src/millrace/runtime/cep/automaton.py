@@ -184,13 +184,19 @@ class Automaton:
         def any_true(guards: tuple[Guard, ...]) -> bool:
             return any(true[id(guard.condition)] for guard in guards)
 
-        def accepts(target: Position) -> bool:
-            condition = target.condition
-            return (condition is None or true[id(condition)]) and not any_true(target.refused)
+        def fits(target: Position) -> bool:
+            return target.condition is None or true[id(target.condition)]
 
-        open_ways = [
-            way for way in state.ways if not any_true(way.unless + way.not_next + way.until)
-        ]
+        def accepts(target: Position) -> bool:
+            return fits(target) and not any_true(target.refused)
+
+        def is_closed(way: Way) -> bool:
+            if any_true(way.unless + way.until):
+                return True
+            goes_on = way.greedy and way.target is not None and accepts(way.target)
+            return any_true(way.not_next) and not goes_on
+
+        open_ways = [way for way in state.ways if not is_closed(way)]
         accepted = {w.target for w in open_ways if w.target is not None and accepts(w.target)}
         takes: dict[Position, MatchState] = {}
         stays: list[Way] = []
@@ -204,7 +210,9 @@ class Automaton:
             elif way.target in accepted:
                 takes[way.target] = self.after(way.target)
                 stays += [way.after_waiting()] if way.contiguity is Contiguity.ANY else []
-            elif way.contiguity is not Contiguity.STRICT:
+            elif way.contiguity is Contiguity.ANY or not (
+                way.contiguity is Contiguity.STRICT or fits(way.target)
+            ):
                 stays.append(way.after_waiting())
         remaining = self.state(state.position, tuple(stays)) if stays else None
         return Outcome(tuple(takes.values()), remaining, finished)

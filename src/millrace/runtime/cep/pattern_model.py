@@ -57,13 +57,18 @@ class Quantifier:
     optional: bool = False
     """Whether it may be left out altogether."""
     greedy: bool = False
-    """Whether what follows has to wait as long as it can go on."""
+    """Whether what follows has to wait as long as it can go on; of no meaning if it is `exact`."""
     inner: Contiguity = Contiguity.RELAXED
     """What may lie between its occurrences."""
     until: Condition | None = None
     """An event for which this is true ends the loop; it is not part of it."""
     gap: int | None = None
     """Less than this between its occurrences, ms."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether it occurs exactly so many times, at least two: `greedy` changes nothing then."""
+        return self.most == self.least > 1
 
 
 ONCE = Quantifier()

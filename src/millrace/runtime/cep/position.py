@@ -89,6 +89,9 @@ class Way:
     """The ends of the loops that the way stays in: such an event closes it."""
     yields_to: tuple[Position, ...] = ()
     """Greedy loops: an event taken there closes the way."""
+    greedy: bool = False
+    """Whether it goes on in a greedy loop: what fits is taken, also if "not_next" behind the loop
+    forbids it."""
     gap: int | None = None
     """When it closes by itself, ms after the event before."""
     waited: Way | None = field(default=None, compare=False)

@@ -82,6 +82,7 @@ class _Compiler:
         quantifier = event.quantifier
         until = () if quantifier.until is None else (Guard(event.name, quantifier.until),)
         count = quantifier.most or quantifier.least
+        greedy = quantifier.greedy and not quantifier.exact
         own = [
             Position((*path, number), event.name, event.condition, until, event.gap)
             for number in range(count)
@@ -90,16 +91,16 @@ class _Compiler:
             again = own[number] if number < count else position
             looping = number < count or quantifier.most is None
             leaving = exits if number >= quantifier.least else []
-            way = Way(again, quantifier.inner, until=until, gap=event.gap)
+            way = Way(again, quantifier.inner, until=until, greedy=greedy, gap=event.gap)
             if quantifier.gap is not None:
                 way = _within_gap(way, quantifier.gap)
             ways = [_guarded_as(way, exits, bool(leaving))] if looping else []
-            if looping and quantifier.greedy:
+            if looping and greedy:
                 leaving = [way.yielding(again) for way in leaving]
             position.ways = (*ways, *leaving)
         self.positions += own
         passing = exits if quantifier.optional else []
-        if quantifier.greedy:
+        if greedy:
             passing = [way.yielding(own[0]) for way in passing]
         return [Way(own[0], gap=event.gap), *passing]
 
@@ -117,9 +118,8 @@ class _Compiler:
                 ways = _entered_again(entries, quantifier)
                 again = [_guarded_as(way, exits, bool(leaving)) for way in ways]
                 entries = self._round(group, inner, again + leaving)
-        own = self.positions[before:]
         if quantifier.until is not None:
-            _end_by(own, quantifier.until)
+            entries = _end_by(self.positions[before:], quantifier.until, entries)
         return entries + (exits if quantifier.optional else [])
 
     def _round(self, group: Group, path: Path, exits: list[Way]) -> list[Way]:
@@ -181,14 +181,21 @@ def _anything(value: object) -> bool:
     return True
 
 
-def _end_by(own: list[Position], until: Condition) -> None:
-    """Let an event end the loop that consists of the positions ``own``."""
+def _end_by(own: list[Position], until: Condition, entries: list[Way]) -> list[Way]:
+    """Let an event end the group that consists of the positions ``own``, and the wait for it.
+
+    Returns:
+        The ways into the group.
+    """
     guard = Guard(own[0].name, until)
+
+    def ended(ways: Iterable[Way]) -> list[Way]:
+        return [way.ended_by(guard) if way.target in own else way for way in ways]
+
     for position in own:
         position.refused = (guard, *position.refused)
-        position.ways = tuple(
-            way.ended_by(guard) if way.target in own else way for way in position.ways
-        )
+        position.ways = tuple(ended(position.ways))
+    return ended(entries)
 
 
 def _finished(ways: Iterable[Way]) -> tuple[Way, ...]:
