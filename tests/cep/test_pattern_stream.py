@@ -264,6 +264,18 @@ def test_events_of_one_time_are_in_the_comparator_s_order() -> None:
     assert search(Backwards()) == [(1, 1)]
 
 
+@pytest.mark.parametrize("sources", [("large", "small"), ("small", "large")])
+def test_in_processing_time_the_comparator_orders_unioned_sources(sources: Any) -> None:
+    """Which of them comes first does not matter: an epoch is one instant."""
+    backwards = lambda one, other: (one[1] < other[1]) - (one[1] > other[1])  # noqa: E731
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        first, second = (env.from_collection([("ann", name, 1)]) for name in sources)
+        matches = CEP.pattern(first.union(second).key_by(0), small_then_large(), backwards)
+        out = list(matches.in_processing_time().select(times).execute_and_collect())
+    assert out == [(1, 1)]
+
+
 def test_late_events_go_to_their_side_output() -> None:
     events: list[Event] = [("ann", "small", 10), ("ann", "small", 3), ("ann", "large", 12)]
     main, side = found(

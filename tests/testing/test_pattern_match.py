@@ -141,6 +141,13 @@ def test_keys_are_told_as_for_key_by(ask: Any, key: Any) -> None:
     assert len(ask(pattern, events, key=key).matches) == 2
 
 
+def test_a_comparator_orders_an_instant_of_processing_time() -> None:
+    by_letter = lambda one, other: (one > other) - (one < other)  # noqa: E731
+    times = {"event_time": False, "comparator": by_letter}
+    assert match(a_then_b(), ["b1", "a1"], timestamps=[5, 5], **times).matches
+    assert not match(a_then_b(), ["b1", "a1"], timestamps=[5, 6], **times).matches
+
+
 def test_a_comparator_may_be_an_object() -> None:
     class Backwards:
         def compare(self, one: str, other: str) -> int:
@@ -234,7 +241,7 @@ def _moment(told: Any) -> Any:
     return told[1:]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(PATTERNS), EVENTS, st.integers(0, 20))
 def test_it_answers_as_the_operator_does(pattern: Pattern, events: Any, watermark: int) -> None:
     harness = OperatorHarness(

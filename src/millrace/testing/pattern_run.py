@@ -200,10 +200,8 @@ def timed_events(
     if not event_time and times != sorted(times):
         raise JobDefinitionError("in processing time no event comes before the one before it")
     compare = checked_comparator(comparator)
-    order = list(range(len(given)))
-    if event_time:
-        rank: Callable[[Any], Any] = _alike if compare is None else cmp_to_key(compare)
-        order.sort(key=lambda place: (times[place], rank(given[place])))
+    rank: Callable[[Any], Any] = _alike if compare is None else cmp_to_key(compare)
+    order = sorted(range(len(given)), key=lambda place: (times[place], rank(given[place])))
     get_key = _alike if key is None else resolve_key_selector(key)
     return [
         TimedEvent(given[place], times[place], number, _checked_key(get_key(given[place])))

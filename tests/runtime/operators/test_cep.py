@@ -15,6 +15,7 @@ from millrace.common.functions.pattern_functions import (
     PatternProcessFunction,
     TimedOutPartialMatchHandler,
 )
+from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep import shared_buffer
 from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Quantifier
@@ -153,6 +154,36 @@ def test_events_of_one_time_are_ordered_by_the_comparator() -> None:
     job.process_elements([("k", "b1"), ("k", "a1")], [1, 1])
     job.process_watermark(1)
     assert job.output() == ["k: a1 b1 @1"]
+
+
+def test_in_processing_time_the_comparator_orders_an_epoch_s_events() -> None:
+    """However they are cut into batches, and up to the end of the input."""
+    job = harness(AB, comparator=lambda a, b: (a[1] > b[1]) - (a[1] < b[1]), event_time=False)
+    job.process_element(("k", "b1"))
+    job.process_elements([("l", "b2"), ("k", "a1")])
+    job.process_element(("l", "a2"))
+    assert job.output() == []
+    job.set_processing_time(5)
+    assert sorted(job.output()) == ["k: a1 b1 @0", "l: a2 b2 @0"]
+    job.clear_output()
+    job.process_element(("k", "b3"))
+    job.set_processing_time(6)
+    job.process_element(("k", "a3"))
+    job.process_watermark(MAX_WATERMARK)
+    assert job.output() == [], "an earlier instant comes first"
+    job = harness(AB, comparator=lambda a, b: (a[1] > b[1]) - (a[1] < b[1]), event_time=False)
+    job.process_elements([("k", "b3"), ("k", "a3")])
+    job.process_watermark(MAX_WATERMARK)
+    assert job.output() == ["k: a3 b3 @0"]
+
+
+def test_an_epoch_taken_back_leaves_no_events_to_be_ordered() -> None:
+    job = harness(AB, comparator=lambda a, b: (a[1] > b[1]) - (a[1] < b[1]), event_time=False)
+    job.process_element(("k", "a1"))
+    job.abort()
+    job.process_element(("k", "b1"))
+    job.set_processing_time(5)
+    assert job.output() == []
 
 
 def test_processing_time() -> None:

@@ -68,7 +68,8 @@ class PatternOperator(FunctionOperator):
 
     Args:
         key_batch: extracts the keys of a batch.
-        comparator: orders events of the same time: negative, zero or positive.
+        comparator: orders events of the same time: negative, zero or positive. In processing time
+            those are the events of an epoch, which then wait for its end.
         late_tag: where events go that come after the watermark has passed them.
         event_time: whether events are ordered by their times; otherwise they are taken as they
             arrive, at the time of the clock.
@@ -119,6 +120,8 @@ class PatternOperator(FunctionOperator):
     def begin_epoch(self, epoch: int, now: int) -> None:
         super().begin_epoch(epoch, now)
         self._waiting.begin_epoch(epoch)
+        self._arrived = Batch([], [], [])
+        """In processing time, the events of this epoch that are still to be put in order."""
         if not self._event_time:
             self._emit(self._advanced(now))
 
@@ -127,8 +130,7 @@ class PatternOperator(FunctionOperator):
             return
         keys = self._keys_of(values)
         if not self._event_time:
-            now = self.context.clock()
-            self._emit(self._matched(Batch(keys, values, [now] * len(values))))
+            self._process_at_once(Batch(keys, values, [self.context.clock()] * len(values)))
             return
         if timestamps is None:
             raise JobExecutionError(
@@ -147,10 +149,27 @@ class PatternOperator(FunctionOperator):
             [keys[i] for i in timely], [values[i] for i in timely], [timestamps[i] for i in timely]
         )
 
+    def _process_at_once(self, batch: Batch) -> None:
+        """Take events in processing time. An epoch is one instant: what a comparator is to order
+        are all events of the epoch, however they are cut into batches."""
+        if self._by_rank is None:
+            self._emit(self._matched(batch))
+        else:
+            for column, more in zip(self._arrived, batch, strict=True):
+                column += more
+
+    def _end_instant(self) -> None:
+        """No event of this epoch comes any more."""
+        arrived, self._arrived = self._arrived, Batch([], [], [])
+        if arrived.values:
+            self._emit(self._matched(arrived))
+
     def process_watermark(self, timestamp: int) -> None:
         if self._event_time:
             results = self._matched(self._waiting.take(timestamp))
             self._emit(results + self._advanced(timestamp))
+        elif timestamp == MAX_WATERMARK:
+            self._end_instant()
         super().process_watermark(timestamp)
 
     def next_wakeup(self) -> int | None:
@@ -159,6 +178,7 @@ class PatternOperator(FunctionOperator):
         return self._deadlines.earliest()
 
     def end_epoch(self, ended: bool) -> None:
+        self._end_instant()
         self._waiting.flush()
         self._buffer.flush()
         super().end_epoch(ended)
