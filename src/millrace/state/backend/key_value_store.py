@@ -72,6 +72,14 @@ class KeyValueStore(ABC):
             together.puts += part.puts
         self.write(together)
 
+    def begin_load(self) -> None:
+        """Much is going to be written: until `end_load` it need not be written step by step, nor
+        be of use to another process. Whatever is read meanwhile has it, nevertheless. A load that
+        has begun goes on."""
+
+    def end_load(self) -> None:
+        """All is written, if a load has begun."""
+
     def get(self, key: bytes) -> bytes | None:
         """What is stored under ``key``; None: nothing."""
         return self.get_many([key])[0]

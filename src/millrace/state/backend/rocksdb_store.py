@@ -10,9 +10,11 @@ from typing import Any
 
 from millrace.common.errors import StateError
 from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
+from millrace.state.backend.rocksdb_load import RocksDBLoad
 
-BATCH_BYTES = 16 << 20
-"""Bulk loads make files of about this size."""
+SLOWED_AT, STOPPED_AT = 64, 128
+"""With so many files that are not compacted yet RocksDB slows down whoever writes, or stops them. A
+bulk load leaves some tens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class RocksDBStore(KeyValueStore):
         rocks = self._rocks = import_rocksdict()
         self._directory = Path(directory)
         self._options = _native(rocks, options)
+        self._load: RocksDBLoad | None = None
+        self._load_bytes = 2 * options.write_buffer
         try:
             self._db = rocks.Rdict(str(directory), self._options)
         except Exception as error:  # rocksdict raises nothing more special
@@ -69,17 +73,23 @@ class RocksDBStore(KeyValueStore):
         self._db.set_write_options(unlogged)
 
     def get_many(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
+        self._settle()
         found: Sequence[bytes | None] = self._db.get(list(keys)) if keys else []
         return found
 
     def get(self, key: bytes) -> bytes | None:
+        self._settle()
         found: bytes | None = self._db.get(key)
         return found
 
     def write(self, changes: Changes) -> None:
-        self.write_all((changes,))
+        if self._load is not None and not changes.ranges:
+            self._load.add(changes)
+        else:
+            self.write_all((changes,))
 
     def write_all(self, parts: Iterable[Changes]) -> None:
+        self._settle()
         batch = self._rocks.WriteBatch(raw_mode=True)
         delete, put = batch.delete, batch.put
         for changes in parts:
@@ -91,7 +101,23 @@ class RocksDBStore(KeyValueStore):
                 put(key, value)
         self._db.write(batch)
 
+    def begin_load(self) -> None:
+        if self._load is None:
+            self._load = RocksDBLoad(
+                self._rocks, self._db, self._directory, self._options, self._load_bytes
+            )
+
+    def end_load(self) -> None:
+        if self._load is not None:
+            self._load.end()
+            self._load = None
+
+    def _settle(self) -> None:
+        if self._load is not None:
+            self._load.settle()
+
     def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
+        self._settle()
         bounded = self._rocks.ReadOptions()
         bounded.set_iterate_upper_bound(end)
         return _bounded(self._db.items(from_key=start, read_opt=bounded), bounded)
@@ -102,6 +128,7 @@ class RocksDBStore(KeyValueStore):
 
     def persist(self) -> None:
         """Write what is in memory to the files."""
+        self._settle()
         self._db.flush()
 
     def close(self) -> None:
@@ -118,6 +145,8 @@ def _native(rocks: Any, options: RocksDBOptions) -> Any:
     native.create_if_missing(True)
     native.set_write_buffer_size(options.write_buffer)
     native.set_max_write_buffer_number(options.write_buffers)
+    native.set_level_zero_slowdown_writes_trigger(SLOWED_AT)
+    native.set_level_zero_stop_writes_trigger(STOPPED_AT)
     native.set_max_background_jobs(options.background_jobs)
     native.set_keep_log_file_num(2)
     native.set_stats_dump_period_sec(0)

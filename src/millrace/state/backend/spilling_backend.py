@@ -69,6 +69,8 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         self._in_memory: dict[TableId, tuple[TableKind, Table]] = {}
         self._saved: dict[TableId, SavedTable] = {}
         self._numbers = 0
+        self._loading = False
+        """Whether deltas are being replayed."""
         self._seals = 0
         self._marked = ""
         """Of which version the store says it is, if it says so."""
@@ -102,15 +104,23 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
     def _rows(self, number: int) -> TableRows:
         if self._store is None:
             self._store = self._stores.create()
+            if self._loading:
+                self._store.begin_load()
         return TableRows(self._store, number, self._unmark)
 
     # -- epochs ------------------------------------------------------------------------
 
     def replaying(self) -> None:
         self.flush()
+        self._loading = True
+        if self._store is not None:
+            self._store.begin_load()
         self._seals = SEALS  # what comes of it is worth saying at once
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
+        self._loading = False
+        if self._store is not None:
+            self._store.end_load()
         tables = self._tables.values()
         for table in tables:
             table.measure()

@@ -1,0 +1,115 @@
+"""The bulk load of a RocksDB database: gathers rows, sorts them and hands them over as files.
+
+A row that goes through a memtable is sorted there, one by one, and written to a file later. Sorting
+tens of thousands at a time and writing the file at once takes half of that. These files overlap, so
+the database has to compact them; it does so once the load has ended, not over and over meanwhile.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from millrace.state.backend.key_value_store import Changes
+
+LEAST_BYTES = 1 << 20
+"""Less than that is not worth a file."""
+_ROW_BYTES = 128
+"""About how much memory a row takes besides its bytes."""
+_COMPACTIONS = "disable_auto_compactions"
+
+_Gathered = tuple[bytes, bytes | None]
+"""A row; None: it is to be deleted."""
+_key: Any = itemgetter(0)
+_END: _Gathered = (b"", None)
+
+
+class RocksDBLoad:
+    """Gathers what is written between the beginning and the end of a load.
+
+    What it has gathered cannot be found in the database until `settle`. When the process dies
+    meanwhile, the database may hold any part of what was written since the load began.
+
+    Args:
+        rocks: the module rocksdict.
+        db: the open database, in ``directory``.
+        options: the database's.
+        most_bytes: when so many bytes have come together they are handed over.
+    """
+
+    def __init__(self, rocks: Any, db: Any, directory: Path, options: Any, most_bytes: int) -> None:
+        self._rocks = rocks
+        self._db = db
+        self._directory = directory
+        self._options = options
+        self._most_bytes = most_bytes
+        self._rows: list[_Gathered] = []
+        self._bytes = 0
+        self._files = 0
+
+    def add(self, changes: Changes) -> None:
+        """Take deletions, then rows; ranges are not for this."""
+        rows = self._rows
+        before = len(rows)
+        rows.extend((key, None) for key in changes.deletes)
+        rows += changes.puts
+        size = sum([len(value) for _, value in changes.puts])
+        self._bytes += size + _ROW_BYTES * (len(rows) - before)
+        if self._bytes >= self._most_bytes:
+            self.settle()
+
+    def settle(self) -> None:
+        """Hand over what has come together."""
+        rows, size = self._rows, self._bytes
+        self._rows, self._bytes = [], 0
+        if not rows:
+            return
+        rows.sort(key=_key)  # stable: of several with one key the last one counts
+        following = chain(islice(rows, 1, None), (_END,))
+        rows = [row for row, after in zip(rows, following, strict=True) if row[0] != after[0]]
+        puts = rows if size >= LEAST_BYTES else []
+        batch = self._rocks.WriteBatch(raw_mode=True)
+        if not puts or None in map(itemgetter(1), rows):
+            puts = self._divide(rows, batch, size)
+        if not batch.is_empty():
+            self._db.write(batch)
+        if puts:
+            self._ingest(puts)
+
+    def _divide(self, rows: list[_Gathered], batch: Any, size: int) -> list[_Gathered]:
+        """Put into ``batch`` what is not for a file; returns the rest."""
+        kept: list[_Gathered] = []
+        for row in rows:
+            key, value = row
+            if value is None:
+                batch.delete(key)
+            elif size < LEAST_BYTES:
+                batch.put(key, value)
+            else:
+                kept.append(row)
+        return kept
+
+    def _ingest(self, rows: list[_Gathered]) -> None:
+        if not self._files:
+            # what was written before must not be lost by a crash that leaves the files
+            self._db.flush()
+            self._db.set_options({_COMPACTIONS: "true"})
+        self._files += 1
+        file = self._directory / f"load-{self._files}.sst"
+        file.unlink(missing_ok=True)  # left by a crash, it may be a file of the database as well
+        writer = self._rocks.SstFileWriter(self._options)
+        writer.open(str(file))
+        for key, value in rows:
+            writer[key] = value
+        writer.finish()
+        moved = self._rocks.IngestExternalFileOptions()
+        moved.set_move_files(True)
+        self._db.ingest_external_file([str(file)], moved)
+
+    def end(self) -> None:
+        """Hand over the rest."""
+        self.settle()
+        if self._files:
+            self._db.set_options({_COMPACTIONS: "false"})
