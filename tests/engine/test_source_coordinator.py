@@ -273,6 +273,63 @@ def test_splits_that_come_back_are_placed_again_unless_the_enumerator_takes_them
     ]
 
 
+class Listing(Scripted):
+    """Reports all that is there at every look, as the listing of a directory does."""
+
+    def discover(self, now: int) -> list[SourceSplit]:
+        self.done = now
+        return [SourceSplit(name) for time in self.found if time <= now for name in self.found[time]]
+
+
+def read_all(made: SourceCoordinator, now: int) -> list[str]:
+    """The splits in the order in which they come to their end, one per subtask at a time."""
+    ended: list[str] = []
+    while any(plans := planned(made)):
+        for name in [name for subtask in plans for name, _ in subtask]:
+            made.accept(progress(name, 1, finished=True))
+            ended.append(name)
+        made.discover(now)
+    return ended
+
+
+def test_a_split_that_waits_and_is_found_again_is_read_once() -> None:
+    made = coordinator(Listing({0: ["a", "b", "c", "d"]}, last=30, limit=1))
+    made.discover(0)
+    made.discover(10)
+    made.discover(20)
+    assert sorted(read_all(made, 20)) == ["a", "b", "c", "d"]
+
+
+def test_a_split_that_comes_back_and_is_found_again_is_read_once_and_goes_on() -> None:
+    made = coordinator(Listing({0: ["a", "b", "c"]}, last=30, limit=1))
+    made.discover(0)
+    made.give_back()
+    made.discover(10)
+    assert sorted(read_all(made, 10)) == ["a", "b", "c"]
+    restored = coordinator(Listing({0: ["a", "b", "c"]}, last=30, limit=1), parallelism=1)
+    made = coordinator(Listing({0: ["a", "b", "c"]}, last=30, limit=1))
+    made.discover(0)
+    made.accept(progress("b", 7))
+    restored.restore(made.snapshot())
+    restored.discover(10)
+    waiting = {split.split_id: at for split, at in decode(restored.snapshot())["waiting"]}
+    assert waiting == {"a": None, "b": 7}
+
+
+def test_a_split_that_is_found_and_assigned_is_read_once() -> None:
+    class Both(Listing):
+        def start(self, context: EnumeratorContext) -> None:
+            self.context = context
+
+        def handle_split_request(self, subtask: int) -> None:
+            self.context.assign_split(SourceSplit("c"), subtask)
+
+    made = coordinator(Both({0: ["a", "b", "c"]}, last=0, limit=1))
+    made.discover(0)
+    made.accept_events([answer(0, asks=True)])
+    assert decode(made.snapshot())["waiting"] == []
+
+
 def test_another_parallelism_gives_splits_back_with_their_positions() -> None:
     made = coordinator(Scripted({0: ["a", "b"]}))
     made.discover(0)

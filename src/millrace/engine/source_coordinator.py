@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +43,8 @@ class SourceCoordinator:
         )
         self._enumerating = False
         self._assigned: dict[str, _Assigned] = {}
-        self._waiting: deque[AssignedSplit] = deque()
+        self._waiting: OrderedDict[str, AssignedSplit] = OrderedDict()
+        """Splits that no subtask has been given yet, by id."""
         self._events: list[tuple[int, SourceEvent]] = []
         self._sent = 0
         """How many of the events are in the plans of the epoch that runs."""
@@ -58,13 +59,18 @@ class SourceCoordinator:
         """Ask the enumerator for new splits if it is time to, and hand out what waits."""
         self._start()
         if not self._discovered_all and self._discovery_due(now):
-            for split in self._enumerator.discover(now):
-                if split.split_id not in self._assigned:
-                    self._waiting.append(AssignedSplit(split))
+            self._enqueue(AssignedSplit(split) for split in self._enumerator.discover(now))
             self._next_discovery = self._enumerator.next_discovery(now)
             self._discovered_all = self._enumerator.no_more_splits()
         self._take_over()
         self._hand_out()
+
+    def _enqueue(self, splits: Iterable[AssignedSplit]) -> None:
+        """Have splits wait for a subtask. One that waits or is being read already may be reported
+        again, and is not read twice."""
+        for waiting in splits:
+            if waiting.split.split_id not in self._assigned:
+                self._waiting.setdefault(waiting.split.split_id, waiting)
 
     def _start(self) -> None:
         if not self._enumerating:
@@ -78,6 +84,7 @@ class SourceCoordinator:
         """What the enumerator has said to its context."""
         for subtask, (split, position) in self._context.assignments:
             self._given[subtask] += 1
+            self._waiting.pop(split.split_id, None)
             self._assigned[split.split_id] = _Assigned(split, subtask, position)
         self._events += self._context.events
         self._context.assignments.clear()
@@ -86,7 +93,7 @@ class SourceCoordinator:
     def _hand_out(self) -> None:
         """Give waiting splits to the subtasks with the fewest active ones."""
         while self._waiting and (subtask := self._least_loaded()) is not None:
-            split, position = self._waiting.popleft()
+            _, (split, position) = self._waiting.popitem(last=False)
             self._given[subtask] += 1
             self._assigned[split.split_id] = _Assigned(split, subtask, position)
 
@@ -112,7 +119,7 @@ class SourceCoordinator:
     def _give_back(self, splits: list[AssignedSplit], subtask: int) -> None:
         if splits:
             self._start()
-            self._waiting.extend(self._enumerator.add_splits_back(splits, subtask))
+            self._enqueue(self._enumerator.add_splits_back(splits, subtask))
             # what the enumerator has kept is still to come
             self._discovered_all = self._enumerator.no_more_splits()
 
@@ -204,7 +211,7 @@ class SourceCoordinator:
         state = {
             "enumerator": self._enumerator.snapshot_state(),
             "assigned": assigned,
-            "waiting": [tuple(entry) for entry in self._waiting],
+            "waiting": [tuple(entry) for entry in self._waiting.values()],
             "events": self._events,
             "watermarks": {name: a.watermark for name, a in self._assigned.items()},
             "all": self._discovered_all,
@@ -231,7 +238,7 @@ class SourceCoordinator:
     def _restore(self, state: dict[str, Any]) -> None:
         self._enumerator.restore_state(state["enumerator"])
         self._discovered_all = state["all"]
-        self._waiting = deque(AssignedSplit(*entry) for entry in state["waiting"])
+        self._enqueue(AssignedSplit(*entry) for entry in state["waiting"])
         if state["parallelism"] == self.node.parallelism:
             self._events = list(state.get("events", ()))
             marks = state.get("watermarks", {})
