@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from millrace.common import WatermarkStrategy
+from millrace.common import Duration, WatermarkStrategy
 from millrace.common.source import (
     ReaderContext,
     Source,
@@ -93,12 +93,19 @@ class Rig:
     def emit_watermark(self, timestamp: int) -> None:
         self.out.append(f"W{timestamp}" if timestamp < MAX else "END")
 
-    def run(self, plans: dict[str, Any], limit: int = 1000, no_more: bool = True) -> Ack:
+    def run(
+        self,
+        plans: dict[str, Any],
+        limit: int = 1000,
+        no_more: bool = True,
+        max_watermark: int | None = None,
+    ) -> Ack:
         """One epoch over splits at positions; returns its answer."""
         operator = self.operator
         operator.begin_epoch(self.epoch, self.now)
         operator.assign(
-            [SplitPlan("uid", SourceSplit(name), at, limit) for name, at in plans.items()]
+            [SplitPlan("uid", SourceSplit(name), at, limit) for name, at in plans.items()],
+            max_watermark=max_watermark,
         )
         for _ in operator.run(100):
             pass
@@ -234,3 +241,19 @@ def test_batch_mode_has_no_watermark_before_the_end() -> None:
     rig = Rig(Script(a=[[5], [1]]), MONOTONOUS, batch_mode=True)
     rig.run({"a": None})
     assert rig.out == [5, 1, "END"]
+
+
+def test_the_time_in_which_alignment_pauses_a_split_is_no_idle_time() -> None:
+    """Flink's watermark generators stop their clock meanwhile, too."""
+    rig = Rig(Script(ahead=[[50], None]), MONOTONOUS.with_idleness(Duration.of_millis(100)))
+    [split] = rig.run({"ahead": 0}, limit=1, max_watermark=10).splits
+    assert (split.watermark, split.paused) == (49, True)
+    for rig.now in (60, 300, 1000):
+        assert rig.run({"ahead": 1}, max_watermark=10).splits[0].paused
+    rig.now = 1010
+    [split] = rig.run({"ahead": 1}, max_watermark=60).splits
+    assert (split.watermark, split.paused) == (49, False), "it may still have something to say"
+    rig.now = 1099
+    assert rig.run({"ahead": 1}, max_watermark=60).splits[0].watermark == 49
+    rig.now = 1110
+    assert rig.run({"ahead": 1}, max_watermark=60).splits[0].watermark is None

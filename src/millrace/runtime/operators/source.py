@@ -100,6 +100,9 @@ class SourceOperator(Operator):
         self.watermark = self._emitted.get(MIN_WATERMARK)
 
     def begin_epoch(self, epoch: int, now: int) -> None:
+        for split in self._active.values():
+            if split.paused:  # since the last epoch
+                split.tracker.hold(now - self._now)
         self._now = now
         self.records = 0
 

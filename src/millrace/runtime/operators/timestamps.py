@@ -163,6 +163,11 @@ class WatermarkTracker:
         if self._last_record is None:
             self._last_record = now
 
+    def hold(self, elapsed: int) -> None:
+        """No record could come for so many ms: they do not count towards the idle timeout."""
+        if self._last_record is not None:
+            self._last_record += elapsed
+
     @property
     def watermark(self) -> int:
         """The last watermark (ms since the epoch)."""
