@@ -84,7 +84,9 @@ def test_who_waits_at_the_end_is_told_why_it_ended() -> None:
     made.submit(waiting)
     made.close([serving], ValueError("no luck"))
     for request in (waiting, serving):
-        with pytest.raises(JobExecutionError, match="the job has ended: no luck"):
+        with pytest.raises(
+            JobExecutionError, match="ended before it could change its parallelism: no luck"
+        ):
             request.done.result(0)
     with pytest.raises(JobExecutionError, match="the job has ended"):
         made.submit(RescaleRequest(4)).result(0)

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobCancelledError, JobDefinitionError
 from millrace.common.serialization import Encoder
 from millrace.connectors.file_sink import FileSink
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.job_details import JobDetails
 from millrace.testing import run_local
 
 NUMBERS = 60
@@ -97,3 +99,29 @@ def test_it_can_be_resumed_with_what_the_program_says(tmp_path: Path) -> None:
         second, _, _ = run({}, directory, resume=True)
         assert Counter(first) + Counter(second) == WHOLE
         assert lines(directory) == WHOLE
+
+
+def test_the_answer_tells_whether_the_parallelism_has_changed() -> None:
+    """Not so if the input ends with the epoch in which the change is prepared."""
+    answers: dict[int, bool] = {}
+    for at in range(1, 7):
+        with run_local(epoch_records=4) as cluster:
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.set_parallelism(1).enable_checkpointing(0)
+            env.from_collection(range(20)).rebalance().map(str).print()
+            client = env.build_client("rescaled")
+            asked: list[CompletableFuture[None]] = []
+
+            def ask(details: JobDetails) -> None:
+                if details.epochs == at:  # noqa: B023
+                    asked.append(client.rescale(2))  # noqa: B023
+
+            cluster.listeners.append(ask)
+            client.run()
+        wide = max(s.parallelism for s in client._manager._deployment.program.stages) == 2
+        for answer in asked:
+            error = answer.exception(0)
+            assert (error is None) == wide
+            assert error is None or "ended" in str(error)
+            answers[at] = wide
+    assert set(answers.values()) == {True, False}

@@ -88,11 +88,11 @@ def test_what_is_being_committed_stays_pending_in_checkpoints() -> None:
     sink = Slow()
     coordinator = SinkCoordinator([SinkNode("s", "slow", sink)])
     coordinator.accept(ack("a"))
-    coordinator.commit()
+    coordinator.commit(1)
     coordinator.accept(ack("b"))
     assert coordinator.pending() == {"s": [encode("a"), encode("b")]}
     assert coordinator.outstanding() == {"s": [encode("a")]}
-    coordinator.commit()
+    coordinator.commit(1)
     sink.let.set()
     coordinator.finish()
     assert sink.committed == ["a", "b"]
@@ -106,7 +106,7 @@ def test_a_failure_in_the_background_fails_the_job_at_the_next_checkpoint() -> N
     sink.let.set()
     coordinator = SinkCoordinator([SinkNode("s", "slow", sink)], retries=0)
     coordinator.accept(ack("a"))
-    coordinator.commit()
+    coordinator.commit(1)
     with pytest.raises(JobExecutionError, match="'slow' could not be committed in 1 tries: gone"):
         coordinator.finish()
     coordinator.close()

@@ -45,10 +45,10 @@ def test_committables_of_several_epochs_are_committed_together_once() -> None:
     pending = coordinator.pending()
     assert sink.commits == []
     assert pending.keys() == {"s"}
-    coordinator.commit()
+    coordinator.commit(1)
     assert sink.commits == [["a", "b", "c"]]
     assert coordinator.pending() == {}
-    coordinator.commit()
+    coordinator.commit(1)
     assert len(sink.commits) == 1
 
 
@@ -65,7 +65,7 @@ def test_each_sink_gets_its_own_and_those_without_committer_nothing() -> None:
     nodes = [SinkNode("1", "", one), SinkNode("2", "", two), SinkNode("3", "", without)]
     coordinator = SinkCoordinator(nodes)
     coordinator.accept(ack(**{"1": ["a"], "3": ["x"]}))
-    coordinator.commit()
+    coordinator.commit(1)
     assert (one.commits, two.commits, without.commits) == ([["a"]], [], [])
     coordinator.close()
     assert one.closed
@@ -77,5 +77,5 @@ def test_what_a_checkpoint_left_pending_is_committed_again() -> None:
     pending = {"s": [encode("a")], "gone": [encode("x")]}
     coordinator = SinkCoordinator([SinkNode("s", "sink", sink)])
     coordinator.restore(pending)
-    coordinator.commit()
+    coordinator.commit(1)
     assert sink.commits == [["a"]]

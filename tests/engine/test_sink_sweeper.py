@@ -76,7 +76,7 @@ def test_not_while_something_waits_to_be_committed() -> None:
     coordinator.accept(told(0))
     coordinator.accept(Ack(0, 0, 0, committables={"s": [encode("part")]}))
     assert coordinator.sweeps(["r1"], 0) is None
-    coordinator.commit()
+    coordinator.commit(1)
     assert len(coordinator.sweeps(["r1"], 0) or []) == 1
 
 

@@ -278,7 +278,9 @@ class Listing(Scripted):
 
     def discover(self, now: int) -> list[SourceSplit]:
         self.done = now
-        return [SourceSplit(name) for time in self.found if time <= now for name in self.found[time]]
+        return [
+            SourceSplit(name) for time in self.found if time <= now for name in self.found[time]
+        ]
 
 
 def read_all(made: SourceCoordinator, now: int) -> list[str]:

@@ -169,7 +169,7 @@ class CheckpointCoordinator:
     def _restored(self, origin: Origin, graph: JobGraph) -> Restored:
         manifest = origin.manifest
         own = origin.directory is None
-        # a savepoint of ours leaves sinks nothing to commit, so what one names is not believed
+        # a savepoint names nothing that sinks have yet to commit; one that does is not believed
         done = origin.forked or origin.committed or manifest.kind == SAVEPOINT
         done = done or (own and committed_path(self.job_dir, manifest.checkpoint).exists())
         self._ancestor = manifest.snapshot_id if manifest.kind == SAVEPOINT else manifest.ancestor
@@ -261,8 +261,8 @@ class CheckpointCoordinator:
             raise CheckpointError(f"{directory!a} cannot be a directory: {error}") from error
         return directory
 
-    def write_savepoint(self, request: SavepointRequest) -> AsyncSavepointWriter:
-        """Begin to make a savepoint of the newest checkpoint.
+    def prepare_savepoint(self, request: SavepointRequest) -> AsyncSavepointWriter:
+        """What makes a savepoint of the newest checkpoint as soon as it is started.
 
         Raises CheckpointError when there is no directory to put it in.
         """
@@ -273,10 +273,9 @@ class CheckpointCoordinator:
         owners = [item for stage in program.stages for item in owners_of(program, stage).items()]
         key_types = {uid: owner.key_type for uid, owner in owners}
         pin = self._storage.pin()
-        writer = AsyncSavepointWriter(
+        return AsyncSavepointWriter(
             request, path, self.job_dir, pin, key_types, self._note_savepoint
         )
-        return writer.start()
 
     def _note_savepoint(self, snapshot_id: str | None) -> None:
         if snapshot_id is not None:

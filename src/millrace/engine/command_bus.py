@@ -42,6 +42,8 @@ class CommandBus:
         """Somebody wants something: look at once what it is."""
         self.ending = Event()
         """The job has been asked to end."""
+        self.cancelled = Event()
+        """The job has been asked to end at once."""
 
     @property
     def stop_wanted(self) -> bool:
@@ -68,6 +70,7 @@ class CommandBus:
 
     def _cancel(self) -> None:
         self._states.cancel()
+        self.cancelled.set()
         self.ending.set()
         self.wanted.set()
         if self._states.status is JobStatus.CANCELLING:
@@ -107,6 +110,7 @@ class CommandBus:
             self._closed = True
             left, self._queue = list(self._queue), deque()
         for request in (*unfinished, *left):
-            error = JobExecutionError("the job has ended" + (f": {cause}" if cause else ""))
+            ended = f"the job has ended before it could {request.kind.value}"
+            error = JobExecutionError(ended + (f": {cause}" if cause else ""))
             error.__cause__ = cause
             refuse(request, error)

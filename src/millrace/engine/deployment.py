@@ -72,10 +72,10 @@ class Deployment:
         for source in self.sources:
             source.drain()
 
-    def halt(self) -> None:
-        """Read nothing more: the epochs that follow are for commits only."""
+    def halt(self, halted: bool = True) -> None:
+        """Read nothing more, as the epochs that follow are for commits only; or go on."""
         for source in self.sources:
-            source.halt()
+            source.halt(halted)
 
     def plans(self, records: int, now: int) -> dict[SubtaskId, SubtaskPlan]:
         """Every subtask's part of the next epoch, with so many records per split."""

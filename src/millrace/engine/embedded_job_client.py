@@ -68,7 +68,8 @@ class EmbeddedJobClient(JobClient):
         savepoint_directory: str | None = None,
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
-        """Make a savepoint while the job goes on.
+        """Make a savepoint while the job goes on: of its state now, as soon as the sinks have
+        committed all that precedes it.
 
         Args:
             savepoint_directory: where; None: as configured
@@ -87,7 +88,8 @@ class EmbeddedJobClient(JobClient):
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
         """Make a savepoint and end the job with it, which is then FINISHED. The job goes on when
-        the savepoint fails.
+        the savepoint cannot be written. It fails, and there is no savepoint, when the sinks cannot
+        commit what precedes it: the job that resumes does.
 
         Args:
             advance_to_end_of_event_time: end all input first: timers fire, windows close. For a

@@ -19,7 +19,6 @@ from millrace.common.errors import (
     CheckpointError,
     JobCancelledError,
     JobExecutionError,
-    MillraceError,
     UnsupportedFileSystemSchemeError,
 )
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
@@ -27,6 +26,7 @@ from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock
 from millrace.engine.collected_results import CollectedResults, ResultHandler
 from millrace.engine.command_bus import CommandBus
+from millrace.engine.committed_checkpoints import CommittedCheckpoints
 from millrace.engine.deployment import Deployment
 from millrace.engine.epoch_runner import EpochRunner
 from millrace.engine.epoch_timer import EpochTimer
@@ -35,6 +35,7 @@ from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import CheckpointStats, EpochAttempt, JobDetails, Listener
 from millrace.engine.job_history import JobHistory
 from millrace.engine.job_observer import JobObserver
+from millrace.engine.job_outcome import discards_checkpoints, outcome
 from millrace.engine.job_requests import (
     After,
     QueuedRequest,
@@ -86,16 +87,15 @@ class JobManager:
         self._epoch = 0
         """The next to run."""
         self._input_ended = False
-        self._leaving = False
-        """A savepoint was made that the job stops with; some commits may be left."""
-        self._leaves_cancelled = False
+        self._stopping = False
+        """Nothing more is read: once all is committed, the job ends with a savepoint."""
         self._completed: int | None = None
         """The checkpoint of which the subtasks have not heard yet."""
-        self._uncommitted: Manifest | None = None
-        """Of the newest checkpoint, while sinks commit what it names."""
+        self._committed = CommittedCheckpoints(checkpoints, self._observers)
         self._serving: QueuedRequest | None = None
         """The request that the running epoch prepares for."""
-        self._writer: AsyncSavepointWriter | None = None
+        self._savepoint: AsyncSavepointWriter | None = None
+        """The last that was asked for: it is written when all is committed that precedes it."""
         self._results = CollectedResults(results)
         self._sweeper = SinkSweeper()
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
@@ -135,7 +135,7 @@ class JobManager:
         try:
             self._run_and_close()
         except BaseException as error:
-            self._end(_outcome(self.states.status, error))
+            self._end(outcome(self.states.status, error))
             self.result.set_exception(error)
         else:
             self._end(JobStatus.FINISHED)
@@ -152,9 +152,7 @@ class JobManager:
             if not self._is_done():
                 self._executor.deploy(self._deployment.program)
             self.states.enter(JobStatus.RUNNING)
-            while not self._is_done():
-                self._run_next()
-            self._finish_commits()
+            self._run_epochs()
         except BaseException as error:
             cause = error
             if not isinstance(error, JobCancelledError):
@@ -166,19 +164,40 @@ class JobManager:
             self._publish()
             self._close(cause)
 
+    def _run_epochs(self) -> None:
+        while True:
+            while not self._is_done():
+                self._run_next()
+            self._deployment.sinks.finish()
+            self._announce_commits()
+            if self._leave():
+                return
+
     def _is_done(self) -> bool:
         """Whether no epoch is left to be run."""
-        ends = self._input_ended or self._leaving
+        ends = self._input_ended or self._stopping
         return ends and not self._deployment.sinks.awaits_subtasks
 
-    def _finish_commits(self) -> None:
-        sinks = self._deployment.sinks
-        if sinks.outstanding():
-            sinks.finish()
-            self._note_commit()
-        if self._leaves_cancelled:
+    def _leave(self) -> bool:
+        """Everything is committed: make the savepoint that the job is to end with; False: that has
+        failed, and the job goes on."""
+        savepoint = self._savepoint
+        if savepoint is None or not self._stopping:
+            return True
+        savepoint.start()
+        savepoint.close()
+        if savepoint.failed:
+            self._stopping = False
+            self._deployment.halt(False)
+            return self._input_ended
+        if self._epoch == savepoint.epoch:
+            # who resumes the job here should know of the savepoint; it is complete without that
+            with suppress(CheckpointError):
+                self._checkpoint()
+        if savepoint.request.after is After.CANCEL:
             self.states.cancel()
             raise JobCancelledError("the job was cancelled after a savepoint")
+        return True
 
     def _end(self, status: JobStatus) -> None:
         if status is JobStatus.FAILED and self.states.status is not JobStatus.FAILING:
@@ -193,10 +212,8 @@ class JobManager:
         deployment.go_on_from(restored)
         self._epoch = restored.epoch
         if restored.finished:
-            with self._checkpoints.guard():
-                deployment.sinks.commit(self.bus.ending.wait)
-            if restored.checkpoint is not None and not deployment.sinks.outstanding():
-                self._checkpoints.note_committed(restored.checkpoint)
+            assert restored.checkpoint is not None  # only a job of its own can have finished
+            self._commit(restored.checkpoint, None)
         self._input_ended = restored.finished
         self._history.checkpoint = restored.checkpoint
 
@@ -204,7 +221,7 @@ class JobManager:
         # whatever one of them raises, the others are closed, the lease last
         with ExitStack() as closing:
             closing.callback(self._checkpoints.close)
-            if self._discards_checkpoints(cause):
+            if discards_checkpoints(self._config.retention, self.states, cause):
                 closing.callback(self._discard)
             closing.callback(self._sweeper.close)
             closing.callback(self._executor.close)
@@ -213,18 +230,6 @@ class JobManager:
                 closing.callback(observer.closed)
             closing.callback(self._close_requests, cause)
 
-    def _discards_checkpoints(self, cause: BaseException | None) -> bool:
-        """Whether the job's checkpoints go with it."""
-        retention = self._config.retention
-        if cause is None:
-            return retention.discards_when_finished
-        outcome = _outcome(self.states.status, cause)
-        if outcome is JobStatus.CANCELED:
-            return retention.discards_when_cancelled
-        ran = JobStatus.RUNNING in self.states.since
-        failed = outcome is JobStatus.FAILED and ran and isinstance(cause, MillraceError)
-        return failed and retention.discards_when_failed
-
     def _discard(self) -> None:
         self._checkpoints.discard()
         self._history.checkpoint = None
@@ -232,9 +237,9 @@ class JobManager:
 
     def _close_requests(self, cause: BaseException | None) -> None:
         """A savepoint that is being written is finished; what has not begun is refused."""
-        if self._writer is not None:
-            self._writer.wait()
         unfinished = [r for r in (self._serving, self._rescaling.request) if r is not None]
+        if self._savepoint is not None and not self._savepoint.close():
+            unfinished.append(self._savepoint.request)
         self._serving = None
         self.bus.close(unfinished, cause)
 
@@ -251,7 +256,7 @@ class JobManager:
         self._check_ending()
         self._begin_request()
         started = time.perf_counter()
-        now = self._timer.started if self._leaving else self._timer.start()
+        now = self._timer.started if self._stopping else self._timer.start()
         self._deployment.discover(now)
         plan = self._plan(now)
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, now)
@@ -277,7 +282,7 @@ class JobManager:
 
     def _is_free(self) -> bool:
         """Whether the next request can be begun."""
-        return self._serving is None and (self._writer is None or not self._writer.busy)
+        return self._serving is None and (self._savepoint is None or not self._savepoint.busy)
 
     def _plan(self, now: int) -> EpochPlan:
         attempt = self._runner.attempt
@@ -302,7 +307,7 @@ class JobManager:
         deployment = self._deployment
         self._input_ended = deployment.accept(acks, self._clock.now())
         self._completed = None
-        self._note_commit()
+        self._announce_commits()
         for observer in self._observers:
             observer.accepted(acks)
         self._timer.plan_next(acks, at_once=deployment.loops.has_news)
@@ -313,14 +318,19 @@ class JobManager:
         largest = max((p.records for ack in acks for p in ack.splits), default=0)
         self._pacer.observe(epoch_ms, largest)
         self._epoch += 1
+        if not self._stopping:  # what follows the savepoint is left to the run that starts there
+            self._complete(acks)
+        self._publish()
+        for listener in self._listeners:
+            listener(self._details)
+
+    def _complete(self, acks: list[Ack]) -> None:
+        """End an accepted epoch with a checkpoint if there is a reason for one."""
         if self._input_ended or self._serving or self._checkpoints.due(self._clock.now()):
             if self._checkpoint() and self._serving is not None:
                 self._serve(self._serving, acks)
         elif not self._checkpoints.every_epoch:
-            self._results.deliver(deployment.program)
-        self._publish()
-        for listener in self._listeners:
-            listener(self._details)
+            self._results.deliver(self._deployment.program)
 
     # -- checkpoints -------------------------------------------------------------------
 
@@ -343,11 +353,7 @@ class JobManager:
             self._checkpoint_failed(error)
             return False
         self._history.checkpoint = self._completed = saved
-        with self._checkpoints.guard():
-            crash_point("before-sink-commit")
-            deployment.sinks.commit(self.bus.ending.wait)
-        self._uncommitted = self._checkpoints.manifest
-        self._note_commit()
+        self._commit(saved, self._checkpoints.manifest)
         self._note_checkpoint(saved, now, started)
         self._sweeper.committed(deployment.sinks, self._checkpoints.run_ids)
         self._results.deliver(deployment.program)
@@ -359,15 +365,25 @@ class JobManager:
         duration = (time.perf_counter() - started) * 1000
         self._history.checkpointed(CheckpointStats(number, self._epoch, now, duration, failure))
 
-    def _note_commit(self) -> None:
-        """Announce the newest checkpoint as soon as the sinks have committed what it names."""
-        manifest = self._uncommitted
-        if manifest is None or self._deployment.sinks.outstanding():
-            return
-        self._uncommitted = None
-        self._checkpoints.note_committed(manifest.checkpoint)
-        for observer in self._observers:
-            observer.committed(manifest)
+    def _commit(self, checkpoint: int, manifest: Manifest | None) -> None:
+        """Commit what a checkpoint names, or begin to."""
+        with self._checkpoints.guard():
+            crash_point("before-sink-commit")
+            self._deployment.sinks.commit(checkpoint, self.bus.cancelled.wait, self._commit_ended)
+        self._committed.add(checkpoint, manifest)
+        self._announce_commits()
+
+    def _commit_ended(self) -> None:
+        """A commit in the background has, in any thread: a savepoint may wait for it."""
+        if self._savepoint is not None and not self._savepoint.started:
+            self.bus.wanted.set()
+
+    def _announce_commits(self) -> None:
+        """Announce what the sinks have committed, and write the savepoint that waits for it."""
+        self._committed.announce(self._deployment.sinks)
+        savepoint = self._savepoint
+        if savepoint is not None and self._committed.includes(savepoint.checkpoint):
+            savepoint.start()
 
     def _checkpoint_failed(self, error: CheckpointError) -> None:
         """Nothing is lost: what was not saved stays in memory for the next checkpoint."""
@@ -380,7 +396,7 @@ class JobManager:
 
     def _begin_request(self) -> None:
         """Take the next request; the epoch that follows prepares for it."""
-        if self._leaving or not self._is_free():
+        if not self._is_free():
             return
         request = self.bus.take()
         if isinstance(request, RescaleRequest):
@@ -403,41 +419,36 @@ class JobManager:
     def _serve(self, request: QueuedRequest, acks: list[Ack]) -> None:
         """The checkpoint that a request waited for is complete."""
         if isinstance(request, RescaleRequest):
-            graph = self._rescaling.graph
-            if graph is not None and not self._input_ended:
-                self._rescale(graph, acks)
+            self._rescale(request, acks)
             self._serving = None
-            answer(request, None)
         elif self._input_ended or request.after is not After.DRAIN:
             self._save(request)
 
     def _save(self, request: SavepointRequest) -> None:
+        self._serving = None
         try:
-            self._writer = self._checkpoints.write_savepoint(request)
+            self._savepoint = self._checkpoints.prepare_savepoint(request)
         except CheckpointError as error:
-            self._serving = None
             refuse(request, error)
             return
-        self._serving = None  # the writer answers
-        if request.after is After.GO_ON:
-            return
-        self._writer.wait()
-        if self._writer.failed:
-            return
-        # who resumes the job here should know of the savepoint; it is complete without that
-        with suppress(CheckpointError):
-            self._checkpoint()
-        self._leaving, self._leaves_cancelled = True, request.after is After.CANCEL
-        self._deployment.halt()
+        if request.after is not After.GO_ON:
+            self._stopping = True
+            self._deployment.halt()
+        self._announce_commits()
 
-    def _rescale(self, graph: JobGraph, acks: list[Ack]) -> None:
+    def _rescale(self, request: RescaleRequest, acks: list[Ack]) -> None:
         """Go on with another graph where the newest checkpoint has left off."""
+        graph = self._rescaling.graph
+        if graph is None or self._input_ended:
+            ended = "the job's input has ended meanwhile, so its parallelism does not change"
+            refuse(request, JobExecutionError(ended))
+            return
         crash_point("rescale-begins")
         parts = parts_in(acks, self._deployment.graph)
         restored = self._checkpoints.assign(graph, parts)
         self._deployment.sinks.finish()
-        self._note_commit()
-        self._uncommitted = None  # the next checkpoint names what is left
+        self._announce_commits()
+        self._committed.forget()
         uncommitted = self._deployment.sinks.pending()
         self._deployment.close()
         self._deployment = Deployment(graph, files_of(parts, self._checkpoints.job_dir))
@@ -450,10 +461,4 @@ class JobManager:
         except ExecutorError as error:
             raise JobExecutionError(f"the job could not be rescaled: {error}") from error
         crash_point("rescale-ends")
-
-
-def _outcome(status: JobStatus, error: BaseException) -> JobStatus:
-    """What a job is when it has ended by an error."""
-    if not isinstance(error, JobCancelledError):
-        return JobStatus.FAILED
-    return JobStatus.CANCELED if status is JobStatus.CANCELLING else JobStatus.SUSPENDED
+        answer(request, None)

@@ -27,6 +27,10 @@ log = logging.getLogger(__name__)
 class AsyncSavepointWriter:
     """Makes a savepoint of one checkpoint in the job's directory.
 
+    It waits to be started until the sinks have committed what the checkpoint names: a savepoint
+    names nothing as pending, so that what is restored from it, once or several times, commits
+    nothing a second time.
+
     Args:
         key_types: of the keys of operators, by uid.
         finished: called in the writer's thread with the savepoint's id (None: it failed) before
@@ -42,26 +46,43 @@ class AsyncSavepointWriter:
         key_types: Mapping[str, TypeInformation[Any] | None],
         finished: Callable[[str | None], None],
     ) -> None:
-        self._request = request
+        self.request = request
         self._path = path
         self._job_dir = job_dir
         self._pin = pin
         self._key_types = key_types
         self._finished = finished
         self.busy = True
-        """Whether it still copies."""
+        """Whether it has yet to end."""
+        self.started = False
         self.failed = False
         """Whether it has ended without a savepoint."""
         self._thread = Thread(target=self._run, name="savepoint-writer", daemon=True)
 
-    def start(self) -> AsyncSavepointWriter:
-        """Begin to copy."""
-        self._thread.start()
-        return self
+    @property
+    def checkpoint(self) -> int:
+        """The one that it makes a savepoint of."""
+        return self._pin.manifest.checkpoint
 
-    def wait(self) -> None:
-        """Until the savepoint is complete or has failed."""
-        self._thread.join()
+    @property
+    def epoch(self) -> int:
+        """The first that is not part of it."""
+        return self._pin.manifest.epoch
+
+    def start(self) -> None:
+        """Begin to copy, if it has not yet."""
+        if not self.started:
+            self.started = True
+            self._thread.start()
+
+    def close(self) -> bool:
+        """Wait until the savepoint is complete or has failed; False: it has not been begun, and
+        will not be."""
+        if self.started:
+            self._thread.join()
+        else:
+            self._pin.release()
+        return self.started
 
     def _run(self) -> None:
         try:
@@ -70,14 +91,14 @@ class AsyncSavepointWriter:
         except BaseException as error:
             log.warning("the savepoint %s failed: %s", self._path, error)
             self._end(None)
-            refuse(self._request, error)
+            refuse(self.request, error)
         else:
             self._end(manifest.snapshot_id)
-            answer(self._request, str(self._path))
+            answer(self.request, str(self._path))
 
     def _write(self) -> Manifest:
         pin = self._pin
-        if self._request.format_type is SavepointFormatType.NATIVE:
+        if self.request.format_type is SavepointFormatType.NATIVE:
             return write_savepoint(self._path, self._job_dir, pin)
         size = sum(delta.size() for deltas in pin.deltas.values() for delta in deltas)
         write = write_canonical_savepoint if size <= SMALL else write_in_process

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
-from millrace.common.errors import JobExecutionError
+from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.sink import CommitRequest
 from millrace.runtime.committing import Committing
 from millrace.state.serialization.payload import decode
@@ -13,7 +14,8 @@ from millrace.state.serialization.payload import decode
 __all__ = ["FIRST_BACKOFF", "BackgroundCommits", "DriverCommits", "Pause", "backoff", "too_often"]
 
 Pause = Callable[[float], object]
-"""Waits for so many seconds, or less when the job is to end."""
+"""Waits for so many seconds. It returns true, and at once, when the job is being cancelled: then
+the commit is not tried again."""
 
 FIRST_BACKOFF = 0.1
 MAX_BACKOFF = 10.0
@@ -50,6 +52,7 @@ class DriverCommits:
 
         Raises:
             JobExecutionError: one could not be; nothing is lost by that.
+            JobCancelledError: the job was cancelled in a pause.
         """
         requests = [CommitRequest(decode(item)) for item in committables]
         left = self._committing.attempt(requests)
@@ -58,7 +61,11 @@ class DriverCommits:
             if tries > self._retries:
                 reason = next((request.error for request in left if request.error), None)
                 raise too_often(self._name, tries, reason) from reason
-            pause(backoff(tries))
+            if pause(backoff(tries)):
+                raise JobCancelledError(
+                    f"the job was cancelled before sink '{self._name}' had committed all; resumed, "
+                    "it commits the rest"
+                )
             again = [CommitRequest(request.committable, tries) for request in left]
             left = self._committing.attempt(again)
             tries += 1
@@ -66,6 +73,14 @@ class DriverCommits:
     def close(self) -> None:
         """Close the committer."""
         self._committing.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _BackgroundCommit:
+    uid: str
+    checkpoint: int
+    committables: list[bytes]
+    future: Future[None]
 
 
 class BackgroundCommits:
@@ -76,16 +91,23 @@ class BackgroundCommits:
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
-        self._running: list[tuple[str, list[bytes], Future[None]]] = []
+        self._running: list[_BackgroundCommit] = []
 
     def start(
-        self, uid: str, committables: list[bytes], commit: Callable[[list[bytes]], None]
+        self,
+        uid: str,
+        checkpoint: int,
+        committables: list[bytes],
+        commit: Callable[[list[bytes]], None],
+        ended: Callable[[], None],
     ) -> None:
-        """Have a sink's committables committed."""
+        """Have committed what a checkpoint names for a sink; ``ended`` is called, in any thread,
+        when that is done or has failed."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "sink-commits")
         future = self._pool.submit(commit, committables)
-        self._running.append((uid, committables, future))
+        self._running.append(_BackgroundCommit(uid, checkpoint, committables, future))
+        future.add_done_callback(lambda _: ended())
 
     def unfinished(self) -> dict[str, list[bytes]]:
         """What is not committed yet, by sink.
@@ -95,19 +117,26 @@ class BackgroundCommits:
         found: dict[str, list[bytes]] = {}
         running = []
         for entry in self._running:
-            uid, committables, future = entry
-            if future.done():
-                future.result()
+            if entry.future.done():
+                entry.future.result()
             else:
                 running.append(entry)
-                found.setdefault(uid, []).extend(committables)
+                found.setdefault(entry.uid, []).extend(entry.committables)
         self._running = running
         return found
 
+    def oldest(self) -> int | None:
+        """The first of the checkpoints that name what is not committed yet; None: all is.
+
+        Raises whatever made a commit fail.
+        """
+        self.unfinished()
+        return self._running[0].checkpoint if self._running else None
+
     def wait(self) -> None:
         """Until all is committed; raises whatever made a commit fail."""
-        for _, _, future in self._running:
-            future.result()
+        for entry in self._running:
+            entry.future.result()
         self._running = []
 
     def close(self) -> None:

@@ -105,23 +105,40 @@ class SinkCoordinator:
                 found[uid] = items
         return found
 
+    def oldest_uncommitted(self) -> int | None:
+        """The first of the durable checkpoints that name what is being committed; None: all that
+        they name is committed.
+
+        Raises JobExecutionError when a commit in the background has failed.
+        """
+        found = [commits.oldest() for commits in self._in_subtasks.values()]
+        found.append(self._background.oldest())
+        return min((checkpoint for checkpoint in found if checkpoint is not None), default=None)
+
     # -- committing --------------------------------------------------------------------
 
-    def commit(self, pause: Pause = time.sleep) -> None:
+    def commit(
+        self,
+        checkpoint: int,
+        pause: Pause = time.sleep,
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
         """A checkpoint is durable that names all that is pending: commit it, or begin to.
 
         Args:
             pause: waits before a commit is tried again.
+            ended: called, in any thread, when a commit in the background is done or has failed.
 
         Raises:
             JobExecutionError: a sink could not be committed; nothing is lost by that.
+            JobCancelledError: the job was cancelled meanwhile; neither is anything lost by that.
         """
         for uid, committables in self._pending.items():
             if uid in self._in_subtasks:
-                self._in_subtasks[uid].add(committables)
+                self._in_subtasks[uid].add(committables, checkpoint)
             elif uid in self._in_background:
                 commit = partial(self._in_driver[uid].commit, pause=pause)
-                self._background.start(uid, committables, commit)
+                self._background.start(uid, checkpoint, committables, commit, ended)
             elif uid in self._in_driver and committables:
                 self._in_driver[uid].commit(committables, pause)
         self._pending = {}

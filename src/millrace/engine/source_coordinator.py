@@ -127,9 +127,9 @@ class SourceCoordinator:
         """End the input here: nothing more is read, and subtasks learn that nothing comes."""
         self._draining = True
 
-    def halt(self) -> None:
-        """Read nothing more; the input does not end by that."""
-        self._halted = True
+    def halt(self, halted: bool = True) -> None:
+        """Read nothing more, or go on; the input does not end by that."""
+        self._halted = halted
 
     def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:
         """What a subtask is to read in the next epoch."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from millrace.engine.sink_commits import backoff, too_often
 from millrace.runtime.epoch import Ack, CommitPlan
@@ -11,9 +13,10 @@ from millrace.state.serialization.payload import decode
 __all__ = ["SubtaskCommits"]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Outstanding:
-    subtask: int
+    checkpoint: int
+    """The one that names it."""
     committable: bytes
     retries: int = 0
     due: int = 0
@@ -31,27 +34,35 @@ class SubtaskCommits:
 
     def __init__(self, name: str, parallelism: int, retries: int) -> None:
         self._name = name
-        self._parallelism = parallelism
         self._retries = retries
-        self._outstanding: list[_Outstanding] = []
+        self._outstanding: list[list[_Outstanding]] = [[] for _ in range(parallelism)]
+        """Per subtask."""
 
-    def add(self, committables: list[bytes]) -> None:
+    def add(self, committables: list[bytes], checkpoint: int) -> None:
         """Of a durable checkpoint. What a subtask wrote that is no more is another one's."""
         for item in committables:
             subtask, _ = decode(item)
-            self._outstanding.append(_Outstanding(subtask % self._parallelism, item))
+            mine = self._outstanding[subtask % len(self._outstanding)]
+            mine.append(_Outstanding(checkpoint, item))
 
     def committables(self) -> list[bytes]:
         """All that is not known to be committed."""
-        return [item.committable for item in self._outstanding]
+        return [item.committable for item in self._all()]
+
+    def oldest(self) -> int | None:
+        """The first of the checkpoints that name what is not known to be committed."""
+        return min((item.checkpoint for item in self._all()), default=None)
 
     def due(self) -> int | None:
         """When the next commit should be tried (ms since the epoch); None: nothing waits."""
-        return min((item.due for item in self._outstanding), default=None)
+        return min((item.due for item in self._all()), default=None)
+
+    def _all(self) -> Iterator[_Outstanding]:
+        return chain.from_iterable(self._outstanding)
 
     def plan(self, subtask: int, now: int) -> tuple[CommitPlan, ...]:
         """What a subtask is to commit in the next epoch."""
-        mine = [i for i in self._outstanding if i.subtask == subtask]
+        mine = self._outstanding[subtask]
         for item in mine:
             item.sent = item.due <= now
         return tuple(CommitPlan(i.committable, i.retries) for i in mine if i.sent)
@@ -62,14 +73,17 @@ class SubtaskCommits:
         Raises:
             JobExecutionError: a commit was tried too often.
         """
-        sent = [i for i in self._outstanding if i.subtask == ack.subtask and i.sent]
+        mine = self._outstanding[ack.subtask]
+        sent = [item for item in mine if item.sent]
         if not sent:
             return
-        kept = [item for item in self._outstanding if item not in sent]
-        # updated ones are other bytes: the number of tries is that of the most often tried
+        # updated ones are other bytes: they count as the oldest and most often tried of those sent
+        checkpoint = min(item.checkpoint for item in sent)
         tries = 1 + max(item.retries for item in sent)
         left = ack.uncommitted.get(uid, [])
         if left and tries > self._retries:
             raise too_often(self._name, tries, None)
         due = now + int(backoff(tries) * 1000)
-        self._outstanding = kept + [_Outstanding(ack.subtask, c, tries, due) for c in left]
+        kept = [item for item in mine if not item.sent]
+        again = [_Outstanding(checkpoint, item, tries, due) for item in left]
+        self._outstanding[ack.subtask] = kept + again
