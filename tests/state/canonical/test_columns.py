@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from type_samples import SAMPLES
 
+from millrace.common.types.plain_data import to_plain
 from millrace.common.types.typeinfo import Types
 from millrace.state.canonical.columns import column_of, divided, schema_of_values, united
-from millrace.state.serialization.converters import to_plain
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "serialization"))
-from type_samples import SAMPLES
 
 PLAIN = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()

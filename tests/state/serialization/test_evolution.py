@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from type_samples import SAMPLES, Color, Point, exactly
 
 from millrace.common.types import Row
+from millrace.common.types.plain_data import chained, from_plain, to_plain
 from millrace.common.types.serializer import TypeSerializer
 from millrace.common.types.typeinfo import TypeInformation, Types
-from millrace.state.serialization.converters import chained, from_plain, to_plain
 from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
 
 

@@ -274,7 +274,7 @@ def _fields_out(types: Sequence[TypeInformation[Any]], raw: RawCodec, values: Co
 
 @_out.register
 def _enum_out(type_info: EnumTypeInfo, raw: RawCodec) -> Convert:
-    return lambda value: str(type_info.to_internal_type(value))
+    return lambda value: str(type_info.encode(value))
 
 
 @_out.register
@@ -284,7 +284,7 @@ def _external_out(type_info: ExternalTypeInfo, raw: RawCodec) -> Convert | None:
 
 @_out.register
 def _serialized_out(type_info: SerializedTypeInfo, raw: RawCodec) -> Convert:
-    return type_info.to_internal_type
+    return type_info.encode
 
 
 @_out.register(PickledBytesTypeInfo)
@@ -439,7 +439,7 @@ def _external_in(type_info: ExternalTypeInfo, array: Any, raw: RawCodec) -> list
 
 @_into.register
 def _serialized_in(type_info: SerializedTypeInfo, array: Any, raw: RawCodec) -> list[Any]:
-    return _each(array, type_info.from_internal_type)
+    return _each(array, type_info.decode)
 
 
 @_into.register(PickledBytesTypeInfo)

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.errors import SerializationError
 from millrace.common.types.composite_types import fields_of
 from millrace.common.types.logical.logical_type import LogicalType, StructuredType, VarCharType
 from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.value_types import ConvertedTypeInfo
 
 __all__ = ["ClassTypeInfo", "EnumTypeInfo"]
 
@@ -48,23 +48,6 @@ class ClassTypeInfo(TypeInformation[Any]):
     @property
     def logical_type(self) -> LogicalType:
         return StructuredType(fields_of(self.field_names, self.types), self.cls.__qualname__)
-
-    def need_conversion(self) -> bool:
-        return True
-
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None:
-            return None
-        if type(obj) is not self.cls:
-            raise SerializationError(f"{obj!r} cannot be written as {self.cls.__qualname__}")
-        pairs = zip(self.field_names, self.types, strict=True)
-        return tuple(field.to_internal_type(getattr(obj, label)) for label, field in pairs)
-
-    def from_internal_type(self, obj: Any) -> Any:
-        if obj is None:
-            return None
-        pairs = zip(self.types, obj, strict=True)
-        return self.make([field.from_internal_type(value) for field, value in pairs])
 
     def make(self, values: list[Any]) -> Any:
         """A value of the class from the values of its fields; nothing of the class is called."""
@@ -100,7 +83,7 @@ class ClassTypeInfo(TypeInformation[Any]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EnumTypeInfo(TypeInformation[Any]):
+class EnumTypeInfo(ConvertedTypeInfo):
     """An `enum.Enum`; internally the member's name, of combined flags their value."""
 
     cls: type[enum.Enum]
@@ -116,20 +99,11 @@ class EnumTypeInfo(TypeInformation[Any]):
     def accepts(self, value: Any) -> bool:
         return type(value) is self.cls
 
-    def need_conversion(self) -> bool:
-        return True
+    def encode(self, value: enum.Enum) -> Any:
+        return value.name if value.name in self.cls.__members__ else value.value
 
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None:
-            return None
-        if type(obj) is not self.cls:
-            raise SerializationError(f"{obj!r} cannot be written as {self.cls.__qualname__}")
-        return obj.name if obj.name in self.cls.__members__ else obj.value
-
-    def from_internal_type(self, obj: Any) -> Any:
-        if obj is None:
-            return None
-        return self.cls[obj] if type(obj) is str else self.cls(obj)
+    def decode(self, internal: Any) -> Any:
+        return self.cls[internal] if type(internal) is str else self.cls(internal)
 
     def schema(self) -> Schema:
         return ("ENUM", self.cls.__qualname__, tuple(self.cls.__members__))

@@ -35,19 +35,6 @@ class SetTypeInfo(TypeInformation[Any]):
     def logical_type(self) -> LogicalType:
         return ArrayType(self.element_type.logical_type)
 
-    def need_conversion(self) -> bool:
-        return self.element_type.need_conversion()
-
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        return self.kind(map(self.element_type.to_internal_type, obj))
-
-    def from_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        return self.kind(map(self.element_type.from_internal_type, obj))
-
     def schema(self) -> Schema:
         return ("FROZENSET" if self.frozen else "SET", self.element_type.schema())
 
@@ -69,19 +56,6 @@ class VariadicTupleTypeInfo(TypeInformation[Any]):
     @property
     def logical_type(self) -> LogicalType:
         return ArrayType(self.element_type.logical_type)
-
-    def need_conversion(self) -> bool:
-        return self.element_type.need_conversion()
-
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        return tuple(map(self.element_type.to_internal_type, obj))
-
-    def from_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        return tuple(map(self.element_type.from_internal_type, obj))
 
     def schema(self) -> Schema:
         return ("TUPLE_OF", self.element_type.schema())

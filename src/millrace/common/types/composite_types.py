@@ -16,7 +16,7 @@ from millrace.common.types.logical.logical_type import (
     VarBinaryType,
 )
 from millrace.common.types.record_fields import positions
-from millrace.common.types.row import Row, RowKind, named_row
+from millrace.common.types.row import Row, named_row
 from millrace.common.types.type_information import Schema, TypeInformation
 
 __all__ = [
@@ -60,19 +60,6 @@ class ListTypeInfo(TypeInformation[list[Any]]):
     @property
     def logical_type(self) -> LogicalType:
         return ArrayType(self.element_type.logical_type)
-
-    def need_conversion(self) -> bool:
-        return self.element_type.need_conversion()
-
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        return [self.element_type.to_internal_type(item) for item in obj]
-
-    def from_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        return [self.element_type.from_internal_type(item) for item in obj]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -153,21 +140,6 @@ class MapTypeInfo(TypeInformation[dict[Any, Any]]):
     def logical_type(self) -> LogicalType:
         return MapType(self.key_type.logical_type, self.value_type.logical_type)
 
-    def need_conversion(self) -> bool:
-        return self.key_type.need_conversion() or self.value_type.need_conversion()
-
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        key, value = self.key_type.to_internal_type, self.value_type.to_internal_type
-        return {key(k): value(v) for k, v in obj.items()}
-
-    def from_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        key, value = self.key_type.from_internal_type, self.value_type.from_internal_type
-        return {key(k): value(v) for k, v in obj.items()}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
@@ -199,19 +171,6 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
     @property
     def logical_type(self) -> LogicalType:
         return RowType(fields_of(positions(len(self.types)), self.types))
-
-    def need_conversion(self) -> bool:
-        return any(part.need_conversion() for part in self.types)
-
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        return tuple(convert_out(self.types, obj))
-
-    def from_internal_type(self, obj: Any) -> Any:
-        if obj is None or not self.need_conversion():
-            return obj
-        return tuple(convert_in(self.types, obj))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -276,19 +235,10 @@ class RowTypeInfo(TypeInformation[Row]):
     def logical_type(self) -> LogicalType:
         return RowType(fields_of(self.get_field_names(), self.types))
 
-    def need_conversion(self) -> bool:
-        return True
-
     def to_internal_type(self, obj: Any) -> Any:
-        if obj is None:
-            return None
-        kind = obj.get_row_kind() if isinstance(obj, Row) else RowKind.INSERT
-        return (kind.value, *convert_out(self.types, self.values_of(obj)))
-
-    def from_internal_type(self, obj: Any) -> Any:
-        if obj is None:
-            return None
-        return named_row(self.field_names, convert_in(self.types, obj[1:]), obj[0])
+        if obj is not None and not isinstance(obj, Row):
+            obj = named_row(self.field_names, self.values_of(obj))
+        return TypeInformation.to_internal_type(self, obj)
 
     def values_of(self, obj: Any) -> Sequence[Any]:
         """The fields of a row, tuple, list, dict or object, in order."""
@@ -306,11 +256,3 @@ def fields_of(names: Sequence[str], types: Sequence[TypeInformation[Any]]) -> tu
     """The fields of a logical row type."""
     pairs = zip(names, types, strict=True)
     return tuple(RowField(name, part.logical_type) for name, part in pairs)
-
-
-def convert_out(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> list[Any]:
-    return [part.to_internal_type(value) for part, value in zip(fields, values, strict=True)]
-
-
-def convert_in(fields: tuple[TypeInformation[Any], ...], values: Sequence[Any]) -> list[Any]:
-    return [part.from_internal_type(value) for part, value in zip(fields, values, strict=True)]

@@ -29,15 +29,6 @@ class ExternalTypeInfo(TypeInformation[Any]):
     def is_immutable(self) -> bool:
         return self.type_info.is_immutable
 
-    def need_conversion(self) -> bool:
-        return self.type_info.need_conversion()
-
-    def to_internal_type(self, obj: Any) -> Any:
-        return self.type_info.to_internal_type(obj)
-
-    def from_internal_type(self, obj: Any) -> Any:
-        return self.type_info.from_internal_type(obj)
-
     def schema(self) -> Schema:
         return self.type_info.schema()
 

@@ -34,24 +34,21 @@ class SerializedTypeInfo(TypeInformation[Any]):
     def logical_type(self) -> LogicalType:
         return RawType(self.label, f"version {self.version}")
 
-    def need_conversion(self) -> bool:
-        return True
-
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None:
-            return None
+    def encode(self, value: Any) -> bytes:
+        """What the serializer writes of a value."""
         stream = BytesIO()
-        self.serializer.serialize(obj, stream)
+        self.serializer.serialize(value, stream)
         return stream.getvalue()
 
-    def from_internal_type(self, obj: Any) -> Any:
-        return None if obj is None else self.serializer.deserialize(BytesIO(obj))
+    def decode(self, internal: bytes) -> Any:
+        """The value that the serializer wrote."""
+        return self.serializer.deserialize(BytesIO(internal))
 
     def migrated(self, obj: bytes | None, version: int) -> Any:
         """The internal form of a value that was written in an earlier version."""
         if obj is None:
             return None
-        return self.to_internal_type(self.serializer.migrate(BytesIO(obj), version))
+        return self.encode(self.serializer.migrate(BytesIO(obj), version))
 
     def schema(self) -> Schema:
         return ("SERIALIZED", self.label, self.version)

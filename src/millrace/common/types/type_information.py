@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types.logical.logical_type import (
     BigIntType,
     BooleanType,
@@ -98,15 +98,31 @@ class TypeInformation(ABC, Generic[T_co]):
 
     def need_conversion(self) -> bool:
         """Whether the internal form differs from the Python value."""
-        return False
+        from millrace.common.types.plain_data import to_plain  # it knows all the types
+
+        return to_plain(self) is not None
 
     def to_internal_type(self, obj: Any) -> Any:
-        """The value as numbers, strings, bytes, tuples, lists and dicts only; None stays None."""
-        return obj
+        """The value as numbers, strings, bytes, tuples, lists and dicts only; None stays None.
+
+        Raises:
+            SerializationError: the value is not of this type.
+        """
+        from millrace.common.types.plain_data import to_plain
+
+        convert = to_plain(self)
+        if convert is None or obj is None:
+            return obj
+        if not self.accepts(obj):
+            raise SerializationError(f"{obj!r} cannot be written as {self.name}")
+        return convert(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
         """The value again."""
-        return obj
+        from millrace.common.types.plain_data import from_plain
+
+        convert = from_plain(self)
+        return obj if convert is None else convert(obj)
 
     def schema(self) -> Schema:
         """The type in plain data; types of the same schema have the same internal form."""

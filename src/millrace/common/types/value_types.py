@@ -46,21 +46,8 @@ class ConvertedTypeInfo(TypeInformation[Any]):
 
     __slots__ = ()
 
-    def need_conversion(self) -> bool:
-        return True
-
     def schema(self) -> Schema:
         return self.name
-
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None:
-            return None
-        if not self.accepts(obj):
-            raise SerializationError(f"{obj!r} cannot be written as {self.name}")
-        return self.encode(obj)
-
-    def from_internal_type(self, obj: Any) -> Any:
-        return None if obj is None else self.decode(obj)
 
     @abstractmethod
     def encode(self, value: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from millrace.common.errors import KeyTypeError
+from millrace.common.types.plain_data import from_plain
 from millrace.common.types.type_information import Schema, TypeInformation
 from millrace.state.canonical.columns import schema_of_values
 from millrace.state.canonical.opaque_parts import tagged
@@ -28,7 +29,6 @@ from millrace.state.checkpoint.files import sync_all
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.key_groups import owners_of_keys
 from millrace.state.kinds.entry_columns import KEY, NAME, VALUE
-from millrace.state.serialization.converters import from_plain
 from millrace.state.serialization.schema import ANY, has_class, type_of_schema
 from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from millrace.common.types.plain_data import Convert
 from millrace.state.kinds.layout import Layout
-from millrace.state.serialization.converters import Convert
 from millrace.state.serialization.table_delta_map import TableDeltaMap
 
 __all__ = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millrace.common.types.composite_types import ListTypeInfo, MapTypeInfo
+from millrace.common.types.plain_data import Convert
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING
@@ -19,7 +20,6 @@ from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
-from millrace.state.serialization.converters import Convert
 from millrace.state.serialization.entry_types import ANYTHING, EntryTypes
 from millrace.state.serialization.table_delta_map import TableDeltaMap
 from millrace.state.table import MemoryTable

@@ -19,9 +19,9 @@ from millrace.common.types.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.plain_data import Convert, from_plain, to_plain
 from millrace.common.types.serialized_type import SerializedTypeInfo
 from millrace.common.types.type_information import BasicTypeInfo, Schema, TypeInformation
-from millrace.state.serialization.converters import Convert, from_plain, to_plain
 from millrace.state.serialization.schema import has_class, shown, type_of_schema
 
 __all__ = ["TypeChangeError", "key_migration", "migration"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.common.types.plain_data import Convert
 from millrace.state.kinds.layout import Layout
-from millrace.state.serialization.converters import Convert
 from millrace.state.table import TableDelta
 
 __all__ = ["TableDeltaMap"]

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from millrace.common.errors import SerializationError, StateError, StateMigrationError
+from millrace.common.types.plain_data import Convert, chained, from_plain, to_plain
 from millrace.common.types.type_information import Schema, TypeInformation
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.serialization.converters import Convert, chained, from_plain, to_plain
 from millrace.state.serialization.entry_types import (
     ANYTHING,
     EntryTypes,

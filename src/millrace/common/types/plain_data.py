@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from millrace.common.errors import SerializationError
-from millrace.common.types.class_types import ClassTypeInfo, EnumTypeInfo
+from millrace.common.types.class_types import ClassTypeInfo
 from millrace.common.types.collection_types import SetTypeInfo, VariadicTupleTypeInfo
 from millrace.common.types.composite_types import (
     ListTypeInfo,
@@ -24,6 +24,7 @@ from millrace.common.types.composite_types import (
 )
 from millrace.common.types.external_type import ExternalTypeInfo
 from millrace.common.types.row import Row, named_row
+from millrace.common.types.serialized_type import SerializedTypeInfo
 from millrace.common.types.type_information import TypeInformation
 from millrace.common.types.value_types import ConvertedTypeInfo
 
@@ -35,28 +36,16 @@ Fields = tuple[tuple[int, Convert], ...]
 """Position and converter of the fields that need one."""
 
 
+@singledispatch
 def to_plain(type_info: TypeInformation[Any]) -> Convert | None:
     """What makes plain data of values of a type; None: they are plain, or nothing is known."""
-    if not type_info.need_conversion():
-        return None
-    return _out(type_info)
+    return None
 
 
+@singledispatch
 def from_plain(type_info: TypeInformation[Any]) -> Convert | None:
     """The inverse of `to_plain`."""
-    if not type_info.need_conversion():
-        return None
-    return _into(type_info)
-
-
-@singledispatch
-def _out(type_info: TypeInformation[Any]) -> Convert:
-    return type_info.to_internal_type
-
-
-@singledispatch
-def _into(type_info: TypeInformation[Any]) -> Convert:
-    return type_info.from_internal_type
+    return None
 
 
 def chained(first: Convert | None, second: Convert | None) -> Convert | None:
@@ -95,17 +84,17 @@ def _of_apart(plain: Any) -> Any:
     return None if plain is None else next(iter(plain))
 
 
-@_out.register
-def _external_out(type_info: ExternalTypeInfo) -> Convert:
-    return _out(type_info.type_info)
+@to_plain.register
+def _external_out(type_info: ExternalTypeInfo) -> Convert | None:
+    return to_plain(type_info.type_info)
 
 
-@_into.register
-def _external_in(type_info: ExternalTypeInfo) -> Convert:
-    return _into(type_info.type_info)
+@from_plain.register
+def _external_in(type_info: ExternalTypeInfo) -> Convert | None:
+    return from_plain(type_info.type_info)
 
 
-@_out.register
+@to_plain.register
 def _single_out(type_info: ConvertedTypeInfo) -> Convert:
     accepts, encode = type_info.accepts, type_info.encode
 
@@ -120,16 +109,17 @@ def _single_out(type_info: ConvertedTypeInfo) -> Convert:
     return out
 
 
-@_into.register
+@from_plain.register
 def _single_in(type_info: ConvertedTypeInfo) -> Convert:
     decode = type_info.decode
     return lambda plain: _of_apart(plain) if type(plain) in _WRAPPINGS else decode(plain)
 
 
-@_out.register
-def _list_out(type_info: ListTypeInfo) -> Convert:
+@to_plain.register
+def _list_out(type_info: ListTypeInfo) -> Convert | None:
     element = to_plain(type_info.element_type)
-    assert element is not None
+    if element is None:
+        return None
     return lambda value: (
         [element(item) for item in value]
         if type(value) is list
@@ -139,26 +129,30 @@ def _list_out(type_info: ListTypeInfo) -> Convert:
     )
 
 
-@_into.register
-def _list_in(type_info: ListTypeInfo) -> Convert:
+@from_plain.register
+def _list_in(type_info: ListTypeInfo) -> Convert | None:
     element = from_plain(type_info.element_type)
-    assert element is not None
+    if element is None:
+        return None
     return lambda plain: (
         [element(item) for item in plain] if type(plain) is list else _of_apart(plain)
     )
 
 
-@_out.register
-def _map_out(type_info: MapTypeInfo) -> Convert:
+@to_plain.register
+def _map_out(type_info: MapTypeInfo) -> Convert | None:
     return _map(to_plain(type_info.key_type), to_plain(type_info.value_type), _apart)
 
 
-@_into.register
-def _map_in(type_info: MapTypeInfo) -> Convert:
+@from_plain.register
+def _map_in(type_info: MapTypeInfo) -> Convert | None:
     return _map(from_plain(type_info.key_type), from_plain(type_info.value_type), _of_apart)
 
 
-def _map(key: Convert | None, value: Convert | None, other: Convert) -> Convert:
+def _map(key: Convert | None, value: Convert | None, other: Convert) -> Convert | None:
+    if key is None and value is None:
+        return None
+
     def convert(found: Any) -> Any:
         if type(found) is not dict:
             return other(found)
@@ -169,54 +163,60 @@ def _map(key: Convert | None, value: Convert | None, other: Convert) -> Convert:
     return convert
 
 
-@_out.register
-def _enum_out(type_info: EnumTypeInfo) -> Convert:
-    cls, encode = type_info.cls, type_info.to_internal_type
-    return lambda value: encode(value) if type(value) is cls else _apart(value)
+@to_plain.register
+def _serialized_out(type_info: SerializedTypeInfo) -> Convert:
+    encode = type_info.encode
+    return lambda value: None if value is None else encode(value)
 
 
-@_into.register
-def _enum_in(type_info: EnumTypeInfo) -> Convert:
-    decode = type_info.from_internal_type
-    return lambda plain: _of_apart(plain) if type(plain) in _WRAPPINGS else decode(plain)
+@from_plain.register
+def _serialized_in(type_info: SerializedTypeInfo) -> Convert:
+    decode = type_info.decode
+    return lambda plain: None if plain is None else decode(plain)
 
 
 def _apart_from_sets(value: Any) -> Any:
     return None if value is None else (value,)
 
 
-@_out.register
-def _set_out(type_info: SetTypeInfo) -> Convert:
+@to_plain.register
+def _set_out(type_info: SetTypeInfo) -> Convert | None:
     element, kind = to_plain(type_info.element_type), type_info.kind
-    assert element is not None
+    if element is None:
+        return None
     other = _apart_from_sets if type_info.frozen else _apart
     return lambda value: kind(map(element, value)) if type(value) is kind else other(value)
 
 
-@_into.register
-def _set_in(type_info: SetTypeInfo) -> Convert:
+@from_plain.register
+def _set_in(type_info: SetTypeInfo) -> Convert | None:
     element, kind = from_plain(type_info.element_type), type_info.kind
-    assert element is not None
+    if element is None:
+        return None
     return lambda plain: kind(map(element, plain)) if type(plain) is kind else _of_apart(plain)
 
 
-@_out.register
-def _variadic_out(type_info: VariadicTupleTypeInfo) -> Convert:
+@to_plain.register
+def _variadic_out(type_info: VariadicTupleTypeInfo) -> Convert | None:
     element = to_plain(type_info.element_type)
-    assert element is not None
+    if element is None:
+        return None
     return lambda value: tuple(map(element, value)) if type(value) is tuple else _apart(value)
 
 
-@_into.register
-def _variadic_in(type_info: VariadicTupleTypeInfo) -> Convert:
+@from_plain.register
+def _variadic_in(type_info: VariadicTupleTypeInfo) -> Convert | None:
     element = from_plain(type_info.element_type)
-    assert element is not None
+    if element is None:
+        return None
     return lambda plain: tuple(map(element, plain)) if type(plain) is tuple else _of_apart(plain)
 
 
-@_out.register
-def _tuple_out(type_info: TupleTypeInfo) -> Convert:
+@to_plain.register
+def _tuple_out(type_info: TupleTypeInfo) -> Convert | None:
     fields, width = _fields(map(to_plain, type_info.types)), len(type_info.types)
+    if not fields:
+        return None
 
     def out(value: Any) -> Any:
         if type(value) is not tuple or len(value) != width:
@@ -226,9 +226,11 @@ def _tuple_out(type_info: TupleTypeInfo) -> Convert:
     return out
 
 
-@_into.register
-def _tuple_in(type_info: TupleTypeInfo) -> Convert:
+@from_plain.register
+def _tuple_in(type_info: TupleTypeInfo) -> Convert | None:
     fields = _fields(map(from_plain, type_info.types))
+    if not fields:
+        return None
 
     def into(plain: Any) -> Any:
         return tuple(_converted(plain, fields)) if type(plain) is tuple else _of_apart(plain)
@@ -236,7 +238,7 @@ def _tuple_in(type_info: TupleTypeInfo) -> Convert:
     return into
 
 
-@_out.register
+@to_plain.register
 def _row_out(type_info: RowTypeInfo) -> Convert:
     fields, names = _fields(map(to_plain, type_info.types)), type_info.field_names
     width = len(type_info.types)
@@ -249,7 +251,7 @@ def _row_out(type_info: RowTypeInfo) -> Convert:
     return out
 
 
-@_into.register
+@from_plain.register
 def _row_in(type_info: RowTypeInfo) -> Convert:
     fields, names = _fields(map(from_plain, type_info.types)), type_info.field_names
 
@@ -261,7 +263,7 @@ def _row_in(type_info: RowTypeInfo) -> Convert:
     return into
 
 
-@_out.register
+@to_plain.register
 def _class_out(type_info: ClassTypeInfo) -> Convert:
     cls, fields = type_info.cls, _fields(map(to_plain, type_info.types))
     values: Convert = tuple if type_info.is_named_tuple else _getter(type_info.field_names)
@@ -303,7 +305,7 @@ def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda value: tuple(getattr(value, name) for name in names)
 
 
-@_into.register
+@from_plain.register
 def _class_in(type_info: ClassTypeInfo) -> Convert:
     make, fields = _maker(type_info), _fields(map(from_plain, type_info.types))
 
