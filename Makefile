@@ -2,7 +2,7 @@
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs bench conformance torture
+.PHONY: help setup demo test lint docs bench conformance pyflink-examples torture
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
@@ -11,6 +11,7 @@ help:
 	@echo "make docs      build the documentation into site/"
 	@echo "make bench     measure speed against the bars, write benchmarks/RESULTS.md"
 	@echo "make conformance  run the programs of conformance/ on PyFlink and here, compare"
+	@echo "make pyflink-examples  run PyFlink's own examples here, their prefix replaced"
 	@echo "make torture   the long runs of the fault tests"
 	@echo "make setup     only prepare .venv and Java"
 
@@ -42,6 +43,10 @@ bench: setup
 # ARGS: --spark, --write, --committed, names of programs (see conformance/run.py)
 conformance: setup
 	$(BIN)/python -m conformance.run $(ARGS)
+
+# ARGS: names of programs
+pyflink-examples: setup
+	$(BIN)/python -m conformance.pyflink_examples $(ARGS)
 
 torture: setup
 	$(BIN)/python -m pytest -m torture

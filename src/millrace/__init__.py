@@ -5,6 +5,10 @@ The public API lives in :mod:`millrace.datastream`, with the module paths and na
 
 from __future__ import annotations
 
+from millrace.missing_modules import install
+
 __all__ = ["__version__"]
 
 __version__ = "0.1.0.dev0"
+
+install()

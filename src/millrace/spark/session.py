@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -56,6 +57,7 @@ def create_context(
     extra = dict(extra or {})
     extra["spark.master"] = master or extra.get("spark.master") or local_master(parallelism)
     settings = spark_settings(extra)
+    _quieten_py4j()
     ensure_gateway(settings)
     conf = SparkConf().setAll(list(settings.items())).setAppName(name)
     context = SparkContext(conf=conf)
@@ -87,6 +89,13 @@ def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:
     master = extra.get("spark.master") or local_master()
     here = LOOPBACK if master.startswith(_ON_THIS_MACHINE) else {}
     return {**SETTINGS, **here, **extra, "spark.master": master}
+
+
+def _quieten_py4j() -> None:
+    """It logs every connection that it closes, into the output of programs that log to it."""
+    logger = logging.getLogger("py4j")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
 
 
 def _log_level() -> str:

@@ -1,0 +1,158 @@
+"""Runs PyFlink's own examples here, with nothing but the prefix of their imports replaced.
+
+    python -m conformance.pyflink_examples [NAME...]
+
+The wheel of PyFlink carries them. It is fetched without its dependencies into a cache outside the
+repository (``$MILLRACE_PYFLINK_WHEELS``, or ``pyflink-wheels`` in the user's cache); the programs
+are copied to a temporary directory and run there on Spark. Exits 1 unless every program of the
+wheel either puts out what is expected, or waits for a part of Millrace and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.example_outputs import EXPECTED, INPUT, WAITING, Expected
+
+ROOT = Path(__file__).resolve().parents[1]
+PIN = "apache-flink==2.3.0"
+FOLDER = "pyflink/examples/datastream/"
+SECONDS = 180
+"""A program may take so long, Spark's start included."""
+COLUMNS = 50
+PREFIX = re.compile(r"^(\s*(?:from|import)\s+)pyflink\b", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended, and what it printed."""
+
+    code: int
+    output: list[str]
+    errors: str
+
+
+def wheel() -> Path:
+    """The wheel, which pip fetches when the cache does not have it."""
+    home = os.environ.get("MILLRACE_PYFLINK_WHEELS")
+    cache = Path(home) if home else _user_cache() / "pyflink-wheels"
+    cache.mkdir(parents=True, exist_ok=True)
+    pattern = f"apache_flink-{PIN.rpartition('=')[2]}-*.whl"
+    if not any(cache.glob(pattern)):
+        # the examples are the same on every platform
+        platform = ["--python-version", "3.11", "--platform", "manylinux2014_x86_64"]
+        only = ["--no-deps", "--only-binary", ":all:"]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", *only, *platform]
+        subprocess.run([*command, "--dest", str(cache), PIN], check=True)
+    return next(cache.glob(pattern))
+
+
+def _user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "millrace"
+
+
+def unpacked(archive: Path, directory: Path) -> list[str]:
+    """Copy the programs, their prefix replaced; returns their names."""
+    names = []
+    with zipfile.ZipFile(archive) as packed:
+        for entry in packed.namelist():
+            if entry.startswith(FOLDER) and entry.endswith(".py"):
+                names.append(entry.removeprefix(FOLDER))
+                target = directory / names[-1]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(with_prefix_replaced(packed.read(entry).decode()))
+    return sorted(names)
+
+
+def with_prefix_replaced(source: str) -> str:
+    """The program for Millrace: only what its import statements begin with is another word.
+
+    >>> with_prefix_replaced("from pyflink.common import Row\\nword = 'pyflink'")
+    "from millrace.common import Row\\nword = 'pyflink'"
+    """
+    return PREFIX.sub(r"\1millrace", source)
+
+
+def run(program: Path, arguments: tuple[str, ...]) -> Ended:
+    """Run a program as its author would, in its own directory."""
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    try:
+        done = subprocess.run(
+            [sys.executable, program.name, *arguments],
+            cwd=program.parent,
+            env={**os.environ, "PYTHONPATH": path.strip(os.pathsep)},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Ended(-1, [], f"stopped after {SECONDS} s")
+    return Ended(done.returncode, done.stdout.splitlines(), done.stderr)
+
+
+def waiting_problem(ended: Ended, sentence: str) -> str:
+    """Why a waiting program is not one; empty if it said what it waits for."""
+    last = (ended.errors.strip().splitlines() or [""])[-1]
+    if ended.code == 0:
+        return "it runs: give its expected output"
+    return "" if sentence in last else f"it failed otherwise: {last}"
+
+
+def problems(name: str, directory: Path) -> Iterator[tuple[str, str]]:
+    """Per run of a program, how it was run and what is wrong; empty if nothing is."""
+    program = directory / name
+    if name in WAITING:
+        yield f"waits: {WAITING[name]}", waiting_problem(run(program, ()), WAITING[name])
+    for number, expected in enumerate(EXPECTED.get(name, ())):
+        scratch = directory.parent / f"run-{number}"
+        scratch.mkdir(exist_ok=True)
+        yield expected.described(), _problem(program, scratch / Path(name).stem, expected)
+    if name not in WAITING and name not in EXPECTED:
+        yield "unknown", "a new program: give its expected output, or the part it waits for"
+
+
+def _problem(program: Path, scratch: Path, expected: Expected) -> str:
+    given, output = scratch.with_suffix(".txt"), scratch.with_suffix(".out")
+    given.write_text(INPUT)
+    places = {"INPUT": str(given), "OUTPUT": str(output)}
+    ended = run(program, tuple(places.get(word, word) for word in expected.arguments))
+    if ended.code != 0:
+        return f"exit code {ended.code}: {' '.join(ended.errors.split())[-300:]}"
+    lines = ended.output
+    if "OUTPUT" in expected.arguments:
+        parts = [part for part in output.rglob("prefix*.ext") if part.is_file()]
+        lines = [line for part in parts for line in part.read_text().splitlines()]
+    return expected.difference(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only programs that begin so")
+    chosen = tuple(parser.parse_args().names) or ("",)
+    failed = counted = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = Path(scratch) / "examples"
+        for name in unpacked(wheel(), directory):
+            if not name.startswith(chosen):
+                continue
+            counted += 1
+            for how, problem in problems(name, directory):
+                failed += bool(problem)
+                verdict = "FAIL" if problem else "ok  "
+                print(f"{verdict} {name:<{COLUMNS}} {problem or how}", flush=True)
+    print(f"{counted} programs of {PIN}, {failed} problems")
+    return 1 if failed or not counted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

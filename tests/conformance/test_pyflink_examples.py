@@ -1,0 +1,51 @@
+"""How the runs of PyFlink's examples are judged; ``make pyflink-examples`` runs them."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from conformance.example_outputs import EXPECTED, WAITING, Expected
+from conformance.pyflink_examples import FOLDER, Ended, problems, unpacked, waiting_problem
+
+from millrace.missing_modules import MISSING
+
+
+def test_only_the_prefix_of_imports_is_replaced(tmp_path: Path) -> None:
+    """Words of the program stay; what is no program is left out."""
+    source = "import pyflink\n    from pyflink.common import Row\nwords = ['pyflink', 'x']\n"
+    with zipfile.ZipFile(tmp_path / "wheel.whl", "w") as wheel:
+        wheel.writestr(f"{FOLDER}a/b.py", source)
+        wheel.writestr(f"{FOLDER}notes.txt", "")
+        wheel.writestr("pyflink/common/row.py", "")
+    assert unpacked(tmp_path / "wheel.whl", tmp_path) == ["a/b.py"]
+    assert (tmp_path / "a" / "b.py").read_text() == (
+        "import millrace\n    from millrace.common import Row\nwords = ['pyflink', 'x']\n"
+    )
+
+
+def test_outputs_are_compared_as_multisets() -> None:
+    """Both what is missing and what is too much is told."""
+    expected = Expected(("(1, 2)", "(1, 2)"))
+    assert expected.difference(["(1, 2)", "Printing result to stdout.", "(1, 2)"]) == ""
+    assert expected.difference(["(1, 2)", "(3, 4)"]) == "missing: (1, 2); unexpected: (3, 4)"
+
+
+def test_a_waiting_program_must_say_why() -> None:
+    """One that runs, or fails for another reason, does not wait."""
+    assert waiting_problem(Ended(1, [], "Trace\nError: no Table API yet: x"), "no Table API") == ""
+    assert waiting_problem(Ended(1, [], "Trace\nTypeError"), "no Table").endswith("TypeError")
+    assert waiting_problem(Ended(0, [], ""), "no Table") == "it runs: give its expected output"
+
+
+def test_every_program_is_either_expected_or_waiting(tmp_path: Path) -> None:
+    """With the sentence that the import of the missing module gives."""
+    assert not EXPECTED.keys() & WAITING.keys()
+    for sentence in WAITING.values():
+        assert any(words.startswith(sentence) for words in MISSING.values())
+    assert [problem for _, problem in problems("new.py", tmp_path)] == [
+        "a new program: give its expected output, or the part it waits for"
+    ]

@@ -1,0 +1,32 @@
+"""Making the Spark application of a job."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from millrace.spark import session
+
+
+@pytest.fixture
+def py4j() -> Iterator[logging.Logger]:
+    logger = logging.getLogger("py4j")
+    before = logger.level
+    yield logger
+    logger.setLevel(before)
+
+
+def test_py4j_does_not_log_into_the_program(py4j: logging.Logger) -> None:
+    """A program that logs to its standard output, as PyFlink's examples do, sees its own words."""
+    py4j.setLevel(logging.NOTSET)
+    session._quieten_py4j()
+    assert py4j.getEffectiveLevel() == logging.WARNING
+
+
+def test_who_wants_to_hear_py4j_does(py4j: logging.Logger) -> None:
+    """A level of the user stays."""
+    py4j.setLevel(logging.DEBUG)
+    session._quieten_py4j()
+    assert py4j.level == logging.DEBUG
