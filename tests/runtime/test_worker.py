@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.plan.stages import build_job_graph
 from millrace.runtime.buffer import Buffer, BufferKind
@@ -68,12 +70,28 @@ def test_subtasks_stay_until_they_are_forgotten() -> None:
     assert not worker._subtasks
 
 
-def test_over_the_cap_the_least_recently_used_go() -> None:
+def test_over_the_cap_those_go_that_have_run_and_say_so() -> None:
     worker = Worker()
-    run(program(memory_cap=1), worker)
+    acks = run(program(memory_cap=1), worker)
     assert len(worker._subtasks) == 1
+    kept = {key[1:] for key in worker._subtasks}
+    assert {(ack.stage, ack.subtask) for ack in acks if not ack.evicted} == kept
     worker.forget("run")
     assert not worker._subtasks
+
+
+def test_over_the_cap_other_jobs_subtasks_and_those_that_run_no_more_here_go_first() -> None:
+    worker = Worker()
+    other = program()
+    run(other, worker)
+    for key in list(worker._subtasks):
+        worker._subtasks["other run", *key[1:]] = worker._subtasks.pop(key)
+    run(program(), worker)
+    capped = program(memory_cap=1)
+    plan = replace(plan_of(capped), epoch=7)
+    for _ in worker.run_level(capped, 0, 0, plan, 1, [], load):
+        pass
+    assert list(worker._subtasks) == [("run", 0, 0)]
 
 
 def test_resident_bytes_are_of_this_process() -> None:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from millrace.engine.checkpoint_coordinator import Restored
+from millrace.engine.epoch_check import evicted
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.engine.source_coordinator import SourceCoordinator
@@ -116,7 +117,7 @@ class Deployment:
                 source.accept(progress)
         for source in self.sources:
             source.accept_events(ack for ack in acks if ack.stage == source.node.stage)
-        self.restoring.clear()
+        self.restoring = evicted(acks)
         for path in self._leftovers:
             delete_quietly(path)
         self._leftovers = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from millrace.runtime.epoch import Ack, Failure, FailureKind
 from millrace.runtime.program import Program
@@ -45,6 +45,11 @@ def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
         if stage == loop.head_stage
     }
     return missed | tails
+
+
+def evicted(acks: Iterable[Ack]) -> set[SubtaskId]:
+    """The subtasks that left their workers when they had answered."""
+    return {(ack.stage, ack.subtask) for ack in acks if ack.evicted}
 
 
 def check(program: Program, acks: Sequence[Ack]) -> None:

@@ -12,6 +12,7 @@ from millrace.engine.deployment import Deployment
 from millrace.engine.epoch_check import (
     EpochRefusedError,
     check,
+    evicted,
     state_misses,
     storage_failure,
     user_failure,
@@ -70,6 +71,7 @@ class EpochRunner:
             self._lost(plan, error)
             return None
         crash_point("after-acks")
+        deployment.restoring |= evicted(acks)
         failure = user_failure(acks)
         if failure is not None:
             self._restart(

@@ -214,6 +214,9 @@ class Ack:
     held: list[str] = field(default_factory=list)
     """Loops whose input has ended here while something may still go round."""
     seconds: float = 0.0
+    evicted: bool = False
+    """Whether the subtask left its worker when it had answered, because memory is short: for the
+    next epoch it needs all its deltas."""
     worker: str = ""
     """host:pid, to see where a subtask lives."""
     cached: str = "current"

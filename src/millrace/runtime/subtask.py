@@ -69,13 +69,16 @@ class Subtask:
         self._source_clock = source_clock
         self._neighbour = neighbour
         """Gives a subtask of another stage: one with the same index is in the same worker."""
+        self.evicted = False
+        """Whether its last answer was that it leaves the worker."""
         self._prepared: tuple[EpochPlan, str] | None = None
         self._chain: OperatorChain | None = None
         self._now = 0
         self._valve = WatermarkValve([])
         self._valve_generation = -1
         self._ended = False
-        self._last_epoch = -1
+        self.last_epoch = -1
+        """The last that it was to run."""
         self._last_version = EMPTY
         self._told: tuple[str, ...] = ()
 
@@ -86,8 +89,13 @@ class Subtask:
         buffers: Iterable[Buffer],
         load: Loader,
         write_segment: SegmentWriter | None = None,
+        memory_is_short: Callable[[], bool] = lambda: False,
     ) -> Iterator[Buffer]:
-        """Run one epoch: yields the buffers for the next stages, the acknowledgement last."""
+        """Run one epoch: yields the buffers for the next stages, the acknowledgement last.
+
+        Args:
+            memory_is_short: whether the subtask is not to stay in the worker after that.
+        """
         started = time.perf_counter()
         ack = Ack(self.stage.id, self.index, attempt, worker=self._worker)
         try:
@@ -103,6 +111,7 @@ class Subtask:
         except (Exception, SystemExit) as error:  # a user's sys.exit() must not end the worker
             ack.failure = describe_failure(error, self.stage.name)
             self._discard()
+        self.evicted = ack.evicted = memory_is_short()
         ack.seconds = time.perf_counter() - started
         yield self._acknowledgement(ack)
 
@@ -145,7 +154,7 @@ class Subtask:
             if self._was_rolled_back(epoch, plan):
                 # what user functions hold themselves is stale
                 self._discard_operators()
-            self._last_epoch = epoch.epoch
+            self.last_epoch = epoch.epoch
             self._prepared = epoch, self._align(plan, load)
         return self._prepared[1]
 
@@ -168,7 +177,7 @@ class Subtask:
 
     def _was_rolled_back(self, epoch: EpochPlan, plan: SubtaskPlan) -> bool:
         """Whether the last epoch that ran here did not count."""
-        if epoch.epoch <= self._last_epoch:
+        if epoch.epoch <= self.last_epoch:
             return True
         known = {plan.version, *(delta.version for delta in plan.recent)}
         return self._last_version not in known

@@ -11,6 +11,7 @@ import socket
 import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
@@ -69,9 +70,12 @@ class Worker:
         for stage, index in carried:
             subtask = self._subtask(program, stage, index)
             buffers = inbox.pop((stage.id, index)) + ends[stage.id]
-            for made in subtask.run(plan, attempt, buffers, load, write_segment):
+            short = partial(self._is_short, program, plan.epoch)
+            for made in subtask.run(plan, attempt, buffers, load, write_segment, short):
                 yield router.next_task(made), made.pack()
-        self._evict(program)
+            if subtask.evicted:
+                del self._subtasks[program.run_id, stage.id, index]
+                subtask.close()
 
     def _rearrange(self, program: Program, task: int) -> None:
         """Once a job runs as another number of tasks: drop subtasks that other tasks carry now, and
@@ -95,12 +99,20 @@ class Worker:
         self._subtasks.move_to_end(key)
         return subtask
 
-    def _evict(self, program: Program) -> None:
-        """Drop the least recently used subtasks while the process is over the job's cap."""
+    def _is_short(self, program: Program, epoch: int) -> bool:
+        """Whether the process is over the job's cap, also without subtasks that run elsewhere now,
+        or of other jobs.
+
+        Then the subtask that has just run has to go. All of them run once per epoch: the least
+        recently used is the one that will be needed first.
+        """
         cap = program.memory_cap
         while cap is not None and len(self._subtasks) > 1 and resident_bytes() > cap:
-            _, subtask = self._subtasks.popitem(last=False)
-            subtask.close()
+            key, oldest = next(iter(self._subtasks.items()))
+            if key[0] == program.run_id and oldest.last_epoch >= epoch - 1:
+                return True
+            self._subtasks.pop(key).close()
+        return False
 
     def forget(self, run_id: str) -> None:
         """Drop all the subtasks of a run."""
