@@ -28,9 +28,11 @@ from millrace.state.checkpoint.segment import write_segment
 from millrace.state.serialization.payload import encode
 from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import FLAT
 
 SUBTASKS = 4
-TABLE = "operator/value"
+TABLE = TableId("operator", "value")
 INLINE_LIMIT = 1 << 20
 
 
@@ -45,7 +47,7 @@ class Job:
         self.storage = CheckpointStorage(self.job_dir, "run-1", self._lease)
         self._load = DeltaLoader(self.job_dir)
         self.states = [SubtaskState() for _ in range(SUBTASKS)]
-        self.tables = [state.table(TABLE, "flat") for state in self.states]
+        self.tables = [state.table(TABLE, FLAT) for state in self.states]
         self._versions = dict.fromkeys(range(SUBTASKS), "")
         self._recent: list[list[StateDelta]] = [[] for _ in range(SUBTASKS)]
 
@@ -125,7 +127,7 @@ class Job:
     def _same(self, index: int, deltas: list[StateDelta]) -> bool:
         state = SubtaskState()
         state.restore(self._versions[index], deltas, self._load)
-        return bool(state.table(TABLE, "flat").data == self.tables[index].data)
+        return bool(state.table(TABLE, FLAT).data == self.tables[index].data)
 
 
 def written() -> int:

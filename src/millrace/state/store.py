@@ -16,6 +16,7 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.common.types.typeinfo import Types
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 from millrace.state.budget import Budget
+from millrace.state.bulk_restore import without_collections
 from millrace.state.delta_payload import (
     Content,
     Loader,
@@ -228,7 +229,8 @@ class SubtaskState:
         self.generation += 1
         self._backend.replaying()
         try:
-            yield
+            with without_collections():
+                yield
         except KeyTypeError:
             self.reset()
             raise  # the delta is sound, but this backend cannot keep it
@@ -324,6 +326,7 @@ class SubtaskState:
                     return None
         return [b"".join(part) for part in parts]
 
+    @without_collections()
     def take(
         self,
         deltas: Sequence[StateDelta],

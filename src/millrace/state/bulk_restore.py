@@ -1,0 +1,31 @@
+"""Keeps the garbage collector away from state while much of it is restored."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["without_collections"]
+
+MANY_OBJECTS = 1_000_000
+"""So many new objects are worth hiding from the collector."""
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """No garbage is collected within.
+
+    What is restored lives on, but the collector would look at each tuple of it, again and again.
+    Afterwards many new objects are frozen: else the next collection looked at all of them at once.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        if gc.get_count()[0] > MANY_OBJECTS:
+            gc.freeze()
+        gc.enable()
