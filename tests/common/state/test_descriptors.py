@@ -192,3 +192,9 @@ def test_list_state_is_iterable() -> None:
     state = Elements()
     state.add_all([1, 2])
     assert list(state) == [1, 2]
+
+
+def test_no_state_is_called_like_one_that_operators_keep_for_themselves() -> None:
+    with pytest.raises(StateError, match="must not begin with '@', got '@event-timers'"):
+        MapStateDescriptor("@event-timers", Types.STRING(), Types.LONG())
+    assert ValueStateDescriptor("a@b").name == "a@b"

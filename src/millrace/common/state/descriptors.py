@@ -176,7 +176,8 @@ class StateDescriptor(ABC):
         type_info: type of the whole state of one key; None: anything that can be pickled.
 
     Raises:
-        StateError: the name is empty or has a slash, or ``type_info`` is not a type.
+        StateError: the name is empty, has a slash or begins with ``@``, or ``type_info`` is not a
+            type.
     """
 
     kind: ClassVar[str]
@@ -189,6 +190,11 @@ class StateDescriptor(ABC):
             raise StateError(
                 f"the name of a state must not contain a slash, got {name!r}; "
                 f"{name.replace('/', '-')!r} would do"
+            )
+        if name.startswith("@"):  # so do those of the states that operators keep for themselves
+            raise StateError(
+                f"the name of a state must not begin with '@', got {name!r}; "
+                f"{name.lstrip('@') or 'state'!r} would do"
             )
         self.name = name
         self.type_info = checked_type(name, type_info)

@@ -51,7 +51,8 @@ class CountWindowSerializer(TypeSerializer[CountWindow]):
 
 class _CountWindows(WindowAssigner[Any, CountWindow]):
     __slots__ = ()
-    COUNT: ClassVar[ValueStateDescriptor[int]] = ValueStateDescriptor("@assigned", Types.LONG())
+    COUNT: ClassVar[ValueStateDescriptor[int]] = ValueStateDescriptor("assigned", Types.LONG())
+    COUNT.name = "@assigned"  # no state of the window function can be called that
     size: int
 
     def _number(self, context: WindowAssigner.WindowAssignerContext) -> int:
