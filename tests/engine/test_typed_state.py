@@ -32,8 +32,11 @@ from millrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.serialization.schema import ANY
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.testing import run_local
+
+KEY = Types.of(uuid.UUID).schema()
 
 
 class Color(enum.Enum):
@@ -182,7 +185,7 @@ def test_typed_state_is_read_without_the_program(tmp_path: Path) -> None:
     reader = SnapshotReader(open_snapshot(savepoint))
     info = reader.state("count", "value")
     entries = list(reader.entries(info))
-    assert info.schema == (1, "UUID", "ANY", Types.of(First).schema())
+    assert info.schema == (1, KEY, ANY, Types.of(First).schema())
     assert {entry.key for entry in entries} == {uuid.UUID(int=number) for number in range(3)}
     assert all(isinstance(entry.value, Row) and entry.value.color == "RED" for entry in entries)
 
@@ -250,7 +253,7 @@ def test_typed_keys_of_every_operator_are_redistributed(tmp_path: Path, parallel
     assert {part for part, _ in rest} == set(range(8))
     reader = SnapshotReader(open_snapshot(savepoint))
     infos = [info for info in reader.states() if info.schema is not None]
-    assert {info.schema[1] for info in infos} == {"UUID"}
+    assert {info.schema[1] for info in infos} == {KEY}
     assert len(infos) >= 10
 
 

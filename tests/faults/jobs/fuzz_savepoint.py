@@ -49,7 +49,9 @@ FORBIDDEN = frozenset(
 )  # fmt: skip
 WRONG: list[Any] = [
     None, -1, 1 << 62, "", "../../../../dev/zero", "gA==", "dIGkJHBpY2tsZcQB", [], {}, 1.5, True,
-    ["LIST", "LONG"], ["UNION", ["LONG", ["TUPLE", ["ANY"]]]], "CANONICAL", "NATIVE", "timers",
+    ["LIST", "LONG"], "ARRAY<BIGINT>", "STRUCTURED<'python:union', `$` RAW('a', 'b'), f0 BIGINT>",
+    "STRUCTURED<'python:tuple', `$` ROW<f0 RAW('object', 'pickle')>>", "STRUCTURED<'python:set'>",
+    "ROW<" * 500, "CANONICAL", "NATIVE", "timers",
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -13,19 +14,27 @@ from type_samples import SAMPLES
 from millrace.common.types.plain_data import to_plain
 from millrace.common.types.typeinfo import Types
 from millrace.state.canonical.columns import column_of, divided, schema_of_values, united
+from millrace.state.serialization.schema import ANY
 
 PLAIN = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
     | st.tuples(st.integers(), st.text()) | st.lists(st.integers()) | st.sets(st.integers())
     | st.dictionaries(st.text(), st.integers())
 )  # fmt: skip
-SCHEMAS: list[Any] = [
-    "LONG", "DOUBLE", "STRING", "BYTES", "BOOLEAN", "TIMESTAMP", "SQL_DATE", "ANY", "BYTE", "FLOAT",
-    "UUID", "DURATION", "TIME", "INSTANT", "BIG_INT", "UNHEARD OF",
-    ("LIST", "LONG"), ("SET", "LONG"), ("MAP", "STRING", "LONG"), ("TUPLE", ("LONG", "STRING")),
-    ("LIST", ("MAP", "STRING", ("LIST", "TIMESTAMP"))), ("ENUM", "Color", ("RED",)),
-    ("ROW", None, ("LONG",)), ("DATACLASS", "P", ("x", "x"), ("LONG", "LONG")),
+SCHEMAS = [
+    "BIGINT", "DOUBLE", "STRING", "BYTES", "BOOLEAN", "DATE", "TINYINT", "FLOAT", "TIME(3)",
+    "TIMESTAMP(6) WITH TIME ZONE", "INTERVAL DAY TO SECOND", "TIMESTAMP_LTZ(9)", "DECIMAL(38, 0)",
+    "NULL", "INTERVAL YEAR TO MONTH", "MULTISET<INT>", ANY,
+    "STRUCTURED<'python:no class', `$` INT>",
+    "STRUCTURED<'python:enum Color', `$` STRING, `RED` NULL>", "ARRAY<BIGINT>", "ARRAY<TIME(6)>",
+    "MAP<STRING, BIGINT>", "ARRAY<MAP<STRING, ARRAY<TIMESTAMP(6) WITH TIME ZONE>>>",
+    "ROW<a BIGINT>", "ROW<>", "STRUCTURED<'P', x BIGINT>", "RAW('P', 'version 2')",
+    *(Types.of(hint).schema() for hint in (set[int], UUID, tuple[int, str], tuple[int, ...])),
+    Types.ROW([Types.LONG()]).schema(),
 ]  # fmt: skip
+
+
+PAIR = Types.TUPLE([Types.LONG(), Types.STRING()]).schema()
 
 
 def there_and_back(schema: Any, values: list[Any]) -> list[Any]:
@@ -76,28 +85,28 @@ def test_types_that_nobody_declared(batches: list[list[Any]]) -> None:
 
 def test_inferred_schemas() -> None:
     """Only of values that have one type in common."""
-    assert schema_of_values([1, None, 2]) == "LONG"
-    assert schema_of_values([True, 1]) == "ANY"
-    assert schema_of_values([(1, "a"), (2, None)]) == ("TUPLE", ("LONG", "STRING"))
-    assert schema_of_values([(1,), (1, 2)]) == "ANY"
-    assert schema_of_values([]) == "ANY"
+    assert schema_of_values([1, None, 2]) == "BIGINT"
+    assert schema_of_values([True, 1]) == ANY
+    assert schema_of_values([(1, "a"), (2, None)]) == PAIR
+    assert schema_of_values([(1,), (1, 2)]) == ANY
+    assert schema_of_values([]) == ANY
     nested: Any = 1
     for _ in range(100):
         nested = (nested,)
-    assert "ANY" in str(schema_of_values([nested]))
+    assert ANY in (schema_of_values([nested]))
 
 
 def test_fitting_values_are_typed() -> None:
     """Nothing of them is untyped, also deep inside."""
-    fitting, rest = divided(column_of(("LIST", ("TUPLE", ("LONG", "STRING")))), [[(1, "a")], None])
+    fitting, rest = divided(column_of(f"ARRAY<{PAIR}>"), [[(1, "a")], None])
     assert rest.null_count == 2
     assert fitting.to_pylist() == [[{"f0": 1, "f1": "a"}], None]
 
 
 def test_types_are_not_nested_without_end() -> None:
     """A manifest may say anything."""
-    schema: Any = "LONG"
-    for _ in range(60):
-        schema = ("LIST", schema)
-    with pytest.raises(ValueError, match="too deep"):
+    schema = "BIGINT"
+    for _ in range(70):
+        schema = f"ARRAY<{schema}>"
+    with pytest.raises(ValueError, match="nested in more than 64"):
         column_of(schema)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, SerializationError
+from millrace.common.types.typeinfo import Types
 from millrace.state.canonical.page_check import BombError, checked_footer, within_limits
 from millrace.state.canonical.state_file import (
     ROWS_PER_GROUP,
@@ -26,7 +27,7 @@ from millrace.state.canonical.state_file import (
 )
 from millrace.state.canonical.stored_state import StateFile
 
-COLUMNS: dict[str, Any] = {"key": "LONG", "value": "STRING"}
+COLUMNS: dict[str, Any] = {"key": "BIGINT", "value": "STRING"}
 
 
 def written(directory: Path, rows: dict[str, list[Any]], columns=COLUMNS, groups=None) -> StateFile:
@@ -109,7 +110,8 @@ def test_tampering_with_a_right_checksum(tmp_path: Path) -> None:
     """Gives rows or our error, nothing else."""
     generator = random.Random(20261122)
     columns: dict[str, Any] = {
-        "key": ("TUPLE", ("LONG", "STRING")), "value": ("LIST", ("MAP", "STRING", "ANY"))
+        "key": Types.TUPLE([Types.LONG(), Types.STRING()]).schema(),
+        "value": "ARRAY<MAP<STRING, RAW('object', 'pickle')>>",
     }  # fmt: skip
     rows = {"key": [(n, "k") for n in range(50)], "value": [[{"a": n}] for n in range(50)]}
     file = written(tmp_path, rows, columns, np.arange(50, dtype=np.int32))

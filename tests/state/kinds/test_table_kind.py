@@ -25,6 +25,7 @@ from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.entry_types import StateOwner
+from millrace.state.serialization.schema import ANY
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.state_delta import StateDelta
 from millrace.state.state_follower import StateFollower
@@ -109,7 +110,7 @@ def test_write_and_restore(job: Job) -> None:
     again = SubtaskState(owners=job.state.owners)
     again.restore("v2", job.deltas, inline)
     assert again.kind(TABLE) is SCORES
-    assert again.schema(TABLE) == (1, "STRING", "ANY", "LONG")
+    assert again.schema(TABLE) == (1, "STRING", ANY, "BIGINT")
     data = again.table(TABLE, SCORES, Types.LONG()).data
     assert data == job.state.tables[TABLE].data  # type: ignore[attr-defined]
     assert data["go"] == {(2, "p2"): 20}

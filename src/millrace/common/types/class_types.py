@@ -13,8 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.types.composite_types import fields_of
-from millrace.common.types.logical.logical_type import LogicalType, StructuredType, VarCharType
-from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.logical.bridged import bridged
+from millrace.common.types.logical.logical_type import (
+    LogicalType,
+    NullType,
+    StructuredType,
+    VarCharType,
+)
+from millrace.common.types.type_information import TypeInformation
 from millrace.common.types.value_types import ConvertedTypeInfo
 
 __all__ = ["ClassTypeInfo", "EnumTypeInfo"]
@@ -46,7 +52,7 @@ class ClassTypeInfo(TypeInformation[Any]):
         return bool(frozen) and all(field.is_immutable for field in self.types)
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return StructuredType(fields_of(self.field_names, self.types), self.cls.__qualname__)
 
     def make(self, values: list[Any]) -> Any:
@@ -72,15 +78,6 @@ class ClassTypeInfo(TypeInformation[Any]):
                 found[field.name] = field.default_factory
         return found
 
-    def schema(self) -> Schema:
-        kind = "NAMED_TUPLE" if self.is_named_tuple else "DATACLASS"
-        return (
-            kind,
-            self.cls.__qualname__,
-            self.field_names,
-            tuple(t.schema() for t in self.types),
-        )
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EnumTypeInfo(ConvertedTypeInfo):
@@ -93,8 +90,9 @@ class EnumTypeInfo(ConvertedTypeInfo):
         return f"{self.cls.__qualname__}(enum)"
 
     @property
-    def logical_type(self) -> LogicalType:
-        return VarCharType()
+    def bridged_type(self) -> LogicalType:
+        members = ((member, NullType()) for member in self.cls.__members__)
+        return bridged(VarCharType(), f"enum {self.cls.__qualname__}", *members)
 
     def accepts(self, value: Any) -> bool:
         return type(value) is self.cls
@@ -104,9 +102,6 @@ class EnumTypeInfo(ConvertedTypeInfo):
 
     def decode(self, internal: Any) -> Any:
         return self.cls[internal] if type(internal) is str else self.cls(internal)
-
-    def schema(self) -> Schema:
-        return ("ENUM", self.cls.__qualname__, tuple(self.cls.__members__))
 
 
 def constant(value: Any) -> Callable[[], Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.common.types.logical.bridged import bridged
 from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RawType
-from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.record_fields import positions
+from millrace.common.types.type_information import TypeInformation
 
 __all__ = ["SetTypeInfo", "UnionTypeInfo", "VariadicTupleTypeInfo"]
 
@@ -32,11 +34,8 @@ class SetTypeInfo(TypeInformation[Any]):
         return self.frozen
 
     @property
-    def logical_type(self) -> LogicalType:
-        return ArrayType(self.element_type.logical_type)
-
-    def schema(self) -> Schema:
-        return ("FROZENSET" if self.frozen else "SET", self.element_type.schema())
+    def bridged_type(self) -> LogicalType:
+        return bridged(ArrayType(self.element_type.bridged_type), self.kind.__name__)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -54,11 +53,8 @@ class VariadicTupleTypeInfo(TypeInformation[Any]):
         return self.element_type.is_immutable
 
     @property
-    def logical_type(self) -> LogicalType:
-        return ArrayType(self.element_type.logical_type)
-
-    def schema(self) -> Schema:
-        return ("TUPLE_OF", self.element_type.schema())
+    def bridged_type(self) -> LogicalType:
+        return bridged(ArrayType(self.element_type.bridged_type), "tuple")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -76,8 +72,7 @@ class UnionTypeInfo(TypeInformation[Any]):
         return all(member.is_immutable for member in self.types)
 
     @property
-    def logical_type(self) -> LogicalType:
-        return RawType(self.name, "plain")
-
-    def schema(self) -> Schema:
-        return ("UNION", tuple(member.schema() for member in self.types))
+    def bridged_type(self) -> LogicalType:
+        members = (member.bridged_type for member in self.types)
+        numbered = zip(positions(len(self.types)), members, strict=True)
+        return bridged(RawType(self.name, "plain"), "union", *numbered)

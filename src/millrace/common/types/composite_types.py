@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.logical.bridged import bridged
 from millrace.common.types.logical.logical_type import (
     ArrayType,
     LogicalType,
@@ -17,7 +18,7 @@ from millrace.common.types.logical.logical_type import (
 )
 from millrace.common.types.record_fields import positions
 from millrace.common.types.row import Row, named_row
-from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.type_information import TypeInformation
 
 __all__ = [
     "ARRAY_TYPES",
@@ -50,16 +51,13 @@ class ListTypeInfo(TypeInformation[list[Any]]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}<{self.element_type!r}>"
 
-    def schema(self) -> Schema:
-        return ("LIST", self.element_type.schema())
-
     @property
     def is_immutable(self) -> bool:
         return False
 
     @property
-    def logical_type(self) -> LogicalType:
-        return ArrayType(self.element_type.logical_type)
+    def bridged_type(self) -> LogicalType:
+        return ArrayType(self.element_type.bridged_type)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,20 +71,17 @@ class ArrayTypeInfo(ListTypeInfo):
     def name(self) -> str:
         return f"{self.kind}({self.element_type.name})"
 
-    def schema(self) -> Schema:
-        return ("ARRAY", self.kind, self.element_type.schema())
-
     @property
     def is_bytes(self) -> bool:
         """Whether it is Java's ``byte[]``: bytes, in Python."""
         return self.name == "PRIMITIVE_ARRAY(BYTE)"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         if self.is_bytes:
-            return VarBinaryType()
-        element = self.element_type.logical_type
-        return ArrayType(element.with_nullable(self.kind != "PRIMITIVE_ARRAY"))
+            return bridged(VarBinaryType(), self.kind)
+        element = self.element_type.bridged_type
+        return bridged(ArrayType(element.with_nullable(self.kind != "PRIMITIVE_ARRAY")), self.kind)
 
 
 class PrimitiveArrayTypeInfo(ArrayTypeInfo):
@@ -129,16 +124,13 @@ class MapTypeInfo(TypeInformation[dict[Any, Any]]):
     def __repr__(self) -> str:
         return f"MapTypeInfo<{self.key_type!r}, {self.value_type!r}>"
 
-    def schema(self) -> Schema:
-        return ("MAP", self.key_type.schema(), self.value_type.schema())
-
     @property
     def is_immutable(self) -> bool:
         return False
 
     @property
-    def logical_type(self) -> LogicalType:
-        return MapType(self.key_type.logical_type, self.value_type.logical_type)
+    def bridged_type(self) -> LogicalType:
+        return MapType(self.key_type.bridged_type, self.value_type.bridged_type)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -157,9 +149,6 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
     def __repr__(self) -> str:
         return f"TupleTypeInfo({', '.join(map(repr, self.types))})"
 
-    def schema(self) -> Schema:
-        return ("TUPLE", tuple(part.schema() for part in self.types))
-
     @property
     def is_immutable(self) -> bool:
         return all(part.is_immutable for part in self.types)
@@ -169,8 +158,8 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
         return list(self.types)
 
     @property
-    def logical_type(self) -> LogicalType:
-        return RowType(fields_of(positions(len(self.types)), self.types))
+    def bridged_type(self) -> LogicalType:
+        return bridged(RowType(fields_of(positions(len(self.types)), self.types)), "tuple")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -209,9 +198,6 @@ class RowTypeInfo(TypeInformation[Row]):
         pairs = zip(self.field_names, self.types, strict=True)
         return f"RowTypeInfo({', '.join(f'{label}: {part!r}' for label, part in pairs)})"
 
-    def schema(self) -> Schema:
-        return ("ROW", self.field_names, tuple(part.schema() for part in self.types))
-
     @property
     def is_immutable(self) -> bool:
         return False
@@ -232,8 +218,9 @@ class RowTypeInfo(TypeInformation[Row]):
         return names.index(field_name) if field_name in names else -1
 
     @property
-    def logical_type(self) -> LogicalType:
-        return RowType(fields_of(self.get_field_names(), self.types))
+    def bridged_type(self) -> LogicalType:
+        row = RowType(fields_of(self.get_field_names(), self.types))
+        return row if self.field_names is not None else bridged(row, "Row")
 
     def to_internal_type(self, obj: Any) -> Any:
         if obj is not None and not isinstance(obj, Row):
@@ -255,4 +242,4 @@ class RowTypeInfo(TypeInformation[Row]):
 def fields_of(names: Sequence[str], types: Sequence[TypeInformation[Any]]) -> tuple[RowField, ...]:
     """The fields of a logical row type."""
     pairs = zip(names, types, strict=True)
-    return tuple(RowField(name, part.logical_type) for name, part in pairs)
+    return tuple(RowField(name, part.bridged_type) for name, part in pairs)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.type_information import TypeInformation
 
 __all__ = ["ExternalTypeInfo"]
 
@@ -22,15 +22,12 @@ class ExternalTypeInfo(TypeInformation[Any]):
         return self.type_info.name
 
     @property
-    def logical_type(self) -> LogicalType:
-        return self.type_info.logical_type
+    def bridged_type(self) -> LogicalType:
+        return self.type_info.bridged_type
 
     @property
     def is_immutable(self) -> bool:
         return self.type_info.is_immutable
-
-    def schema(self) -> Schema:
-        return self.type_info.schema()
 
     def __repr__(self) -> str:
         return f"ExternalTypeInfo<{self.type_info!r}>"

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType, RawType
 from millrace.common.types.serializer import TypeSerializer
-from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.type_information import TypeInformation
 
 __all__ = ["SerializedTypeInfo"]
 
@@ -31,7 +31,7 @@ class SerializedTypeInfo(TypeInformation[Any]):
         return False
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return RawType(self.label, f"version {self.version}")
 
     def encode(self, value: Any) -> bytes:
@@ -49,6 +49,3 @@ class SerializedTypeInfo(TypeInformation[Any]):
         if obj is None:
             return None
         return self.encode(self.serializer.migrate(BytesIO(obj), version))
-
-    def schema(self) -> Schema:
-        return ("SERIALIZED", self.label, self.version)

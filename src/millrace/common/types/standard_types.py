@@ -13,6 +13,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from millrace.common.errors import SerializationError
+from millrace.common.types.logical.bridged import bridged
 from millrace.common.types.logical.logical_type import (
     BinaryType,
     BooleanType,
@@ -50,8 +51,8 @@ class UuidTypeInfo(ConvertedTypeInfo):
         return "UUID"
 
     @property
-    def logical_type(self) -> LogicalType:
-        return BinaryType(16)
+    def bridged_type(self) -> LogicalType:
+        return bridged(BinaryType(16), "UUID")
 
     def accepts(self, value: Any) -> bool:
         return type(value) is UUID
@@ -72,7 +73,7 @@ class DurationTypeInfo(ConvertedTypeInfo):
         return "DURATION"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return DayTimeIntervalType(day_precision=6)
 
     def accepts(self, value: Any) -> bool:
@@ -94,8 +95,8 @@ class FractionTypeInfo(ConvertedTypeInfo):
         return "FRACTION"
 
     @property
-    def logical_type(self) -> LogicalType:
-        return VarCharType()
+    def bridged_type(self) -> LogicalType:
+        return bridged(VarCharType(), "Fraction")
 
     def accepts(self, value: Any) -> bool:
         return type(value) is Fraction
@@ -117,7 +118,7 @@ class ZonedTimestampTypeInfo(ConvertedTypeInfo):
         return "TIMESTAMP"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return ZonedTimestampType(6)
 
     def accepts(self, value: Any) -> bool:
@@ -146,7 +147,7 @@ class ZonedTimeTypeInfo(ConvertedTypeInfo):
         return "TIME"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return ZONED_TIME
 
     def accepts(self, value: Any) -> bool:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.logical.bridged import unbridged
 from millrace.common.types.logical.logical_type import (
     BigIntType,
     BooleanType,
@@ -28,12 +29,9 @@ from millrace.common.types.logical.logical_type import (
     VarCharType,
 )
 
-__all__ = ["BasicType", "BasicTypeInfo", "PickledBytesTypeInfo", "Schema", "TypeInformation"]
+__all__ = ["BasicType", "BasicTypeInfo", "PickledBytesTypeInfo", "TypeInformation"]
 
 T_co = TypeVar("T_co", covariant=True)
-
-Schema = Any
-"""A type in plain data, as it is written next to state: a name, or a tuple of a kind and parts."""
 
 PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "STRING": (str,),
@@ -82,8 +80,14 @@ class TypeInformation(ABC, Generic[T_co]):
 
     @property
     @abstractmethod
+    def bridged_type(self) -> LogicalType:
+        """The logical type, with the class in Python where several share one; types of which this
+        is the same have the same internal form."""
+
+    @property
     def logical_type(self) -> LogicalType:
         """What the values are in Flink's type system, whatever class they have in Python."""
+        return unbridged(self.bridged_type)
 
     @property
     def is_immutable(self) -> bool:
@@ -124,9 +128,9 @@ class TypeInformation(ABC, Generic[T_co]):
         convert = from_plain(self)
         return obj if convert is None else convert(obj)
 
-    def schema(self) -> Schema:
-        """The type in plain data; types of the same schema have the same internal form."""
-        return ("OTHER", self.name)
+    def schema(self) -> str:
+        """The text of `bridged_type`, as it is written next to state."""
+        return str(self.bridged_type)
 
     def __repr__(self) -> str:
         return self.name
@@ -180,7 +184,7 @@ class BasicTypeInfo(TypeInformation[Any]):
         return self.label
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return LOGICAL_TYPES[self.label]
 
     @property
@@ -197,9 +201,6 @@ class BasicTypeInfo(TypeInformation[Any]):
         is_ranged = isinstance(kind, IntegralType) and isinstance(value, int)
         return not is_ranged or kind.holds(value)  # type: ignore[attr-defined]
 
-    def schema(self) -> Schema:
-        return self.label
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PickledBytesTypeInfo(TypeInformation[Any]):
@@ -213,7 +214,7 @@ class PickledBytesTypeInfo(TypeInformation[Any]):
         return "PickledByteArrayTypeInfo"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return RawType("object", "pickle")
 
     @property
@@ -222,6 +223,3 @@ class PickledBytesTypeInfo(TypeInformation[Any]):
 
     def accepts(self, value: Any) -> bool:
         return True
-
-    def schema(self) -> Schema:
-        return "ANY"

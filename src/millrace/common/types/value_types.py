@@ -23,7 +23,7 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
     TimeType,
 )
-from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.type_information import TypeInformation
 
 __all__ = [
     "BigDecTypeInfo",
@@ -46,9 +46,6 @@ class ConvertedTypeInfo(TypeInformation[Any]):
 
     __slots__ = ()
 
-    def schema(self) -> Schema:
-        return self.name
-
     @abstractmethod
     def encode(self, value: Any) -> Any:
         """The internal form of a value that is not None."""
@@ -67,7 +64,7 @@ class BigDecTypeInfo(ConvertedTypeInfo):
         return "BIG_DEC"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return DecimalType(38, 18)
 
     def __repr__(self) -> str:
@@ -94,7 +91,7 @@ class InstantTypeInfo(ConvertedTypeInfo):
         return "INSTANT"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return LocalZonedTimestampType(9)
 
     def __repr__(self) -> str:
@@ -119,7 +116,7 @@ class DateTypeInfo(ConvertedTypeInfo):
         return "SQL_DATE"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return DateType()
 
     def __repr__(self) -> str:
@@ -144,7 +141,7 @@ class TimeTypeInfo(ConvertedTypeInfo):
         return "SQL_TIME"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return TimeType(6)
 
     def __repr__(self) -> str:
@@ -170,7 +167,7 @@ class TimestampTypeInfo(ConvertedTypeInfo):
         return "SQL_TIMESTAMP"
 
     @property
-    def logical_type(self) -> LogicalType:
+    def bridged_type(self) -> LogicalType:
         return TimestampType(6)
 
     def __repr__(self) -> str:
@@ -231,8 +228,8 @@ class LocalTimeTypeInfo(ConvertedTypeInfo):
         return self.same.name
 
     @property
-    def logical_type(self) -> LogicalType:
-        return self.same.logical_type
+    def bridged_type(self) -> LogicalType:
+        return self.same.bridged_type
 
     def __repr__(self) -> str:
         return f"LocalTimeTypeInfo<{self.time_type.name}>"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -16,29 +17,41 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.bridged import bridge_of, bridged, inner
 from millrace.common.types.logical.logical_type import (
+    ArrayType,
     BigIntType,
     BinaryType,
     BooleanType,
     CharType,
     DateType,
-    DayTimeIntervalType,
+    DecimalType,
     DoubleType,
+    FloatType,
     IntegralType,
     LogicalType,
+    MapType,
+    RawType,
+    RowField,
+    RowType,
+    StructuredType,
     TimestampType,
     TimeType,
     VarBinaryType,
     VarCharType,
+    ZonedTimestampType,
 )
-from millrace.common.types.type_information import Schema
-from millrace.state.serialization.schema import ANY, type_of_schema
+from millrace.common.types.logical.parser import parse_type
+from millrace.common.types.record_fields import positions
+from millrace.common.types.standard_types import DurationTypeInfo, UuidTypeInfo, ZonedTimeTypeInfo
+from millrace.common.types.type_information import LOGICAL_TYPES, PickledBytesTypeInfo
+from millrace.state.serialization.schema import ENUM, VERSION, Schema
 from millrace.state.serialization.tagged_values import dump_tagged, load_tagged
 
 __all__ = ["StateColumn", "column_of", "divided", "schema_of_values", "united"]
 
-MAX_DEPTH = 40
 _NONE = type(None)
 
 
@@ -342,45 +355,42 @@ class _Text(_Leaf):
         return _encodes("".join(filter(None, values)))
 
 
-_PLAIN_TYPES: dict[str, LogicalType] = {
-    "FLOAT": DoubleType(),
-    "BIG_INT": BigIntType(),
-    "BIG_DEC": VarCharType(),
-    "TIME": TimeType(6),
-    "TIMESTAMP": TimestampType(6),
+_PLAIN_TYPES: dict[LogicalType, LogicalType] = {
+    FloatType(): DoubleType(),
+    DecimalType(38, 0): BigIntType(),
+    DecimalType(38, 18): VarCharType(),
+    ZonedTimeTypeInfo().bridged_type: TimeType(6),
+    ZonedTimestampType(6): TimestampType(6),
+    UuidTypeInfo().bridged_type: BinaryType(16),
 }
-"""Types whose plain data is of another logical type: floats keep eight bytes, decimals their
-digits, and most whole numbers have 64 bits; those with a zone are not typed."""
-_UNTYPED = ("COMPLEX", "FRACTION", "INSTANT")
-"""Types whose plain data is a tuple."""
+"""Types whose plain data is of another type: floats keep eight bytes, decimals their digits, and
+most whole numbers have 64 bits; times with a zone are not typed."""
 _DAY = 86_400_000_000
 _INT32, _INT64 = pa.int32(), pa.int64()
-_NUMBERED: dict[type[LogicalType], tuple[range, pa.DataType]] = {
-    DateType: (range(-719_162, 2_932_897), _INT32),
-    TimeType: (range(_DAY), _INT64),
-    TimestampType: (range(-(1 << 63), 1 << 63), _INT64),
-    DayTimeIntervalType: (range(-(1 << 63), 1 << 63), _INT64),
+_NUMBERED: dict[LogicalType, tuple[range, pa.DataType]] = {
+    DateType(): (range(-719_162, 2_932_897), _INT32),
+    TimeType(6): (range(_DAY), _INT64),
+    TimestampType(6): (range(-(1 << 63), 1 << 63), _INT64),
+    DurationTypeInfo().bridged_type: (range(-(1 << 63), 1 << 63), _INT64),
 }
 """Types whose plain data is a number within bounds, and the numbers that Arrow has for them."""
 
 
-def _leaf(schema: str) -> StateColumn:
+def _leaf(kind: LogicalType) -> StateColumn:
     """The column for a type without parts."""
-    if schema in _UNTYPED:
-        return _ANY
-    kind = _PLAIN_TYPES.get(schema) or type_of_schema(schema).logical_type
-    arrow = arrow_type(kind)
     if isinstance(kind, IntegralType):
         low, high = kind.bounds()
-        return _Integer(arrow, range(low, high + 1))
-    if type(kind) in _NUMBERED:
-        return _Integer(arrow, *_NUMBERED[type(kind)])
+        return _Integer(arrow_type(kind), range(low, high + 1))
+    if kind in _NUMBERED:
+        return _Integer(arrow_type(kind), *_NUMBERED[kind])
     if isinstance(kind, BinaryType):
-        return _Leaf(bytes, arrow, within=lambda data: len(data) == kind.length)
+        return _Leaf(bytes, arrow_type(kind), within=lambda data: len(data) == kind.length)
     if isinstance(kind, (CharType, VarCharType)):
         return _Text()
     found = _CLASSES.get(type(kind))
-    return _ANY if found is None else _Leaf(found, pa.large_binary() if found is bytes else arrow)
+    if found is None:
+        return _ANY
+    return _Leaf(found, pa.large_binary() if found is bytes else arrow_type(kind))
 
 
 _CLASSES: dict[type[LogicalType], type] = {
@@ -388,61 +398,91 @@ _CLASSES: dict[type[LogicalType], type] = {
 }  # fmt: skip
 
 
-def column_of(schema: Schema, depth: int = 0) -> StateColumn:
+@lru_cache(maxsize=1024)
+def column_of(schema: Schema) -> StateColumn:
     """The column for plain data of a schema.
 
     Raises:
         ValueError: no schema is like that.
     """
-    if depth > MAX_DEPTH:
-        raise ValueError("types nested too deep")
-    loose = schema in ("TIME", "TIMESTAMP") or schema[0] == "ENUM"
-    if loose and depth:  # with and without a zone; flags are numbers
-        return _Loose(column_of(schema))
-    if isinstance(schema, str):
-        return _leaf(schema)
-    kind, *parts = schema
-    if kind in ("LIST", "SET", "FROZENSET", "TUPLE_OF"):
-        types: dict[str, Any] = {
-            "LIST": list, "SET": set, "FROZENSET": frozenset, "TUPLE_OF": tuple
-        }  # fmt: skip
-        return _List(types[kind], column_of(parts[0], depth + 1))
-    if kind == "MAP":
-        return _Map(column_of(parts[0], depth + 1), column_of(parts[1], depth + 1))
-    if kind == "TUPLE":
-        return _struct([f"f{index}" for index in range(len(parts[0]))], parts[0], depth)
-    if kind == "ROW":
-        names = parts[0] or [f"f{index}" for index in range(len(parts[1]))]
-        return _struct(["row_kind", *names], ["LONG", *parts[1]], depth)
-    if kind in ("DATACLASS", "NAMED_TUPLE"):
-        return _struct(parts[1], parts[2], depth)
-    if kind == "ENUM":
-        return _Text()
-    return _leaf("BYTES") if kind == "SERIALIZED" else _ANY
+    try:
+        return _column(parse_type(schema), 0)
+    except JobDefinitionError as error:
+        raise ValueError(str(error)) from error
 
 
-def _struct(names: Sequence[str], schemas: Sequence[Schema], depth: int) -> StateColumn:
-    if not names or len(set(names)) != len(names) or len(names) != len(schemas):
+def _column(kind: LogicalType, depth: int) -> StateColumn:
+    plain, bridge = _PLAIN_TYPES.get(kind, kind), bridge_of(kind)
+    if bridge.startswith(ENUM):
+        plain = VarCharType()
+    loose = bridge.startswith(ENUM) or isinstance(plain, (TimeType, TimestampType))
+    if depth and loose and plain != kind:  # with and without a zone; flags are numbers
+        return _Loose(_leaf(plain))
+    if plain != kind:
+        return _leaf(plain)
+    if bridge:
+        return _bridged(bridge, inner(kind), depth)
+    if isinstance(kind, ArrayType):
+        return _List(list, _column(kind.element_type, depth + 1))
+    if isinstance(kind, MapType):
+        return _Map(_column(kind.key_type, depth + 1), _column(kind.value_type, depth + 1))
+    if isinstance(kind, StructuredType):
+        return _ANY if kind in _TUPLES else _struct(kind.fields, depth)
+    if isinstance(kind, RowType):
+        return _struct((_ROW_KIND, *kind.fields), depth)
+    is_serialized = isinstance(kind, RawType) and kind.serializer.startswith(VERSION)
+    return _leaf(VarBinaryType() if is_serialized else kind)
+
+
+_ROW_KIND = RowField("row_kind", BigIntType())
+_TUPLES = (LOGICAL_TYPES["COMPLEX"],)
+"""Types whose plain data is not made of their fields."""
+
+
+def _bridged(bridge: str, kind: LogicalType, depth: int) -> StateColumn:
+    """The column for values of a Python class."""
+    if bridge in _COLLECTIONS and isinstance(kind, ArrayType):
+        return _List(_COLLECTIONS[bridge], _column(kind.element_type, depth + 1))
+    if isinstance(kind, RowType):
+        fields = kind.fields if bridge == "tuple" else (_ROW_KIND, *kind.fields)
+        return _struct(fields, depth)
+    return _ANY
+
+
+_COLLECTIONS: dict[str, Any] = {"set": set, "frozenset": frozenset, "tuple": tuple}
+
+
+def _struct(fields: Sequence[RowField], depth: int) -> StateColumn:
+    names = [field.name for field in fields]
+    if not names or len(set(names)) != len(names):
         return _ANY  # Parquet has neither records without fields nor two fields of a name
-    columns = [column_of(schema, depth + 1) for schema in schemas]
-    return _Struct(list(zip(names, columns, strict=True)))
+    return _Struct([(field.name, _column(field.type, depth + 1)) for field in fields])
 
 
-_INFERRED: dict[type, str] = {
-    bool: "BOOLEAN", int: "LONG", float: "DOUBLE", str: "STRING", bytes: "BYTES"
+_INFERRED: dict[type, LogicalType] = {
+    bool: BooleanType(), int: BigIntType(), float: DoubleType(), str: VarCharType(),
+    bytes: VarBinaryType(),
 }  # fmt: skip
 
 
-def schema_of_values(values: Sequence[Any], depth: int = 0) -> Schema:
+def schema_of_values(values: Sequence[Any]) -> Schema:
     """The type that values have in common whose type nobody has declared."""
+    return str(_common_type(values, 0))
+
+
+def _common_type(values: Sequence[Any], depth: int) -> LogicalType:
     kinds = set(map(type, values)) - {_NONE}
     if len(kinds) != 1:
-        return ANY
+        return _UNTYPED
     (kind,) = kinds
     if kind is tuple and depth < 4:
         present = [value for value in values if value is not None]
         widths = set(map(len, present))
         if len(widths) == 1 and widths != {0}:
-            parts = zip(*present, strict=True)
-            return ("TUPLE", tuple(schema_of_values(part, depth + 1) for part in parts))
-    return _INFERRED.get(kind, ANY)
+            parts = [_common_type(part, depth + 1) for part in zip(*present, strict=True)]
+            names = positions(len(parts))
+            return bridged(RowType.of(*zip(names, parts, strict=True)), "tuple")
+    return _INFERRED.get(kind, _UNTYPED)
+
+
+_UNTYPED = PickledBytesTypeInfo().bridged_type

@@ -18,7 +18,7 @@ import numpy as np
 
 from millrace.common.errors import KeyTypeError
 from millrace.common.types.plain_data import from_plain
-from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.type_information import TypeInformation
 from millrace.state.canonical.columns import schema_of_values
 from millrace.state.canonical.opaque_parts import tagged
 from millrace.state.canonical.state_file import checksum, file_names, to_arrow, write_table
@@ -29,7 +29,7 @@ from millrace.state.checkpoint.files import sync_all
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.key_groups import owners_of_keys
 from millrace.state.kinds.entry_columns import KEY, NAME, VALUE
-from millrace.state.serialization.schema import ANY, has_class, type_of_schema
+from millrace.state.serialization.schema import ANY, Schema, has_class, type_of_schema
 from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId

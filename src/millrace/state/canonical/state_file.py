@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millrace.common.errors import CheckpointCorruptError, SerializationError
-from millrace.common.types.type_information import Schema
 from millrace.state.canonical.columns import column_of, divided, united
 from millrace.state.canonical.page_check import (
     Footer,
@@ -22,7 +21,7 @@ from millrace.state.canonical.page_check import (
 from millrace.state.canonical.stored_state import StateFile
 from millrace.state.canonical.table_rows import Columns
 from millrace.state.checkpoint.files import opened
-from millrace.state.serialization.schema import ANY
+from millrace.state.serialization.schema import ANY, Schema
 
 __all__ = ["KEY_GROUP", "arrow_schema", "read_rows", "to_arrow", "write_table"]
 

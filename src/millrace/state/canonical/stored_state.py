@@ -6,9 +6,8 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import Any
 
-from millrace.common.types.type_information import Schema
+from millrace.state.serialization.schema import Schema
 from millrace.state.table_id import TableId
 
 __all__ = ["STATES", "StateFile", "StoredState", "SubtaskFiles", "check_path"]
@@ -42,9 +41,9 @@ class StoredState:
     """Of the operator; empty for what belongs to no single one."""
     name: str
     kind: str
-    schema: Any
+    schema: tuple[int, Schema, Schema, Schema] | None
     """Version, and the declared schemas of key, key of a map, and value; None: none is declared."""
-    columns: dict[str, Any]
+    columns: dict[str, Schema]
     """Per part of an entry, the schema of its column."""
     files: tuple[StateFile, ...]
 
@@ -74,18 +73,3 @@ def check_path(path: str) -> None:
     """Raises ValueError unless a path is one that a savepoint of ours has."""
     if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split(os.sep)):
         raise ValueError(f"{path!r} is no path of a file of states")
-
-
-def tupled(schema: Any, depth: int = 0) -> Schema:
-    """A schema with tuples in place of the lists of JSON.
-
-    Raises:
-        ValueError: no schema is like that.
-    """
-    if depth > 50:
-        raise ValueError("types nested too deep")
-    if isinstance(schema, list):
-        return tuple(tupled(part, depth + 1) for part in schema)
-    if schema is None or isinstance(schema, (str, int)):
-        return schema
-    raise ValueError(f"{schema!r:.40} is no part of a type")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from millrace.common.types.type_information import Schema
 from millrace.state.kinds.entry_columns import (
     KEY,
     LAST_USED,
@@ -18,14 +17,15 @@ from millrace.state.kinds.entry_columns import (
 )
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.serialization.schema import ANY
+from millrace.state.serialization.schema import ANY, Schema
 from millrace.state.serialization.table_form import TableSchema
 from millrace.state.table import TableDelta
 
 __all__ = ["Columns", "declared_columns", "rows_of", "table_delta_of"]
 
 Columns = dict[str, list[Any]]
-_WINDOW: Schema = ("NAMED_TUPLE", "window", ("start", "end"), ("LONG", "LONG"))
+_LONG: Schema = "BIGINT"
+_WINDOW: Schema = "STRUCTURED<'window', start BIGINT, end BIGINT>"
 
 
 def declared_columns(kind: TableKind, schema: TableSchema) -> dict[str, Schema]:
@@ -33,7 +33,7 @@ def declared_columns(kind: TableKind, schema: TableSchema) -> dict[str, Schema]:
     _, key, inner, value = schema or (1, ANY, ANY, ANY)
     known: dict[str, Schema] = {
         KEY: key, MAP_KEY: inner, VALUE: value,
-        POSITION: "LONG", LAST_USED: "LONG", WINDOW: _WINDOW, TIME: "LONG",
+        POSITION: _LONG, LAST_USED: _LONG, WINDOW: _WINDOW, TIME: _LONG,
     }  # fmt: skip
     parts = kind.columns
     position = (POSITION,) if kind.layout is Layout.LIST else ()

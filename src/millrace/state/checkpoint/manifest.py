@@ -16,8 +16,9 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from millrace.common.errors import CheckpointCorruptError, CheckpointError
-from millrace.state.canonical.stored_state import StoredState, check_path, tupled
+from millrace.common.errors import CheckpointCorruptError, CheckpointError, JobDefinitionError
+from millrace.common.types.logical.parser import parse_type
+from millrace.state.canonical.stored_state import StoredState, check_path
 from millrace.state.checkpoint.delta_file import DeltaFileRef, SubtaskKey
 from millrace.state.checkpoint.directory import metadata_path
 from millrace.state.checkpoint.files import StrPath, opened
@@ -128,7 +129,7 @@ class Manifest:
             _refuse_version(path, _read(fields, "format_version", int))
             manifest = _from_fields(fields)
             _check_widths(manifest)
-        except (msgspec.MsgspecError, RecursionError, TypeError, ValueError) as error:
+        except (JobDefinitionError, RecursionError, TypeError, ValueError) as error:
             raise CheckpointCorruptError(path, f"a field is wrong or missing ({error})") from error
         return manifest
 
@@ -216,19 +217,17 @@ def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
     }
     as_bytes = _tagged if content["format_type"] == CANONICAL else _bytes
     content["sources"] = {uid: as_bytes(found) for uid, found in content["sources"].items()}
-    content["states"] = tuple(map(_checked_state, content["states"]))
+    for state in content["states"]:
+        _check_state(state)
     return Manifest(**content)
 
 
-def _checked_state(state: StoredState) -> StoredState:
-    """A state with the schemas and paths that its readers rely on."""
-    schema = tupled(state.schema)
-    if schema is not None and (not isinstance(schema, tuple) or len(schema) != 4):
-        raise ValueError("states: a schema has not four parts")
+def _check_state(state: StoredState) -> None:
+    """Its readers rely on schemas and paths."""
+    for schema in (*state.columns.values(), *(state.schema or ())[1:]):
+        parse_type(str(schema))
     for file in state.files:
         check_path(file.path)
-    columns = {name: tupled(column) for name, column in state.columns.items()}
-    return dataclasses.replace(state, schema=schema, columns=columns)
 
 
 def _check_widths(manifest: Manifest) -> None:

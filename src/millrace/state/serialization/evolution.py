@@ -14,22 +14,64 @@ from typing import Any
 from millrace.common.types.class_types import ClassTypeInfo, EnumTypeInfo
 from millrace.common.types.collection_types import SetTypeInfo, UnionTypeInfo, VariadicTupleTypeInfo
 from millrace.common.types.composite_types import (
+    ARRAY_TYPES,
     ListTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.logical.bridged import bridge_of, inner, parts_of
+from millrace.common.types.logical.logical_type import (
+    ArrayType,
+    BigIntType,
+    CharType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LogicalType,
+    MapType,
+    NullType,
+    RawType,
+    RowType,
+    SmallIntType,
+    StructuredType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+    ZonedTimestampType,
+)
+from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.plain_data import Convert, from_plain, to_plain
 from millrace.common.types.serialized_type import SerializedTypeInfo
-from millrace.common.types.type_information import BasicTypeInfo, Schema, TypeInformation
-from millrace.state.serialization.schema import has_class, shown, type_of_schema
+from millrace.common.types.standard_types import ZonedTimeTypeInfo
+from millrace.common.types.type_information import (
+    BasicTypeInfo,
+    PickledBytesTypeInfo,
+    TypeInformation,
+)
+from millrace.common.types.value_types import BigDecTypeInfo
+from millrace.state.serialization.schema import (
+    ENUM,
+    VERSION,
+    Schema,
+    has_class,
+    shown,
+    type_of,
+)
 
 __all__ = ["TypeChangeError", "key_migration", "migration"]
 
-INTEGERS = ("BYTE", "SHORT", "INT", "LONG", "BIG_INT")
-FLOATS = ("FLOAT", "DOUBLE")
-SAME_FORM = {("CHAR", "STRING"), ("SQL_TIMESTAMP", "TIMESTAMP"), ("SQL_TIME", "TIME")}
-RECORDS = ("ROW", "DATACLASS", "NAMED_TUPLE")
+INTEGERS = (TinyIntType(), SmallIntType(), IntType(), BigIntType(), DecimalType(38, 0))
+FLOATS = (FloatType(), DoubleType())
+SAME_FORM: set[tuple[LogicalType, LogicalType]] = {
+    (CharType(1), VarCharType()),
+    (TimestampType(6), ZonedTimestampType(6)),
+    (TimeType(6), ZonedTimeTypeInfo().bridged_type),
+}
+UNTYPED = PickledBytesTypeInfo().bridged_type
 
 
 class TypeChangeError(Exception):
@@ -42,19 +84,23 @@ def migration(written: Schema, present: TypeInformation[Any], at: str = "") -> C
     Raises:
         TypeChangeError: that change is not possible. (The function may raise it for a value.)
     """
-    now = present.schema()
-    if written in (now, "NONE"):
+    return _migration(parse_type(written), present, at)
+
+
+def _migration(written: LogicalType, present: TypeInformation[Any], at: str) -> Convert | None:
+    now, written = present.bridged_type, written.with_nullable(True)
+    if written in (now, NullType()):
         return None
-    if written == "ANY":
+    if written == UNTYPED:
         return _declared(present, at)
-    if now == "ANY":
+    if now == UNTYPED:
         return _undeclared(written, at)
-    if isinstance(written, str):
-        return _single(written, present, at)
-    change = _CHANGES.get(written[0])
-    found = change(written, present, at) if change is not None else None
+    bridge = bridge_of(written)
+    known = "enum" if bridge.startswith(ENUM) else bridge or type(written)
+    change: _Change = _CHANGES.get(known, _single)
+    found = change(written, present, at)
     if found is None:
-        raise _refused(written, present, at)
+        raise TypeChangeError(f"{_subject(at)} was {shown(str(written))} and is {present.name} now")
     return found[0]
 
 
@@ -64,46 +110,57 @@ def key_migration(written: Schema, present: TypeInformation[Any], at: str) -> No
     Raises:
         TypeChangeError: the type changed by more than the width of whole numbers.
     """
-    if not _same_keys(written, present):
+    if not _same_keys(parse_type(written), present):
         raise TypeChangeError(
             f"{at} was {shown(written)} and is {present.name} now, but keys cannot change their "
             "type"
         )
 
 
-def _same_keys(written: Schema, present: TypeInformation[Any]) -> bool:
-    if written == present.schema():
+def _same_keys(written: LogicalType, present: TypeInformation[Any]) -> bool:
+    if written == present.bridged_type:
         return True
-    if isinstance(present, TupleTypeInfo) and written[0] == "TUPLE":
-        pairs = list(zip(written[1], present.types, strict=False))
-        return len(written[1]) == len(present.types) and all(_same_keys(*pair) for pair in pairs)
-    return isinstance(present, BasicTypeInfo) and _widens(written, present.label)
+    if isinstance(present, TupleTypeInfo) and _is_tuple(written):
+        fields = inner(written).children()
+        pairs = zip(fields, present.types, strict=False)
+        return len(fields) == len(present.types) and all(_same_keys(*pair) for pair in pairs)
+    return isinstance(present, BasicTypeInfo) and _widens(written, present.bridged_type)
 
 
-def _widens(written: Schema, label: str) -> bool:
+def _is_tuple(written: LogicalType) -> bool:
+    """Whether it is a tuple of fields."""
+    return bridge_of(written) == "tuple" and isinstance(inner(written), RowType)
+
+
+def _widens(written: LogicalType, now: LogicalType) -> bool:
     """Whether it is the same value in a wider type of the same family."""
-    if (written, label) in SAME_FORM:
+    if (written, now) in SAME_FORM:
         return True
     for family in (INTEGERS, FLOATS):
-        if written in family and label in family:
-            return family.index(written) < family.index(label)
+        if written in family and now in family:
+            return family.index(written) < family.index(now)
     return False
 
 
-def _single(written: str, present: TypeInformation[Any], at: str) -> Convert | None:
-    now = present.schema()
-    if (written, now) in SAME_FORM or (isinstance(now, str) and _widens(written, now)):
-        return None
+_Found = tuple[Convert | None] | None
+"""In a tuple, for None is a result of its own: nothing has to be done."""
+_Change = Callable[[Any, TypeInformation[Any], str], _Found]
+
+
+def _single(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
+    now = present.bridged_type
+    if _widens(written, now):
+        return (None,)
     if written in INTEGERS and now in FLOATS:
-        return _each(_exactly_float(written, present, at))
-    if written in INTEGERS and now == "BIG_DEC":
-        return _each(lambda value: str(value) if isinstance(value, int) else value)
-    if isinstance(present, UnionTypeInfo) and written in now[1]:
-        return None
-    raise _refused(written, present, at)
+        return (_each(_exactly_float(written, present, at)),)
+    if written in INTEGERS and isinstance(present, BigDecTypeInfo):
+        return (_each(lambda value: str(value) if isinstance(value, int) else value),)
+    if isinstance(present, UnionTypeInfo):
+        return (None,) if written in (part.type for part in parts_of(now)) else None
+    return None
 
 
-def _exactly_float(written: str, present: TypeInformation[Any], at: str) -> Convert:
+def _exactly_float(written: LogicalType, present: TypeInformation[Any], at: str) -> Convert:
     def convert(value: Any) -> Any:
         if not isinstance(value, int):
             return value
@@ -113,8 +170,8 @@ def _exactly_float(written: str, present: TypeInformation[Any], at: str) -> Conv
             wide = math.inf
         if wide != value:
             raise TypeChangeError(
-                f"{_subject(at)} was {written} and is {present.name} now, which cannot hold a "
-                f"number of {value.bit_length()} bits exactly that it has; declare BIG_DEC"
+                f"{_subject(at)} was {shown(str(written))} and is {present.name} now, which cannot "
+                f"hold a number of {value.bit_length()} bits exactly that it has; declare BIG_DEC"
             )
         return wide
 
@@ -141,57 +198,63 @@ def _declared(present: TypeInformation[Any], at: str) -> Convert | None:
     return checked
 
 
-def _undeclared(written: Schema, at: str) -> Convert | None:
+def _undeclared(written: LogicalType, at: str) -> Convert | None:
     """State that had a type has none any more: values of builtin classes can be made still."""
-    if has_class(written):
+    schema = str(written)
+    if has_class(schema):
         raise TypeChangeError(
-            f"{_subject(at)} was {shown(written)} and has no type now; declare it again"
+            f"{_subject(at)} was {shown(schema)} and has no type now; declare it again"
         )
-    return from_plain(type_of_schema(written))
+    return from_plain(type_of(written))
 
 
-_Found = tuple[Convert | None] | None
-"""In a tuple, for None is a result of its own: nothing has to be done."""
-
-
-def _list(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
-    if not isinstance(present, ListTypeInfo) or present.schema()[:-1] != written[:-1]:
+def _list(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
+    bridge = bridge_of(written)
+    if not isinstance(present, ListTypeInfo) or bridge_of(present.bridged_type) != bridge:
         return None
-    element = migration(written[-1], present.element_type, f"{at}[]")
+    parts = (inner(written) if bridge else written).children()
+    if not parts:  # of bytes
+        return None
+    element = _migration(parts[0], present.element_type, f"{at}[]")
     return (element and _whole(list, lambda plain: [element(item) for item in plain]),)
 
 
-def _set(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
-    if not isinstance(present, SetTypeInfo) or present.schema()[0] != written[0]:
+def _set(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
+    if not isinstance(present, SetTypeInfo) or present.kind.__name__ != bridge_of(written):
         return None
-    element, kind = migration(written[1], present.element_type, f"{at}[]"), present.kind
+    (part,) = inner(written).children()
+    element, kind = _migration(part, present.element_type, f"{at}[]"), present.kind
     return (element and _whole(kind, lambda plain: kind(map(element, plain))),)
 
 
-def _variadic(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
-    if not isinstance(present, VariadicTupleTypeInfo):
-        return None
-    element = migration(written[1], present.element_type, f"{at}[]")
-    return (element and _whole(tuple, lambda plain: tuple(map(element, plain))),)
-
-
-def _map(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
+def _map(written: MapType, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, MapTypeInfo):
         return None
-    key_migration(written[1], present.key_type, f"the key of {_subject(at)}")
-    value = migration(written[2], present.value_type, f"{at}[]")
+    key_migration(str(written.key_type), present.key_type, f"the key of {_subject(at)}")
+    value = _migration(written.value_type, present.value_type, f"{at}[]")
     return (value and _whole(dict, lambda plain: {k: value(v) for k, v in plain.items()}),)
 
 
-def _tuple(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
-    if not isinstance(present, TupleTypeInfo) or len(present.types) != len(written[1]):
+def _tuple(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
+    if not _is_tuple(written):
+        return _variadic(written, present, at)
+    parts = inner(written).children()
+    if not isinstance(present, TupleTypeInfo) or len(present.types) != len(parts):
         return None
-    pairs = enumerate(zip(written[1], present.types, strict=True))
-    fields = [migration(old, new, f"{at}[{index}]") for index, (old, new) in pairs]
+    pairs = enumerate(zip(parts, present.types, strict=True))
+    fields = [_migration(old, new, f"{at}[{index}]") for index, (old, new) in pairs]
     if not any(fields):
         return (None,)
     moves = [_moved(index, field) for index, field in enumerate(fields)]
     return (_whole(tuple, lambda plain: tuple([move(plain) for move in moves])),)
+
+
+def _variadic(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
+    if not isinstance(present, VariadicTupleTypeInfo):
+        return None
+    (part,) = inner(written).children()
+    element = _migration(part, present.element_type, f"{at}[]")
+    return (element and _whole(tuple, lambda plain: tuple(map(element, plain))),)
 
 
 def _whole(kind: type, convert: Convert) -> Convert:
@@ -205,54 +268,46 @@ def _moved(place: int, convert: Convert | None) -> Convert:
     return lambda plain: convert(plain[place])
 
 
-def _record(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
+def _record(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, (RowTypeInfo, ClassTypeInfo)):
         return None
-    old = _written_fields(written)
+    row = _row_of(written)
+    first = 1 if _has_kind(written) else 0
+    old = {field.name: (first + index, field.type) for index, field in enumerate(row)}
     moves: list[Convert] = []
     if isinstance(present, RowTypeInfo):
-        moves.append(_moved(0, None) if written[0] == "ROW" else lambda plain: 0)
+        moves.append(_moved(0, None) if first else lambda plain: 0)
     defaults = present.defaults() if isinstance(present, ClassTypeInfo) else None
-    for name, field in zip(_names(present), present.types, strict=True):
+    names = _row_of(present.bridged_type).names
+    for name, field in zip(names, present.types, strict=True):
         path = f"{at}.{name}" if at else name
         if name in old:
-            place, schema = old[name]
-            moves.append(_moved(place, migration(schema, field, path)))
+            place, kind = old[name]
+            moves.append(_moved(place, _migration(kind, field, path)))
         else:
             moves.append(_default(name, field, defaults, path))
-    if _written_names(written) == _names(present) and _is_same(written, present):
+    if row.names == names and _is_same(written, present):
         return (None,)
     return (_whole(tuple, lambda plain: tuple([move(plain) for move in moves])),)
 
 
-def _is_same(written: Schema, present: RowTypeInfo | ClassTypeInfo) -> bool:
+def _row_of(kind: LogicalType) -> RowType:
+    row = inner(kind) if bridge_of(kind) else kind
+    assert isinstance(row, RowType)
+    return row
+
+
+def _has_kind(kind: LogicalType) -> bool:
+    """Whether the first field of its plain data is the kind of the row."""
+    return bool(bridge_of(kind)) or not isinstance(kind, StructuredType)
+
+
+def _is_same(written: LogicalType, present: RowTypeInfo | ClassTypeInfo) -> bool:
     """Whether the fields are at the same places, in the same form."""
-    if (written[0] == "ROW") != isinstance(present, RowTypeInfo):
+    if _has_kind(written) != isinstance(present, RowTypeInfo):
         return False
-    return all(
-        migration(old, new) is None for old, new in zip(written[-1], present.types, strict=True)
-    )
-
-
-def _names(present: RowTypeInfo | ClassTypeInfo) -> tuple[str, ...]:
-    if isinstance(present, RowTypeInfo):
-        return tuple(present.get_field_names())
-    return present.field_names
-
-
-def _written_names(written: Schema) -> tuple[str, ...]:
-    names, types = written[-2], written[-1]
-    return tuple(names) if names is not None else tuple(f"f{i}" for i in range(len(types)))
-
-
-def _written_fields(written: Schema) -> dict[str, tuple[int, Schema]]:
-    """Place and type of each field."""
-    first = 1 if written[0] == "ROW" else 0
-    names = _written_names(written)
-    return {
-        name: (first + index, schema)
-        for index, (name, schema) in enumerate(zip(names, written[-1], strict=True))
-    }
+    pairs = zip(_row_of(written).children(), present.types, strict=True)
+    return all(_migration(old, new, "") is None for old, new in pairs)
 
 
 def _default(
@@ -271,12 +326,12 @@ def _default(
     return lambda plain: make() if out is None else out(make())
 
 
-def _enum(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
-    if present.schema() == "STRING":
+def _enum(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
+    if present.bridged_type == VarCharType():
         return (None,)
     if not isinstance(present, EnumTypeInfo):
         return None
-    gone = set(written[2]) - set(present.cls.__members__)
+    gone = {part.name for part in parts_of(written)} - set(present.cls.__members__)
     if not gone:
         return (None,)
 
@@ -288,17 +343,20 @@ def _enum(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
     return (checked,)
 
 
-def _union(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
-    is_wider = isinstance(present, UnionTypeInfo) and set(written[1]) <= set(present.schema()[1])
+def _union(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
+    members = {part.type for part in parts_of(written)}
+    is_wider = isinstance(present, UnionTypeInfo) and members <= {
+        part.type for part in parts_of(present.bridged_type)
+    }
     return (None,) if is_wider else None
 
 
-def _serialized(written: Schema, present: TypeInformation[Any], at: str) -> _Found:
-    if present.schema() == "BYTES":
+def _serialized(written: RawType, present: TypeInformation[Any], at: str) -> _Found:
+    if present.bridged_type == VarBinaryType():
         return (None,)
-    if not isinstance(present, SerializedTypeInfo) or present.label != written[1]:
+    if not isinstance(present, SerializedTypeInfo) or present.label != written.class_name:
         return None
-    version: int = written[2]
+    version = int(written.serializer.removeprefix(VERSION))
     if version > present.version:
         raise TypeChangeError(
             f"{_subject(at)} was written by version {version} of {present.label}, this is version "
@@ -307,25 +365,20 @@ def _serialized(written: Schema, present: TypeInformation[Any], at: str) -> _Fou
     return (lambda plain: present.migrated(plain, version),)
 
 
-_Change = Callable[[Schema, TypeInformation[Any], str], _Found]
-
-_CHANGES: dict[str, _Change] = {
-    "LIST": _list,
-    "ARRAY": _list,
-    "SET": _set,
-    "FROZENSET": _set,
-    "TUPLE_OF": _variadic,
-    "TUPLE": _tuple,
-    "MAP": _map,
-    "ENUM": _enum,
-    "UNION": _union,
-    "SERIALIZED": _serialized,
-    **dict.fromkeys(RECORDS, _record),
+_CHANGES: dict[str | type, _Change] = {
+    ArrayType: _list,
+    **dict.fromkeys(ARRAY_TYPES, _list),
+    "set": _set,
+    "frozenset": _set,
+    "tuple": _tuple,
+    MapType: _map,
+    "enum": _enum,
+    "union": _union,
+    RawType: _serialized,
+    RowType: _record,
+    "Row": _record,
+    StructuredType: _record,
 }
-
-
-def _refused(written: Schema, present: TypeInformation[Any], at: str) -> TypeChangeError:
-    return TypeChangeError(f"{_subject(at)} was {shown(written)} and is {present.name} now")
 
 
 def _subject(at: str) -> str:

@@ -1,19 +1,13 @@
-"""Schemas: types in plain data, as they are written next to state.
+"""Schemas: logical types as they are written next to state, in Flink's spelling.
 
-A schema is a name (``"LONG"``, ``"BIG_DEC"``) or a tuple of a kind and parts::
-
-    ("LIST", element)  ("ARRAY", kind, element)  ("SET", element)  ("FROZENSET", element)
-    ("MAP", key, value)  ("TUPLE", (field, ...))  ("TUPLE_OF", element)  ("UNION", (member, ...))
-    ("ROW", names or None, (field, ...))
-    ("DATACLASS", class, names, (field, ...))  ("NAMED_TUPLE", class, names, (field, ...))
-    ("ENUM", class, names)  ("SERIALIZED", serializer, version)  ("OTHER", name)
-
-``"ANY"`` is what has no type.
+Where several Python classes share a logical type, the class is named (see
+`millrace.common.types.logical.bridged`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from millrace.common.errors import CheckpointError
@@ -25,6 +19,16 @@ from millrace.common.types.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.logical.bridged import bridge_of, inner, parts_of
+from millrace.common.types.logical.logical_type import (
+    ArrayType,
+    LogicalType,
+    MapType,
+    RawType,
+    RowType,
+    StructuredType,
+)
+from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.standard_types import (
     DurationTypeInfo,
     FractionTypeInfo,
@@ -36,7 +40,6 @@ from millrace.common.types.type_information import (
     PYTHON_TYPES,
     BasicTypeInfo,
     PickledBytesTypeInfo,
-    Schema,
     TypeInformation,
 )
 from millrace.common.types.value_types import (
@@ -47,14 +50,17 @@ from millrace.common.types.value_types import (
     TimeTypeInfo,
 )
 
-__all__ = ["ANY", "has_class", "shown", "type_of_schema"]
+__all__ = ["ANY", "Schema", "has_class", "shown", "type_of", "type_of_schema"]
 
-ANY: Schema = "ANY"
+Schema = str
+"""The text of a type."""
+ANY: Schema = PickledBytesTypeInfo().schema()
+"""Of what has no type."""
+ENUM = "enum "
+VERSION = "version "
 
-_CLASSES = frozenset({"DATACLASS", "NAMED_TUPLE", "ENUM", "SERIALIZED"})
-
-_SINGLE: dict[str, TypeInformation[Any]] = {
-    info.name: info
+_SINGLE: dict[LogicalType, TypeInformation[Any]] = {
+    info.bridged_type: info
     for info in (
         *map(BasicTypeInfo, PYTHON_TYPES),
         BigDecTypeInfo(),
@@ -62,6 +68,7 @@ _SINGLE: dict[str, TypeInformation[Any]] = {
         DurationTypeInfo(),
         FractionTypeInfo(),
         InstantTypeInfo(),
+        PickledBytesTypeInfo(),
         TimestampTypeInfo(),
         TimeTypeInfo(),
         UuidTypeInfo(),
@@ -71,73 +78,101 @@ _SINGLE: dict[str, TypeInformation[Any]] = {
 }
 
 
+@lru_cache(maxsize=1024)
 def type_of_schema(schema: Schema) -> TypeInformation[Any]:
     """The type that a schema describes, as far as it is known without the program: dataclasses
     and named tuples are rows, enums are strings, and what a serializer wrote is bytes.
 
+    Example:
+        >>> type_of_schema("ARRAY<STRUCTURED<'Point', x BIGINT>>").name
+        'LIST(ROW(x: LONG))'
+
     Raises:
         CheckpointError: it is of a making that is not known here.
+        JobDefinitionError: it is no type.
     """
-    if isinstance(schema, str):
-        return _SINGLE.get(schema, PickledBytesTypeInfo())
-    make = _MADE.get(schema[0])
+    return type_of(parse_type(schema))
+
+
+def type_of(kind: LogicalType) -> TypeInformation[Any]:
+    """The same of a parsed schema."""
+    kind = kind.with_nullable(True)
+    found = _SINGLE.get(kind)
+    if found is not None:
+        return found
+    bridge = bridge_of(kind)
+    if bridge.startswith(ENUM):
+        return BasicTypeInfo("STRING")
+    if bridge in ARRAY_TYPES:
+        elements = inner(kind).children()
+        element = type_of(elements[0]) if elements else BasicTypeInfo("BYTE")
+        return ARRAY_TYPES[bridge](element)
+    make = _MADE.get(bridge or type(kind))
     if make is None:
-        raise CheckpointError(f"the checkpoint has state of an unknown type {shown(schema)}")
-    return make(*schema[1:])
+        raise CheckpointError(f"the checkpoint has state of an unknown type {kind}")
+    return make(kind)
 
 
-def _all(schemas: Any) -> tuple[TypeInformation[Any], ...]:
-    return tuple(map(type_of_schema, schemas))
+def _types(row: LogicalType) -> list[TypeInformation[Any]]:
+    return list(map(type_of, row.children()))
 
 
-_MADE: dict[str, Callable[..., TypeInformation[Any]]] = {
-    "LIST": lambda element: ListTypeInfo(type_of_schema(element)),
-    "ARRAY": lambda kind, element: ARRAY_TYPES[kind](type_of_schema(element)),
-    "SET": lambda element: SetTypeInfo(type_of_schema(element)),
-    "FROZENSET": lambda element: SetTypeInfo(type_of_schema(element), frozen=True),
-    "MAP": lambda key, value: MapTypeInfo(type_of_schema(key), type_of_schema(value)),
-    "TUPLE": lambda fields: TupleTypeInfo(_all(fields)),
-    "TUPLE_OF": lambda element: VariadicTupleTypeInfo(type_of_schema(element)),
-    "UNION": lambda members: UnionTypeInfo(_all(members)),
-    "ROW": lambda names, fields: RowTypeInfo(_all(fields), names and tuple(names)),
-    "DATACLASS": lambda cls, names, fields: RowTypeInfo(_all(fields), tuple(names)),
-    "NAMED_TUPLE": lambda cls, names, fields: RowTypeInfo(_all(fields), tuple(names)),
-    "ENUM": lambda cls, names: BasicTypeInfo("STRING"),
-    "SERIALIZED": lambda name, version: BasicTypeInfo("BYTES"),
-    "OTHER": lambda name: PickledBytesTypeInfo(),
+def _tuple(kind: LogicalType) -> TypeInformation[Any]:
+    content = inner(kind)
+    if isinstance(content, ArrayType):
+        return VariadicTupleTypeInfo(type_of(content.element_type))
+    return TupleTypeInfo(_types(content))
+
+
+_MADE: dict[str | type, Callable[[Any], TypeInformation[Any]]] = {
+    ArrayType: lambda kind: ListTypeInfo(type_of(kind.element_type)),
+    MapType: lambda kind: MapTypeInfo(*_types(kind)),
+    RowType: lambda kind: RowTypeInfo(_types(kind), kind.names),
+    StructuredType: lambda kind: RowTypeInfo(_types(kind), kind.names),
+    RawType: lambda kind: BasicTypeInfo("BYTES"),
+    "Row": lambda kind: RowTypeInfo(_types(inner(kind))),
+    "set": lambda kind: SetTypeInfo(_types(inner(kind))[0]),
+    "frozenset": lambda kind: SetTypeInfo(_types(inner(kind))[0], frozen=True),
+    "tuple": _tuple,
+    "union": lambda kind: UnionTypeInfo(tuple(type_of(part.type) for part in parts_of(kind))),
 }
 
 
 def has_class(schema: Schema) -> bool:
     """Whether values of it can be made by the program only that has their class."""
-    if isinstance(schema, str):
+    return _has_class(parse_type(schema))
+
+
+def _has_class(kind: LogicalType) -> bool:
+    if kind in _SINGLE:
         return False
-    if schema[0] in _CLASSES:
+    bridge = bridge_of(kind)
+    if bridge == "union":
+        return any(_has_class(part.type) for part in parts_of(kind))
+    if isinstance(kind, RawType) or (isinstance(kind, StructuredType) and not bridge):
         return True
-    return any(has_class(part) for part in _parts(schema))
-
-
-def _parts(schema: Schema) -> list[Schema]:
-    """The schemas inside of one."""
-    kind = schema[0]
-    if kind in ("TUPLE", "UNION"):
-        return list(schema[1])
-    if kind == "ROW":
-        return list(schema[2])
-    if kind == "MAP":
-        return [schema[1], schema[2]]
-    return [schema[-1]] if kind != "OTHER" else []
+    return bridge.startswith(ENUM) or any(map(_has_class, kind.children()))
 
 
 def shown(schema: Schema) -> str:
     """As it is shown to people; classes by their names."""
-    if isinstance(schema, str):
-        return schema
-    kind = schema[0]
-    if kind in _CLASSES or kind == "OTHER":
-        return str(schema[1])
-    if kind == "ROW":
-        names = schema[1] or [f"f{index}" for index in range(len(schema[2]))]
-        pairs = zip(names, schema[2], strict=True)
-        return f"ROW({', '.join(f'{name}: {shown(field)}' for name, field in pairs)})"
-    return f"{kind}({', '.join(map(shown, _parts(schema)))})"
+    return "ANY" if schema == ANY else _shown(parse_type(schema))
+
+
+def _shown(kind: LogicalType) -> str:
+    found = _SINGLE.get(kind.with_nullable(True))
+    if found is not None:
+        return found.name
+    bridge = bridge_of(kind)
+    if bridge.startswith(ENUM):
+        return bridge.removeprefix(ENUM)
+    if isinstance(kind, RawType) or (isinstance(kind, StructuredType) and not bridge):
+        return kind.class_name
+    if isinstance(kind, RowType) and not bridge:
+        return f"ROW({', '.join(f'{field.name}: {_shown(field.type)}' for field in kind)})"
+    if bridge == "union":
+        return " | ".join(_shown(part.type) for part in parts_of(kind))
+    if not bridge:
+        name = "LIST" if isinstance(kind, ArrayType) else "MAP"
+        return f"{name}({', '.join(map(_shown, kind.children()))})"
+    return f"{bridge.upper()}({', '.join(map(_shown, inner(kind).children()))})"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from millrace.common.errors import SerializationError, StateError, StateMigrationError
 from millrace.common.types.plain_data import Convert, chained, from_plain, to_plain
-from millrace.common.types.type_information import Schema, TypeInformation
+from millrace.common.types.type_information import TypeInformation
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.entry_types import (
@@ -23,7 +23,7 @@ from millrace.state.serialization.entry_types import (
     StateOwner,
 )
 from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
-from millrace.state.serialization.schema import ANY, type_of_schema
+from millrace.state.serialization.schema import ANY, Schema, type_of_schema
 from millrace.state.serialization.table_delta_map import TableDeltaMap
 from millrace.state.table import Table, TableDelta
 from millrace.state.table_id import TableId
