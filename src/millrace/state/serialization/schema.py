@@ -91,7 +91,11 @@ def type_of_schema(schema: Schema) -> TypeInformation[Any]:
         CheckpointError: it is of a making that is not known here.
         JobDefinitionError: it is no type.
     """
-    return type_of(parse_type(schema))
+    kind = parse_type(schema)
+    try:
+        return type_of(kind)
+    except IndexError:  # a set of no type, for example
+        raise CheckpointError(f"the checkpoint has state of an unknown type {kind}") from None
 
 
 def type_of(kind: LogicalType) -> TypeInformation[Any]:
