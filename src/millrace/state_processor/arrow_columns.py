@@ -24,26 +24,9 @@ from millrace.common.types.inferred_type import (
     plain_scalar,
 )
 from millrace.common.types.json_values import json_text
+from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
-from millrace.common.types.logical.logical_type import (
-    ArrayType,
-    BigIntType,
-    BooleanType,
-    CharType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegralType,
-    LogicalType,
-    MapType,
-    RowType,
-    TimeType,
-    VarBinaryType,
-    VarCharType,
-    quoted,
-    rewritten,
-)
+from millrace.common.types.logical.logical_type import LogicalType, quoted, rewritten
 from millrace.common.types.logical.spark_type import spark_ddl
 from millrace.common.types.type_information import TypeInformation
 
@@ -54,8 +37,16 @@ BATCH_ROWS = 4096
 
 Row = Sequence[Any]
 Converter = Callable[[Any], Any]
-_BIGINT, _DOUBLE, _STRING = BigIntType(), DoubleType(), VarCharType()
-_AS_THEY_ARE = (ArrayType, BooleanType, DateType, DoubleType, MapType, RowType, VarBinaryType)
+_BIGINT, _DOUBLE, _STRING = logical.BigIntType(), logical.DoubleType(), logical.VarCharType()
+_AS_THEY_ARE = (
+    logical.ArrayType,
+    logical.BooleanType,
+    logical.DateType,
+    logical.DoubleType,
+    logical.MapType,
+    logical.RowType,
+    logical.VarBinaryType,
+)
 
 
 def column_type(info: TypeInformation[Any]) -> LogicalType | None:
@@ -65,11 +56,11 @@ def column_type(info: TypeInformation[Any]) -> LogicalType | None:
 
 
 def _widened(kind: LogicalType) -> LogicalType:
-    if isinstance(kind, IntegralType):
+    if isinstance(kind, logical.IntegralType):
         return _BIGINT
-    if isinstance(kind, FloatType):
+    if isinstance(kind, logical.FloatType):
         return _DOUBLE
-    if isinstance(kind, (CharType, VarCharType, TimeType)):
+    if isinstance(kind, (logical.CharType, logical.VarCharType, logical.TimeType)):
         return _STRING
     return kind.with_nullable(True) if type(kind) in _AS_THEY_ARE else JSON
 
@@ -154,11 +145,11 @@ def converter(kind: LogicalType) -> Converter:
 def _converter(kind: LogicalType) -> Converter:
     if kind in (JSON, NULL):
         return json_text
-    if isinstance(kind, ArrayType):
+    if isinstance(kind, logical.ArrayType):
         return _array(converter(kind.element_type))
-    if isinstance(kind, MapType):
+    if isinstance(kind, logical.MapType):
         return _map(converter(kind.key_type), converter(kind.value_type))
-    if isinstance(kind, RowType):
+    if isinstance(kind, logical.RowType):
         return _struct({field.name: converter(field.type) for field in kind})
     shape = _SHAPES.get(kind, _same)
 
@@ -183,7 +174,7 @@ def _text(value: Any) -> str:
 
 _SHAPES: dict[LogicalType, Converter] = {
     _DOUBLE: lambda value: float(_same(value)),
-    DecimalType(38, 18): lambda value: Decimal(_same(value)),
+    logical.DecimalType(38, 18): lambda value: Decimal(_same(value)),
     _STRING: _text,
 }
 

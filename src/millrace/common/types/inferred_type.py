@@ -16,24 +16,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from millrace.common.types.logical.logical_type import (
-    ArrayType,
-    BigIntType,
-    BooleanType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    LocalZonedTimestampType,
-    LogicalType,
-    MapType,
-    NullType,
-    RawType,
-    RowType,
-    TimestampType,
-    VarBinaryType,
-    VarCharType,
-)
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.record_fields import declared_names, positions
 from millrace.common.types.row import Row
 
@@ -49,25 +33,25 @@ __all__ = [
     "plain_scalar",
 ]
 
-NULL: LogicalType = NullType()
-JSON = RawType("object", "json")
-WIDE = DecimalType(19, 0)
+NULL: LogicalType = logical.NullType()
+JSON = logical.RawType("object", "json")
+WIDE = logical.DecimalType(19, 0)
 """Whole numbers of 64 bits that a double would round."""
-_BIGINT, _DOUBLE, _DECIMAL = BigIntType(), DoubleType(), DecimalType(38, 18)
-_STRING, _BINARY = VarCharType(), VarBinaryType()
-_TIMESTAMP, _INSTANT = TimestampType(), LocalZonedTimestampType()
+_BIGINT, _DOUBLE, _DECIMAL = logical.BigIntType(), logical.DoubleType(), logical.DecimalType(38, 18)
+_STRING, _BINARY = logical.VarCharType(), logical.VarBinaryType()
+_TIMESTAMP, _INSTANT = logical.TimestampType(), logical.LocalZonedTimestampType()
 _NUMBERS: tuple[LogicalType, ...] = (_BIGINT, WIDE, _DECIMAL, _DOUBLE)
 """Each can be any later one, but WIDE no double."""
 _TEXTS = (str, dt.time, uuid.UUID, Fraction, enum.Enum)
 """What prints unmistakably."""
 _EXACT: dict[type, LogicalType] = {
-    bool: BooleanType(),
+    bool: logical.BooleanType(),
     float: _DOUBLE,
     str: _STRING,
     bytes: _BINARY,
     bytearray: _BINARY,
-    dt.date: DateType(),
-    dt.timedelta: DayTimeIntervalType(),
+    dt.date: logical.DateType(),
+    dt.timedelta: logical.DayTimeIntervalType(),
 }
 
 
@@ -110,11 +94,11 @@ def _composite(value: Any) -> LogicalType:
     if named is not None:
         names, values = named
         fields = zip(names, map(inferred_type, values), strict=True)
-        return RowType.of(*fields) if names else JSON
+        return logical.RowType.of(*fields) if names else JSON
     if isinstance(value, (list, set, frozenset, array)):
-        return ArrayType(common_type(value))
+        return logical.ArrayType(common_type(value))
     if isinstance(value, Mapping):
-        return MapType(common_type(value), common_type(value.values()))
+        return logical.MapType(common_type(value), common_type(value.values()))
     plain = plain_scalar(value)
     return JSON if plain is None else inferred_type(plain)
 
@@ -153,22 +137,22 @@ def merged(one: LogicalType, other: LogicalType) -> LogicalType:
     if one in _NUMBERS and other in _NUMBERS:
         wider = max(one, other, key=_NUMBERS.index)
         return JSON if wider == _DOUBLE and WIDE in (one, other) else wider
-    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return ArrayType(merged(one.element_type, other.element_type))
-    if isinstance(one, MapType) and isinstance(other, MapType):
+    if isinstance(one, logical.ArrayType) and isinstance(other, logical.ArrayType):
+        return logical.ArrayType(merged(one.element_type, other.element_type))
+    if isinstance(one, logical.MapType) and isinstance(other, logical.MapType):
         key = merged(one.key_type, other.key_type)
-        return MapType(key, merged(one.value_type, other.value_type))
-    if isinstance(one, RowType) and isinstance(other, RowType):
+        return logical.MapType(key, merged(one.value_type, other.value_type))
+    if isinstance(one, logical.RowType) and isinstance(other, logical.RowType):
         return _merged_rows(one, other)
     return JSON
 
 
-def _merged_rows(one: RowType, other: RowType) -> LogicalType:
+def _merged_rows(one: logical.RowType, other: logical.RowType) -> LogicalType:
     """Fields by name: a field that only one has is null in the other."""
     fields = dict(zip(one.names, one.children(), strict=True))
     for field in other:
         fields[field.name] = merged(fields.get(field.name, NULL), field.type)
-    return RowType.of(*fields.items())
+    return logical.RowType.of(*fields.items())
 
 
 def fits(value: Any, column: LogicalType) -> bool:

@@ -8,26 +8,9 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.bridged import unbridged
-from millrace.common.types.logical.logical_type import (
-    BigIntType,
-    BooleanType,
-    CharType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegralType,
-    IntType,
-    LogicalType,
-    NullType,
-    RawType,
-    RowType,
-    SmallIntType,
-    StructuredType,
-    TinyIntType,
-    VarBinaryType,
-    VarCharType,
-)
+from millrace.common.types.logical.logical_type import LogicalType
 
 __all__ = ["BasicType", "BasicTypeInfo", "PickledBytesTypeInfo", "TypeInformation"]
 
@@ -50,21 +33,22 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 LOGICAL_TYPES: dict[str, LogicalType] = {
-    "STRING": VarCharType(),
-    "CHAR": CharType(1),
-    "BOOLEAN": BooleanType(),
-    "BYTE": TinyIntType(),
-    "SHORT": SmallIntType(),
-    "INT": IntType(),
-    "LONG": BigIntType(),
-    "BIG_INT": DecimalType(38, 0),
-    "FLOAT": FloatType(),
-    "DOUBLE": DoubleType(),
-    "BYTES": VarBinaryType(),
-    "COMPLEX": StructuredType(
-        RowType.of(("real", DoubleType()), ("imag", DoubleType())).fields, "complex"
+    "STRING": logical.VarCharType(),
+    "CHAR": logical.CharType(1),
+    "BOOLEAN": logical.BooleanType(),
+    "BYTE": logical.TinyIntType(),
+    "SHORT": logical.SmallIntType(),
+    "INT": logical.IntType(),
+    "LONG": logical.BigIntType(),
+    "BIG_INT": logical.DecimalType(38, 0),
+    "FLOAT": logical.FloatType(),
+    "DOUBLE": logical.DoubleType(),
+    "BYTES": logical.VarBinaryType(),
+    "COMPLEX": logical.StructuredType(
+        logical.RowType.of(("real", logical.DoubleType()), ("imag", logical.DoubleType())).fields,
+        "complex",
     ),
-    "NONE": NullType(),
+    "NONE": logical.NullType(),
 }
 
 
@@ -198,7 +182,7 @@ class BasicTypeInfo(TypeInformation[Any]):
             is_numpy = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
             return is_numpy and self.accepts(value.item())
         kind = LOGICAL_TYPES[self.label]
-        is_ranged = isinstance(kind, IntegralType) and isinstance(value, int)
+        is_ranged = isinstance(kind, logical.IntegralType) and isinstance(value, int)
         return not is_ranged or kind.holds(value)  # type: ignore[attr-defined]
 
 
@@ -215,7 +199,7 @@ class PickledBytesTypeInfo(TypeInformation[Any]):
 
     @property
     def bridged_type(self) -> LogicalType:
-        return RawType("object", "pickle")
+        return logical.RawType("object", "pickle")
 
     @property
     def is_immutable(self) -> bool:

@@ -18,31 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.bridged import bridge_of, bridged, inner
-from millrace.common.types.logical.logical_type import (
-    ArrayType,
-    BigIntType,
-    BinaryType,
-    BooleanType,
-    CharType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegralType,
-    LogicalType,
-    MapType,
-    RawType,
-    RowField,
-    RowType,
-    StructuredType,
-    TimestampType,
-    TimeType,
-    VarBinaryType,
-    VarCharType,
-    ZonedTimestampType,
-)
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.record_fields import positions
 from millrace.common.types.standard_types import DurationTypeInfo, UuidTypeInfo, ZonedTimeTypeInfo
@@ -356,21 +335,21 @@ class _Text(_Leaf):
 
 
 _PLAIN_TYPES: dict[LogicalType, LogicalType] = {
-    FloatType(): DoubleType(),
-    DecimalType(38, 0): BigIntType(),
-    DecimalType(38, 18): VarCharType(),
-    ZonedTimeTypeInfo().bridged_type: TimeType(6),
-    ZonedTimestampType(6): TimestampType(6),
-    UuidTypeInfo().bridged_type: BinaryType(16),
+    logical.FloatType(): logical.DoubleType(),
+    logical.DecimalType(38, 0): logical.BigIntType(),
+    logical.DecimalType(38, 18): logical.VarCharType(),
+    ZonedTimeTypeInfo().bridged_type: logical.TimeType(6),
+    logical.ZonedTimestampType(6): logical.TimestampType(6),
+    UuidTypeInfo().bridged_type: logical.BinaryType(16),
 }
 """Types whose plain data is of another type: floats keep eight bytes, decimals their digits, and
 most whole numbers have 64 bits; times with a zone are not typed."""
 _DAY = 86_400_000_000
 _INT32, _INT64 = pa.int32(), pa.int64()
 _NUMBERED: dict[LogicalType, tuple[range, pa.DataType]] = {
-    DateType(): (range(-719_162, 2_932_897), _INT32),
-    TimeType(6): (range(_DAY), _INT64),
-    TimestampType(6): (range(-(1 << 63), 1 << 63), _INT64),
+    logical.DateType(): (range(-719_162, 2_932_897), _INT32),
+    logical.TimeType(6): (range(_DAY), _INT64),
+    logical.TimestampType(6): (range(-(1 << 63), 1 << 63), _INT64),
     DurationTypeInfo().bridged_type: (range(-(1 << 63), 1 << 63), _INT64),
 }
 """Types whose plain data is a number within bounds, and the numbers that Arrow has for them."""
@@ -378,14 +357,14 @@ _NUMBERED: dict[LogicalType, tuple[range, pa.DataType]] = {
 
 def _leaf(kind: LogicalType) -> StateColumn:
     """The column for a type without parts."""
-    if isinstance(kind, IntegralType):
+    if isinstance(kind, logical.IntegralType):
         low, high = kind.bounds()
         return _Integer(arrow_type(kind), range(low, high + 1))
     if kind in _NUMBERED:
         return _Integer(arrow_type(kind), *_NUMBERED[kind])
-    if isinstance(kind, BinaryType):
+    if isinstance(kind, logical.BinaryType):
         return _Leaf(bytes, arrow_type(kind), within=lambda data: len(data) == kind.length)
-    if isinstance(kind, (CharType, VarCharType)):
+    if isinstance(kind, (logical.CharType, logical.VarCharType)):
         return _Text()
     found = _CLASSES.get(type(kind))
     if found is None:
@@ -394,7 +373,7 @@ def _leaf(kind: LogicalType) -> StateColumn:
 
 
 _CLASSES: dict[type[LogicalType], type] = {
-    BooleanType: bool, DoubleType: float, VarBinaryType: bytes
+    logical.BooleanType: bool, logical.DoubleType: float, logical.VarBinaryType: bytes
 }  # fmt: skip
 
 
@@ -414,36 +393,36 @@ def column_of(schema: Schema) -> StateColumn:
 def _column(kind: LogicalType, depth: int) -> StateColumn:
     plain, bridge = _PLAIN_TYPES.get(kind, kind), bridge_of(kind)
     if bridge.startswith(ENUM):
-        plain = VarCharType()
-    loose = bridge.startswith(ENUM) or isinstance(plain, (TimeType, TimestampType))
+        plain = logical.VarCharType()
+    loose = bridge.startswith(ENUM) or isinstance(plain, (logical.TimeType, logical.TimestampType))
     if depth and loose and plain != kind:  # with and without a zone; flags are numbers
         return _Loose(_leaf(plain))
     if plain != kind:
         return _leaf(plain)
     if bridge:
         return _bridged(bridge, inner(kind), depth)
-    if isinstance(kind, ArrayType):
+    if isinstance(kind, logical.ArrayType):
         return _List(list, _column(kind.element_type, depth + 1))
-    if isinstance(kind, MapType):
+    if isinstance(kind, logical.MapType):
         return _Map(_column(kind.key_type, depth + 1), _column(kind.value_type, depth + 1))
-    if isinstance(kind, StructuredType):
+    if isinstance(kind, logical.StructuredType):
         return _ANY if kind in _TUPLES else _struct(kind.fields, depth)
-    if isinstance(kind, RowType):
+    if isinstance(kind, logical.RowType):
         return _struct((_ROW_KIND, *kind.fields), depth)
-    is_serialized = isinstance(kind, RawType) and kind.serializer.startswith(VERSION)
-    return _leaf(VarBinaryType() if is_serialized else kind)
+    is_serialized = isinstance(kind, logical.RawType) and kind.serializer.startswith(VERSION)
+    return _leaf(logical.VarBinaryType() if is_serialized else kind)
 
 
-_ROW_KIND = RowField("row_kind", BigIntType())
+_ROW_KIND = logical.RowField("row_kind", logical.BigIntType())
 _TUPLES = (LOGICAL_TYPES["COMPLEX"],)
 """Types whose plain data is not made of their fields."""
 
 
 def _bridged(bridge: str, kind: LogicalType, depth: int) -> StateColumn:
     """The column for values of a Python class."""
-    if bridge in _COLLECTIONS and isinstance(kind, ArrayType):
+    if bridge in _COLLECTIONS and isinstance(kind, logical.ArrayType):
         return _List(_COLLECTIONS[bridge], _column(kind.element_type, depth + 1))
-    if isinstance(kind, RowType):
+    if isinstance(kind, logical.RowType):
         fields = kind.fields if bridge == "tuple" else (_ROW_KIND, *kind.fields)
         return _struct(fields, depth)
     return _ANY
@@ -452,7 +431,7 @@ def _bridged(bridge: str, kind: LogicalType, depth: int) -> StateColumn:
 _COLLECTIONS: dict[str, Any] = {"set": set, "frozenset": frozenset, "tuple": tuple}
 
 
-def _struct(fields: Sequence[RowField], depth: int) -> StateColumn:
+def _struct(fields: Sequence[logical.RowField], depth: int) -> StateColumn:
     names = [field.name for field in fields]
     if not names or len(set(names)) != len(names):
         return _ANY  # Parquet has neither records without fields nor two fields of a name
@@ -460,9 +439,12 @@ def _struct(fields: Sequence[RowField], depth: int) -> StateColumn:
 
 
 _INFERRED: dict[type, LogicalType] = {
-    bool: BooleanType(), int: BigIntType(), float: DoubleType(), str: VarCharType(),
-    bytes: VarBinaryType(),
-}  # fmt: skip
+    bool: logical.BooleanType(),
+    int: logical.BigIntType(),
+    float: logical.DoubleType(),
+    str: logical.VarCharType(),
+    bytes: logical.VarBinaryType(),
+}
 
 
 def schema_of_values(values: Sequence[Any]) -> Schema:
@@ -481,7 +463,7 @@ def _common_type(values: Sequence[Any], depth: int) -> LogicalType:
         if len(widths) == 1 and widths != {0}:
             parts = [_common_type(part, depth + 1) for part in zip(*present, strict=True)]
             names = positions(len(parts))
-            return bridged(RowType.of(*zip(names, parts, strict=True)), "tuple")
+            return bridged(logical.RowType.of(*zip(names, parts, strict=True)), "tuple")
     return _INFERRED.get(kind, _UNTYPED)
 
 

@@ -20,29 +20,9 @@ from millrace.common.types.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.bridged import bridge_of, inner, parts_of
-from millrace.common.types.logical.logical_type import (
-    ArrayType,
-    BigIntType,
-    CharType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntType,
-    LogicalType,
-    MapType,
-    NullType,
-    RawType,
-    RowType,
-    SmallIntType,
-    StructuredType,
-    TimestampType,
-    TimeType,
-    TinyIntType,
-    VarBinaryType,
-    VarCharType,
-    ZonedTimestampType,
-)
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.plain_data import Convert, from_plain, to_plain
 from millrace.common.types.serialized_type import SerializedTypeInfo
@@ -64,12 +44,18 @@ from millrace.state.serialization.schema import (
 
 __all__ = ["TypeChangeError", "key_migration", "migration"]
 
-INTEGERS = (TinyIntType(), SmallIntType(), IntType(), BigIntType(), DecimalType(38, 0))
-FLOATS = (FloatType(), DoubleType())
+INTEGERS = (
+    logical.TinyIntType(),
+    logical.SmallIntType(),
+    logical.IntType(),
+    logical.BigIntType(),
+    logical.DecimalType(38, 0),
+)
+FLOATS = (logical.FloatType(), logical.DoubleType())
 SAME_FORM: set[tuple[LogicalType, LogicalType]] = {
-    (CharType(1), VarCharType()),
-    (TimestampType(6), ZonedTimestampType(6)),
-    (TimeType(6), ZonedTimeTypeInfo().bridged_type),
+    (logical.CharType(1), logical.VarCharType()),
+    (logical.TimestampType(6), logical.ZonedTimestampType(6)),
+    (logical.TimeType(6), ZonedTimeTypeInfo().bridged_type),
 }
 UNTYPED = PickledBytesTypeInfo().bridged_type
 
@@ -89,7 +75,7 @@ def migration(written: Schema, present: TypeInformation[Any], at: str = "") -> C
 
 def _migration(written: LogicalType, present: TypeInformation[Any], at: str) -> Convert | None:
     now, written = present.bridged_type, written.with_nullable(True)
-    if written in (now, NullType()):
+    if written in (now, logical.NullType()):
         return None
     if written == UNTYPED:
         return _declared(present, at)
@@ -129,7 +115,7 @@ def _same_keys(written: LogicalType, present: TypeInformation[Any]) -> bool:
 
 def _is_tuple(written: LogicalType) -> bool:
     """Whether it is a tuple of fields."""
-    return bridge_of(written) == "tuple" and isinstance(inner(written), RowType)
+    return bridge_of(written) == "tuple" and isinstance(inner(written), logical.RowType)
 
 
 def _widens(written: LogicalType, now: LogicalType) -> bool:
@@ -227,7 +213,7 @@ def _set(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found
     return (element and _whole(kind, lambda plain: kind(map(element, plain))),)
 
 
-def _map(written: MapType, present: TypeInformation[Any], at: str) -> _Found:
+def _map(written: logical.MapType, present: TypeInformation[Any], at: str) -> _Found:
     if not isinstance(present, MapTypeInfo):
         return None
     key_migration(str(written.key_type), present.key_type, f"the key of {_subject(at)}")
@@ -291,15 +277,15 @@ def _record(written: LogicalType, present: TypeInformation[Any], at: str) -> _Fo
     return (_whole(tuple, lambda plain: tuple([move(plain) for move in moves])),)
 
 
-def _row_of(kind: LogicalType) -> RowType:
+def _row_of(kind: LogicalType) -> logical.RowType:
     row = inner(kind) if bridge_of(kind) else kind
-    assert isinstance(row, RowType)
+    assert isinstance(row, logical.RowType)
     return row
 
 
 def _has_kind(kind: LogicalType) -> bool:
     """Whether the first field of its plain data is the kind of the row."""
-    return bool(bridge_of(kind)) or not isinstance(kind, StructuredType)
+    return bool(bridge_of(kind)) or not isinstance(kind, logical.StructuredType)
 
 
 def _is_same(written: LogicalType, present: RowTypeInfo | ClassTypeInfo) -> bool:
@@ -327,7 +313,7 @@ def _default(
 
 
 def _enum(written: LogicalType, present: TypeInformation[Any], at: str) -> _Found:
-    if present.bridged_type == VarCharType():
+    if present.bridged_type == logical.VarCharType():
         return (None,)
     if not isinstance(present, EnumTypeInfo):
         return None
@@ -351,8 +337,8 @@ def _union(written: LogicalType, present: TypeInformation[Any], at: str) -> _Fou
     return (None,) if is_wider else None
 
 
-def _serialized(written: RawType, present: TypeInformation[Any], at: str) -> _Found:
-    if present.bridged_type == VarBinaryType():
+def _serialized(written: logical.RawType, present: TypeInformation[Any], at: str) -> _Found:
+    if present.bridged_type == logical.VarBinaryType():
         return (None,)
     if not isinstance(present, SerializedTypeInfo) or present.label != written.class_name:
         return None
@@ -366,18 +352,18 @@ def _serialized(written: RawType, present: TypeInformation[Any], at: str) -> _Fo
 
 
 _CHANGES: dict[str | type, _Change] = {
-    ArrayType: _list,
+    logical.ArrayType: _list,
     **dict.fromkeys(ARRAY_TYPES, _list),
     "set": _set,
     "frozenset": _set,
     "tuple": _tuple,
-    MapType: _map,
+    logical.MapType: _map,
     "enum": _enum,
     "union": _union,
-    RawType: _serialized,
-    RowType: _record,
+    logical.RawType: _serialized,
+    logical.RowType: _record,
     "Row": _record,
-    StructuredType: _record,
+    logical.StructuredType: _record,
 }
 
 

@@ -12,36 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.types.logical.logical_type import (
-    ArrayType,
-    BigIntType,
-    BinaryType,
-    BooleanType,
-    CharType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntType,
-    LocalZonedTimestampType,
-    LogicalType,
-    MapType,
-    MultisetType,
-    NullType,
-    RawType,
-    RowField,
-    RowType,
-    SmallIntType,
-    StructuredType,
-    TimestampType,
-    TimeType,
-    TinyIntType,
-    VarBinaryType,
-    VarCharType,
-    YearMonthIntervalType,
-    ZonedTimestampType,
-)
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
 
 if TYPE_CHECKING:
     import pyarrow
@@ -60,7 +32,7 @@ def arrow_type(logical_type: LogicalType) -> pyarrow.DataType:
     return _arrow_type(logical_type.with_nullable(True))
 
 
-def arrow_schema(row_type: RowType) -> pyarrow.Schema:
+def arrow_schema(row_type: logical.RowType) -> pyarrow.Schema:
     """The schema of a table with these columns."""
     import pyarrow as pa
 
@@ -97,48 +69,50 @@ def _time(pa: Any, unit: str) -> Any:
 
 
 _MAKERS: dict[type, Callable[[Any, Any], Any]] = {
-    NullType: lambda pa, kind: pa.null(),
-    BooleanType: lambda pa, kind: pa.bool_(),
-    TinyIntType: lambda pa, kind: pa.int8(),
-    SmallIntType: lambda pa, kind: pa.int16(),
-    IntType: lambda pa, kind: pa.int32(),
-    BigIntType: lambda pa, kind: pa.int64(),
-    FloatType: lambda pa, kind: pa.float32(),
-    DoubleType: lambda pa, kind: pa.float64(),
-    CharType: lambda pa, kind: pa.string(),
-    VarCharType: lambda pa, kind: pa.string(),
-    BinaryType: lambda pa, kind: pa.binary(kind.length),
-    VarBinaryType: lambda pa, kind: pa.binary(),
-    DecimalType: lambda pa, kind: pa.decimal128(kind.precision, kind.scale),
-    DateType: lambda pa, kind: pa.date32(),
-    TimeType: lambda pa, kind: _time(pa, kind.unit),
-    TimestampType: lambda pa, kind: pa.timestamp(kind.unit),
-    LocalZonedTimestampType: lambda pa, kind: pa.timestamp(kind.unit, "UTC"),
-    ZonedTimestampType: lambda pa, kind: pa.struct(
+    logical.NullType: lambda pa, kind: pa.null(),
+    logical.BooleanType: lambda pa, kind: pa.bool_(),
+    logical.TinyIntType: lambda pa, kind: pa.int8(),
+    logical.SmallIntType: lambda pa, kind: pa.int16(),
+    logical.IntType: lambda pa, kind: pa.int32(),
+    logical.BigIntType: lambda pa, kind: pa.int64(),
+    logical.FloatType: lambda pa, kind: pa.float32(),
+    logical.DoubleType: lambda pa, kind: pa.float64(),
+    logical.CharType: lambda pa, kind: pa.string(),
+    logical.VarCharType: lambda pa, kind: pa.string(),
+    logical.BinaryType: lambda pa, kind: pa.binary(kind.length),
+    logical.VarBinaryType: lambda pa, kind: pa.binary(),
+    logical.DecimalType: lambda pa, kind: pa.decimal128(kind.precision, kind.scale),
+    logical.DateType: lambda pa, kind: pa.date32(),
+    logical.TimeType: lambda pa, kind: _time(pa, kind.unit),
+    logical.TimestampType: lambda pa, kind: pa.timestamp(kind.unit),
+    logical.LocalZonedTimestampType: lambda pa, kind: pa.timestamp(kind.unit, "UTC"),
+    logical.ZonedTimestampType: lambda pa, kind: pa.struct(
         [("wall", pa.timestamp(kind.unit)), ("zone", pa.string()), ("fold", pa.bool_())]
     ),
-    YearMonthIntervalType: lambda pa, kind: pa.int32(),
-    DayTimeIntervalType: lambda pa, kind: pa.duration("us"),
-    ArrayType: lambda pa, kind: pa.list_(_element(pa, kind)),
-    MultisetType: lambda pa, kind: _map(pa, kind.element_type, IntType(nullable=False)),
-    MapType: lambda pa, kind: _map(pa, kind.key_type, kind.value_type),
-    RowType: lambda pa, kind: pa.struct(_fields(kind)),
-    StructuredType: lambda pa, kind: pa.struct(_fields(kind)),
-    RawType: lambda pa, kind: pa.binary(),
+    logical.YearMonthIntervalType: lambda pa, kind: pa.int32(),
+    logical.DayTimeIntervalType: lambda pa, kind: pa.duration("us"),
+    logical.ArrayType: lambda pa, kind: pa.list_(_element(pa, kind)),
+    logical.MultisetType: lambda pa, kind: _map(
+        pa, kind.element_type, logical.IntType(nullable=False)
+    ),
+    logical.MapType: lambda pa, kind: _map(pa, kind.key_type, kind.value_type),
+    logical.RowType: lambda pa, kind: pa.struct(_fields(kind)),
+    logical.StructuredType: lambda pa, kind: pa.struct(_fields(kind)),
+    logical.RawType: lambda pa, kind: pa.binary(),
 }
 
 
-def logical_row_type(schema: pyarrow.Schema) -> RowType:
+def logical_row_type(schema: pyarrow.Schema) -> logical.RowType:
     """The type of the rows of a table.
 
     Raises:
         JobDefinitionError: a column has a type that Flink does not know.
     """
-    return RowType(tuple(map(_row_field, schema)))
+    return logical.RowType(tuple(map(_row_field, schema)))
 
 
-def _row_field(field: Any) -> RowField:
-    return RowField(field.name, _of_field(field))
+def _row_field(field: Any) -> logical.RowField:
+    return logical.RowField(field.name, _of_field(field))
 
 
 def _of_field(field: Any) -> LogicalType:
@@ -165,40 +139,43 @@ _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 def _timestamp(data_type: Any) -> LogicalType:
-    made = TimestampType if data_type.tz is None else LocalZonedTimestampType
+    made = logical.TimestampType if data_type.tz is None else logical.LocalZonedTimestampType
     return made(_DIGITS[data_type.unit])
 
 
 def _map_of(data_type: Any) -> LogicalType:
-    return MapType(_of_field(data_type.key_field), _of_field(data_type.item_field))
+    return logical.MapType(_of_field(data_type.key_field), _of_field(data_type.item_field))
 
 
 @lru_cache(maxsize=1)
 def _of_arrow(kinds: Any) -> tuple[tuple[Any, Callable[[Any], LogicalType]], ...]:
     return (
-        (kinds.is_null, lambda t: NullType()),
-        (kinds.is_boolean, lambda t: BooleanType()),
-        (kinds.is_int8, lambda t: TinyIntType()),
-        (lambda t: kinds.is_int16(t) or kinds.is_uint8(t), lambda t: SmallIntType()),
-        (lambda t: kinds.is_int32(t) or kinds.is_uint16(t), lambda t: IntType()),
-        (lambda t: kinds.is_int64(t) or kinds.is_uint32(t), lambda t: BigIntType()),
-        (kinds.is_uint64, lambda t: DecimalType(20, 0)),
-        (lambda t: kinds.is_float16(t) or kinds.is_float32(t), lambda t: FloatType()),
-        (kinds.is_float64, lambda t: DoubleType()),
-        (_any_of(kinds, "string", "large_string", "string_view"), lambda t: VarCharType()),
-        (kinds.is_fixed_size_binary, lambda t: BinaryType(t.byte_width)),
-        (_any_of(kinds, "binary", "large_binary", "binary_view"), lambda t: VarBinaryType()),
-        (kinds.is_decimal, lambda t: DecimalType(t.precision, max(t.scale, 0))),
-        (kinds.is_date, lambda t: DateType()),
-        (kinds.is_time, lambda t: TimeType(_DIGITS[t.unit])),
+        (kinds.is_null, lambda t: logical.NullType()),
+        (kinds.is_boolean, lambda t: logical.BooleanType()),
+        (kinds.is_int8, lambda t: logical.TinyIntType()),
+        (lambda t: kinds.is_int16(t) or kinds.is_uint8(t), lambda t: logical.SmallIntType()),
+        (lambda t: kinds.is_int32(t) or kinds.is_uint16(t), lambda t: logical.IntType()),
+        (lambda t: kinds.is_int64(t) or kinds.is_uint32(t), lambda t: logical.BigIntType()),
+        (kinds.is_uint64, lambda t: logical.DecimalType(20, 0)),
+        (lambda t: kinds.is_float16(t) or kinds.is_float32(t), lambda t: logical.FloatType()),
+        (kinds.is_float64, lambda t: logical.DoubleType()),
+        (_any_of(kinds, "string", "large_string", "string_view"), lambda t: logical.VarCharType()),
+        (kinds.is_fixed_size_binary, lambda t: logical.BinaryType(t.byte_width)),
+        (
+            _any_of(kinds, "binary", "large_binary", "binary_view"),
+            lambda t: logical.VarBinaryType(),
+        ),
+        (kinds.is_decimal, lambda t: logical.DecimalType(t.precision, max(t.scale, 0))),
+        (kinds.is_date, lambda t: logical.DateType()),
+        (kinds.is_time, lambda t: logical.TimeType(_DIGITS[t.unit])),
         (kinds.is_timestamp, _timestamp),
-        (kinds.is_duration, lambda t: DayTimeIntervalType()),
+        (kinds.is_duration, lambda t: logical.DayTimeIntervalType()),
         (
             _any_of(kinds, "list", "large_list", "fixed_size_list", "list_view"),
-            lambda t: ArrayType(_of_field(t.value_field)),
+            lambda t: logical.ArrayType(_of_field(t.value_field)),
         ),
         (kinds.is_map, _map_of),
-        (kinds.is_struct, lambda t: RowType(tuple(map(_row_field, t)))),
+        (kinds.is_struct, lambda t: logical.RowType(tuple(map(_row_field, t)))),
     )
 
 

@@ -6,37 +6,8 @@ import re
 from collections.abc import Callable
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.types.logical.logical_type import (
-    MAX_LENGTH,
-    ArrayType,
-    BigIntType,
-    BinaryType,
-    BooleanType,
-    CharType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntType,
-    LocalZonedTimestampType,
-    LogicalType,
-    MapType,
-    MultisetType,
-    NullType,
-    RawType,
-    RowField,
-    RowType,
-    SmallIntType,
-    StructuredType,
-    TimestampType,
-    TimeType,
-    TinyIntType,
-    VarBinaryType,
-    VarCharType,
-    YearMonthIntervalType,
-    ZonedTimestampType,
-)
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import MAX_LENGTH, LogicalType
 
 __all__ = ["parse_type"]
 
@@ -121,13 +92,13 @@ class _Parser:
             raise JobDefinitionError(f"a type is nested in more than {MAX_DEPTH} others")
         found = self._named(depth)
         while self.at("ARRAY", "MULTISET"):
-            found = ArrayType(found) if self.take("ARRAY") else self._multiset(found)
+            found = logical.ArrayType(found) if self.take("ARRAY") else self._multiset(found)
             found = self._nullable(found)
         return found
 
     def _multiset(self, element: LogicalType) -> LogicalType:
         self.need("MULTISET")
-        return MultisetType(element)
+        return logical.MultisetType(element)
 
     def _nullable(self, found: LogicalType) -> LogicalType:
         if self.take("NOT"):
@@ -153,12 +124,12 @@ class _Parser:
 
     def decimal(self) -> LogicalType:
         if not self.take("("):
-            return DecimalType()
+            return logical.DecimalType()
         precision, scale = int(self.taken("number", "a number")), 0
         if self.take(","):
             scale = int(self.taken("number", "a number"))
         self.need(")")
-        return DecimalType(precision, scale)
+        return logical.DecimalType(precision, scale)
 
     def zoned(self, precision: int) -> LogicalType:
         if self.take("WITHOUT"):
@@ -166,11 +137,13 @@ class _Parser:
         elif self.take("WITH"):
             local = self.take("LOCAL")
             self.need("TIME", "ZONE")
-            return (LocalZonedTimestampType if local else ZonedTimestampType)(precision)
-        return TimestampType(precision)
+            return (logical.LocalZonedTimestampType if local else logical.ZonedTimestampType)(
+                precision
+            )
+        return logical.TimestampType(precision)
 
     def time(self) -> LogicalType:
-        found = TimeType(self.number(0))
+        found = logical.TimeType(self.number(0))
         if self.take("WITHOUT"):
             self.need("TIME", "ZONE")
         return found
@@ -182,10 +155,12 @@ class _Parser:
             last, last_precision = self._unit()
             fields = f"{first} TO {last}"
         if first in ("YEAR", "MONTH"):
-            return YearMonthIntervalType(fields, precision or 2)
+            return logical.YearMonthIntervalType(fields, precision or 2)
         fraction = 6 if last_precision is None else last_precision
         day = precision if first == "DAY" and precision is not None else 2
-        return DayTimeIntervalType(fields, day, fraction if fields.endswith("SECOND") else 6)
+        return logical.DayTimeIntervalType(
+            fields, day, fraction if fields.endswith("SECOND") else 6
+        )
 
     def _unit(self) -> tuple[str, int | None]:
         unit = self.taken("word", "a unit of time").upper()
@@ -205,7 +180,7 @@ class _Parser:
         end = ")" if self.take("(") else ">"
         if end == ">":
             self.need("<")
-        return RowType(self._fields(end, depth))
+        return logical.RowType(self._fields(end, depth))
 
     def structured(self, depth: int) -> LogicalType:
         self.need("<")
@@ -213,24 +188,24 @@ class _Parser:
         fields = self._fields(">", depth) if self.take(",") else ()
         if not fields:
             self.need(">")
-        return StructuredType(fields, name)
+        return logical.StructuredType(fields, name)
 
-    def _fields(self, end: str, depth: int) -> tuple[RowField, ...]:
-        fields: list[RowField] = []
+    def _fields(self, end: str, depth: int) -> tuple[logical.RowField, ...]:
+        fields: list[logical.RowField] = []
         while not self.take(end):
             if fields:
                 self.need(",")
             fields.append(self._field(depth))
         return tuple(fields)
 
-    def _field(self, depth: int) -> RowField:
+    def _field(self, depth: int) -> logical.RowField:
         if self.kind not in ("name", "word") or self.token is None:
             raise self.refusal("the name of a field")
         quoted = self.kind == "name"
         name = self.token[1:-1].replace("``", "`") if quoted else self.token
         self.advance()
         found = self.type(depth)
-        return RowField(name, found, self.string() if self.kind == "text" else None)
+        return logical.RowField(name, found, self.string() if self.kind == "text" else None)
 
     def string(self) -> str:
         return self.taken("text", "a text in quotes")[1:-1].replace("''", "'")
@@ -239,44 +214,44 @@ class _Parser:
         self.need("(")
         name = self.string()
         self.need(",")
-        found = RawType(name, self.string())
+        found = logical.RawType(name, self.string())
         self.need(")")
         return found
 
     def double(self) -> LogicalType:
         self.take("PRECISION")
-        return DoubleType()
+        return logical.DoubleType()
 
 
 _Reader = Callable[[_Parser, int], LogicalType]
 
 _READERS: dict[str, _Reader] = {
-    "NULL": lambda parser, depth: NullType(),
-    "BOOLEAN": lambda parser, depth: BooleanType(),
-    "TINYINT": lambda parser, depth: TinyIntType(),
-    "SMALLINT": lambda parser, depth: SmallIntType(),
-    "INT": lambda parser, depth: IntType(),
-    "INTEGER": lambda parser, depth: IntType(),
-    "BIGINT": lambda parser, depth: BigIntType(),
-    "FLOAT": lambda parser, depth: FloatType(),
+    "NULL": lambda parser, depth: logical.NullType(),
+    "BOOLEAN": lambda parser, depth: logical.BooleanType(),
+    "TINYINT": lambda parser, depth: logical.TinyIntType(),
+    "SMALLINT": lambda parser, depth: logical.SmallIntType(),
+    "INT": lambda parser, depth: logical.IntType(),
+    "INTEGER": lambda parser, depth: logical.IntType(),
+    "BIGINT": lambda parser, depth: logical.BigIntType(),
+    "FLOAT": lambda parser, depth: logical.FloatType(),
     "DOUBLE": lambda parser, depth: parser.double(),
-    "DATE": lambda parser, depth: DateType(),
-    "CHAR": lambda parser, depth: CharType(parser.number(1)),
-    "VARCHAR": lambda parser, depth: VarCharType(parser.number(1)),
-    "STRING": lambda parser, depth: VarCharType(MAX_LENGTH),
-    "BINARY": lambda parser, depth: BinaryType(parser.number(1)),
-    "VARBINARY": lambda parser, depth: VarBinaryType(parser.number(1)),
-    "BYTES": lambda parser, depth: VarBinaryType(MAX_LENGTH),
+    "DATE": lambda parser, depth: logical.DateType(),
+    "CHAR": lambda parser, depth: logical.CharType(parser.number(1)),
+    "VARCHAR": lambda parser, depth: logical.VarCharType(parser.number(1)),
+    "STRING": lambda parser, depth: logical.VarCharType(MAX_LENGTH),
+    "BINARY": lambda parser, depth: logical.BinaryType(parser.number(1)),
+    "VARBINARY": lambda parser, depth: logical.VarBinaryType(parser.number(1)),
+    "BYTES": lambda parser, depth: logical.VarBinaryType(MAX_LENGTH),
     "DECIMAL": lambda parser, depth: parser.decimal(),
     "DEC": lambda parser, depth: parser.decimal(),
     "NUMERIC": lambda parser, depth: parser.decimal(),
     "TIME": lambda parser, depth: parser.time(),
     "TIMESTAMP": lambda parser, depth: parser.zoned(parser.number(6)),
-    "TIMESTAMP_LTZ": lambda parser, depth: LocalZonedTimestampType(parser.number(6)),
+    "TIMESTAMP_LTZ": lambda parser, depth: logical.LocalZonedTimestampType(parser.number(6)),
     "INTERVAL": lambda parser, depth: parser.interval(),
-    "ARRAY": lambda parser, depth: parser.collection(ArrayType, 1, depth),
-    "MULTISET": lambda parser, depth: parser.collection(MultisetType, 1, depth),
-    "MAP": lambda parser, depth: parser.collection(MapType, 2, depth),
+    "ARRAY": lambda parser, depth: parser.collection(logical.ArrayType, 1, depth),
+    "MULTISET": lambda parser, depth: parser.collection(logical.MultisetType, 1, depth),
+    "MAP": lambda parser, depth: parser.collection(logical.MapType, 2, depth),
     "ROW": lambda parser, depth: parser.row(depth),
     "STRUCTURED": lambda parser, depth: parser.structured(depth),
     "RAW": lambda parser, depth: parser.raw(),

@@ -5,36 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millrace.common.types.logical.logical_type import (
-    ArrayType,
-    BigIntType,
-    BinaryType,
-    BooleanType,
-    CharType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntType,
-    LocalZonedTimestampType,
-    LogicalType,
-    MapType,
-    MultisetType,
-    NullType,
-    RawType,
-    RowType,
-    SmallIntType,
-    StructuredType,
-    TimestampType,
-    TimeType,
-    TinyIntType,
-    VarBinaryType,
-    VarCharType,
-    YearMonthIntervalType,
-    ZonedTimestampType,
-    quoted,
-)
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, quoted
 
 __all__ = ["spark_ddl"]
 
@@ -53,7 +25,7 @@ def spark_ddl(logical_type: LogicalType) -> str:
     return _WRITERS[type(logical_type)](logical_type)
 
 
-def _struct(kind: RowType) -> str:
+def _struct(kind: logical.RowType) -> str:
     fields = (
         f"{quoted(field.name)}: {spark_ddl(field.type)}{'' if field.type.nullable else ' not null'}"
         for field in kind.fields
@@ -62,30 +34,30 @@ def _struct(kind: RowType) -> str:
 
 
 _WRITERS: dict[type[LogicalType], Callable[[Any], str]] = {
-    NullType: lambda kind: "void",
-    BooleanType: lambda kind: "boolean",
-    TinyIntType: lambda kind: "tinyint",
-    SmallIntType: lambda kind: "smallint",
-    IntType: lambda kind: "int",
-    BigIntType: lambda kind: "bigint",
-    FloatType: lambda kind: "float",
-    DoubleType: lambda kind: "double",
-    CharType: lambda kind: "string",
-    VarCharType: lambda kind: "string",
-    BinaryType: lambda kind: "binary",
-    VarBinaryType: lambda kind: "binary",
-    DecimalType: lambda kind: f"decimal({kind.precision},{kind.scale})",
-    DateType: lambda kind: "date",
-    TimeType: lambda kind: "string",
-    TimestampType: lambda kind: "timestamp_ntz",
-    LocalZonedTimestampType: lambda kind: "timestamp",
-    ZonedTimestampType: lambda kind: "string",
-    YearMonthIntervalType: lambda kind: f"interval {kind.fields.lower()}",
-    DayTimeIntervalType: lambda kind: f"interval {kind.fields.lower()}",
-    ArrayType: lambda kind: f"array<{spark_ddl(kind.element_type)}>",
-    MultisetType: lambda kind: f"map<{spark_ddl(kind.element_type)}, int>",
-    MapType: lambda kind: f"map<{spark_ddl(kind.key_type)}, {spark_ddl(kind.value_type)}>",
-    RowType: _struct,
-    StructuredType: _struct,
-    RawType: lambda kind: "binary",
+    logical.NullType: lambda kind: "void",
+    logical.BooleanType: lambda kind: "boolean",
+    logical.TinyIntType: lambda kind: "tinyint",
+    logical.SmallIntType: lambda kind: "smallint",
+    logical.IntType: lambda kind: "int",
+    logical.BigIntType: lambda kind: "bigint",
+    logical.FloatType: lambda kind: "float",
+    logical.DoubleType: lambda kind: "double",
+    logical.CharType: lambda kind: "string",
+    logical.VarCharType: lambda kind: "string",
+    logical.BinaryType: lambda kind: "binary",
+    logical.VarBinaryType: lambda kind: "binary",
+    logical.DecimalType: lambda kind: f"decimal({kind.precision},{kind.scale})",
+    logical.DateType: lambda kind: "date",
+    logical.TimeType: lambda kind: "string",
+    logical.TimestampType: lambda kind: "timestamp_ntz",
+    logical.LocalZonedTimestampType: lambda kind: "timestamp",
+    logical.ZonedTimestampType: lambda kind: "string",
+    logical.YearMonthIntervalType: lambda kind: f"interval {kind.fields.lower()}",
+    logical.DayTimeIntervalType: lambda kind: f"interval {kind.fields.lower()}",
+    logical.ArrayType: lambda kind: f"array<{spark_ddl(kind.element_type)}>",
+    logical.MultisetType: lambda kind: f"map<{spark_ddl(kind.element_type)}, int>",
+    logical.MapType: lambda kind: f"map<{spark_ddl(kind.key_type)}, {spark_ddl(kind.value_type)}>",
+    logical.RowType: _struct,
+    logical.StructuredType: _struct,
+    logical.RawType: lambda kind: "binary",
 }
