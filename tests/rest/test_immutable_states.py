@@ -35,7 +35,7 @@ def test_reading() -> None:
         lambda: LIST.update([2]),
         lambda: TOTAL.add(2),
         lambda: MAP.put("a", 2),
-        lambda: MAP.put_all({}),
+        lambda: MAP.put_all({"a": 2}),
         lambda: MAP.remove("a"),
         MAP.clear,
     ],

@@ -78,9 +78,6 @@ class ImmutableAggregatingState(_Immutable, AggregatingState[Any, Any]):
 class ImmutableListState(_Immutable, ListState[Any]):
     """The list of a key."""
 
-    def add_all(self, values: list[Any]) -> None:
-        self._refuse()
-
 
 class ImmutableMapState(_Immutable, MapState[Any, Any]):
     """The map of a key."""
@@ -89,9 +86,6 @@ class ImmutableMapState(_Immutable, MapState[Any, Any]):
         return self._content.get(key)
 
     def put(self, key: Any, value: Any) -> None:
-        self._refuse()
-
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
         self._refuse()
 
     def remove(self, key: Any) -> None:

@@ -137,10 +137,6 @@ class _ListState(ListState[Any]):
         self._current.note(value)
         self._table.append(self._current.key, value)
 
-    def add_all(self, values: Iterable[Any]) -> None:
-        for value in values:
-            self.add(value)
-
     def update(self, values: Iterable[Any]) -> None:
         replacement = list(values)
         if self._check is not None:
@@ -193,10 +189,6 @@ class _MapState(MapState[Any, Any]):
         if type(value) not in IMMUTABLE:
             self._current.note(value)
         self._table.put(self._current.key, key, value)
-
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
-            self.put(key, value)
 
     def remove(self, key: Any) -> None:
         self._table.remove(self._current.key, key)

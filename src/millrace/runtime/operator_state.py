@@ -62,10 +62,6 @@ class BroadcastMap(BroadcastState[Any, Any]):
             self._check(value)
         self._table.put(key, value)
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
-            self.put(key, value)
-
     def remove(self, key: Any) -> None:
         self._table.remove(key)
 
@@ -91,9 +87,6 @@ class ReadOnlyMap(BroadcastMap):
         return self._table.data.values()
 
     def put(self, key: Any, value: Any) -> None:
-        self._refuse()
-
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
         self._refuse()
 
     def remove(self, key: Any) -> None:
@@ -126,10 +119,6 @@ class _OperatorList(ListState[Any]):
             self._check(value)
         self._last += 1
         self._table.put((self._subtask, self._last), value)
-
-    def add_all(self, values: Iterable[Any]) -> None:
-        for value in values:
-            self.add(value)
 
     def update(self, values: Iterable[Any]) -> None:
         replacement = list(values)

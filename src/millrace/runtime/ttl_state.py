@@ -190,10 +190,6 @@ class TtlListState(ListState[Any]):
         self._table.append(self._current.key, (value, self._lifetime.clock()))
         self.cleanup.accessed()
 
-    def add_all(self, values: Iterable[Any]) -> None:
-        for value in values:
-            self.add(value)
-
     def update(self, values: Iterable[Any]) -> None:
         now = self._lifetime.clock()
         replacement = [(value, now) for value in values]
@@ -255,10 +251,6 @@ class TtlMapState(MapState[Any, Any]):
         self._current.note(value)
         self._table.put(self._current.key, key, (value, self._lifetime.clock()))
         self.cleanup.accessed()
-
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
-            self.put(key, value)
 
     def remove(self, key: Any) -> None:
         self._table.remove(self._current.key, key)

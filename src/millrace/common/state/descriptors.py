@@ -105,9 +105,10 @@ class ListState(MergingState[T, Iterable[T]]):
     def update(self, values: list[T]) -> None:
         """Replace the whole list; an empty list removes it."""
 
-    @abstractmethod
-    def add_all(self, values: list[T]) -> None:
+    def add_all(self, values: Iterable[T]) -> None:
         """Append all values."""
+        for value in values:
+            self.add(value)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.get())
@@ -124,9 +125,10 @@ class MapState(State, Generic[K, V]):
     def put(self, key: K, value: V) -> None:
         """Set the value under ``key``."""
 
-    @abstractmethod
     def put_all(self, dict_value: dict[K, V]) -> None:
         """Set all these values."""
+        for key, value in dict_value.items():
+            self.put(key, value)
 
     @abstractmethod
     def remove(self, key: K) -> None:
