@@ -16,6 +16,7 @@ from millrace.state.delta_payload import contents, entries_in
 from millrace.state.internal_tables import MERGING, PASSED
 from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.kinds.table_kind import TableKind
+from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import SubtaskState
@@ -57,6 +58,12 @@ class StateInfo:
     def shape(self) -> StateShape:
         """What its entries are."""
         return self.kind.shape
+
+    @property
+    def needed_subtasks(self) -> tuple[int, ...]:
+        """The subtasks that together have all entries: of broadcast state any one does."""
+        is_broadcast = self.kind.redistribution is RedistributionMode.BROADCAST
+        return self.subtasks[:1] if is_broadcast else self.subtasks
 
     @property
     def internal(self) -> bool:
@@ -154,11 +161,8 @@ class SnapshotReader:
         return entries_of(state, info.table) if info.table in state.tables else iter(())
 
     def _all_entries(self, info: StateInfo) -> Iterator[Entry]:
-        chosen = info.subtasks
-        if info.shape is StateShape.BROADCAST:
-            chosen = chosen[:1]
-        parts = (entry for index in chosen for entry in self.entries(info, index))
-        if info.shape is StateShape.UNION_LIST:
+        parts = (entry for index in info.needed_subtasks for entry in self.entries(info, index))
+        if info.kind.redistribution is RedistributionMode.UNION:
             # subtasks that went on from another parallelism have all of it, in the same places
             return iter({entry.key: entry for entry in parts}.values())
         return parts

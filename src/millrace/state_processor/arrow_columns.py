@@ -19,7 +19,6 @@ from millrace.common.types.inferred_type import (
     JSON,
     NULL,
     WIDE,
-    field_values,
     fits,
     plain_scalar,
 )
@@ -28,6 +27,7 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType, quoted, rewritten
 from millrace.common.types.logical.spark_type import spark_ddl
+from millrace.common.types.record_fields import named_fields
 from millrace.common.types.type_information import TypeInformation
 
 __all__ = ["BATCH_ROWS", "Column", "arrow_batches", "column_type", "has_json"]
@@ -209,7 +209,7 @@ def _struct(fields: dict[str, Converter]) -> Converter:
 
 
 def _named(value: Any) -> dict[str, Any]:
-    named = field_values(value)
+    named = named_fields(value)
     if named is None:
         raise _MisfitError
     return dict(zip(*named, strict=True))

@@ -7,8 +7,9 @@ from functools import reduce
 from itertools import islice
 from typing import Any, Protocol
 
-from millrace.common.types.inferred_type import NULL, field_values, inferred_type, merged
+from millrace.common.types.inferred_type import NULL, inferred_type, merged
 from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.record_fields import named_fields
 from millrace.common.types.row import named_row
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.serialization.payload import decode, encode
@@ -99,7 +100,7 @@ class _Fields:
 
     def rows(self, task: int) -> Iterator[Row]:
         for (value,) in self._query.rows(task):
-            named = field_values(value)
+            named = named_fields(value)
             fields = {} if named is None else dict(zip(*named, strict=True))
             yield [fields.get(name) for name in self._names]
 

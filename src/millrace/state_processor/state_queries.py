@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.state.kinds.state_shape import StateShape
+from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.state_rows import rows_of
@@ -27,11 +27,9 @@ class EntriesQuery:
     @staticmethod
     def of(reader: SnapshotReader, info: StateInfo) -> EntriesQuery | UnionQuery:
         """The query of a state of a snapshot."""
-        if info.shape is StateShape.UNION_LIST:
-            return UnionQuery(StateSource.of(reader, info.stage, info.subtasks), info)
-        # every subtask has the same broadcast state
-        subtasks = info.subtasks[:1] if info.shape is StateShape.BROADCAST else info.subtasks
-        return EntriesQuery(StateSource.of(reader, info.stage, subtasks), info)
+        source = StateSource.of(reader, info.stage, info.needed_subtasks)
+        is_union = info.kind.redistribution is RedistributionMode.UNION
+        return UnionQuery(source, info) if is_union else EntriesQuery(source, info)
 
     @property
     def tasks(self) -> int:

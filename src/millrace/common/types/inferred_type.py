@@ -18,15 +18,13 @@ from typing import Any
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.common.types.record_fields import declared_names, positions
-from millrace.common.types.row import Row
+from millrace.common.types.record_fields import named_fields
 
 __all__ = [
     "JSON",
     "NULL",
     "WIDE",
     "common_type",
-    "field_values",
     "fits",
     "inferred_type",
     "merged",
@@ -90,7 +88,7 @@ def _fits_decimal(value: Decimal) -> bool:
 
 
 def _composite(value: Any) -> LogicalType:
-    named = field_values(value)
+    named = named_fields(value)
     if named is not None:
         names, values = named
         fields = zip(names, map(inferred_type, values), strict=True)
@@ -101,19 +99,6 @@ def _composite(value: Any) -> LogicalType:
         return logical.MapType(common_type(value), common_type(value.values()))
     plain = plain_scalar(value)
     return JSON if plain is None else inferred_type(plain)
-
-
-def field_values(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
-    """Names and values of something with fields; None: it has none.
-
-    Fields without a name are called ``f0``, ``f1``, ... as in Flink.
-    """
-    names = declared_names(value)
-    if isinstance(value, (Row, tuple)):
-        return names or positions(len(value)), tuple(value)
-    if names is not None:
-        return names, tuple(getattr(value, name) for name in names)
-    return None
 
 
 def plain_scalar(value: Any) -> Any:

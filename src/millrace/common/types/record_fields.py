@@ -1,4 +1,4 @@
-"""Names of the fields of records: of rows, named tuples and dataclasses."""
+"""Fields of records: of rows, tuples and dataclasses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from millrace.common.types.row import Row
 
-__all__ = ["declared_names", "positions"]
+__all__ = ["declared_names", "named_fields", "positions"]
 
 
 def declared_names(record: Any) -> tuple[str, ...] | None:
@@ -24,6 +24,21 @@ def declared_names(record: Any) -> tuple[str, ...] | None:
         return None if names is None else tuple(names)
     if dataclasses.is_dataclass(record) and not isinstance(record, type):
         return tuple(field.name for field in dataclasses.fields(record))
+    return None
+
+
+def named_fields(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
+    """Names and values of something with fields; None: it has none.
+
+    Example:
+        >>> named_fields((1, "a"))
+        (('f0', 'f1'), (1, 'a'))
+    """
+    names = declared_names(value)
+    if isinstance(value, (Row, tuple)):
+        return names or positions(len(value)), tuple(value)
+    if names is not None:
+        return names, tuple(getattr(value, name) for name in names)
     return None
 
 
