@@ -2,16 +2,5 @@
 
 from __future__ import annotations
 
-from millrace.common.config.config_options import (
-    ConfigOption,
-    ConfigOptions,
-    OptionBuilder,
-    TypedConfigOptionBuilder,
-)
-
-__all__ = [
-    "ConfigOption",
-    "ConfigOptions",
-    "OptionBuilder",
-    "TypedConfigOptionBuilder",
-]
+from millrace.common.config.config_options import *  # noqa: F403
+from millrace.common.config.config_options import __all__  # noqa: F401

@@ -2,18 +2,5 @@
 
 from __future__ import annotations
 
-from millrace.common.config.configuration import (
-    OPTIONS,
-    ConfigOption,
-    ConfigOptions,
-    Configuration,
-    options_as_markdown,
-)
-
-__all__ = [
-    "ConfigOption",
-    "ConfigOptions",
-    "Configuration",
-    "OPTIONS",
-    "options_as_markdown",
-]
+from millrace.common.config.configuration import *  # noqa: F403
+from millrace.common.config.configuration import __all__  # noqa: F401

@@ -2,22 +2,5 @@
 
 from __future__ import annotations
 
-from millrace.common.config.restart_strategy import (
-    ExponentialDelayRestartStrategy,
-    FailureRateRestartStrategy,
-    FallbackRestartStrategy,
-    FixedDelayRestartStrategy,
-    NoRestartStrategy,
-    RestartStrategies,
-    RestartStrategyConfiguration,
-)
-
-__all__ = [
-    "ExponentialDelayRestartStrategy",
-    "FailureRateRestartStrategy",
-    "FallbackRestartStrategy",
-    "FixedDelayRestartStrategy",
-    "NoRestartStrategy",
-    "RestartStrategies",
-    "RestartStrategyConfiguration",
-]
+from millrace.common.config.restart_strategy import *  # noqa: F403
+from millrace.common.config.restart_strategy import __all__  # noqa: F401

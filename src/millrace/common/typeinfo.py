@@ -2,50 +2,5 @@
 
 from __future__ import annotations
 
-from millrace.common.types.typeinfo import (
-    ArrayTypeInfo,
-    BasicArrayTypeInfo,
-    BasicType,
-    BasicTypeInfo,
-    BigDecTypeInfo,
-    DateTypeInfo,
-    ExternalTypeInfo,
-    InstantTypeInfo,
-    ListTypeInfo,
-    LocalTimeTypeInfo,
-    MapTypeInfo,
-    ObjectArrayTypeInfo,
-    PickledBytesTypeInfo,
-    PrimitiveArrayTypeInfo,
-    RowTypeInfo,
-    SqlTimeTypeInfo,
-    TimestampTypeInfo,
-    TimeTypeInfo,
-    TupleTypeInfo,
-    TypeInformation,
-    Types,
-)
-
-__all__ = [
-    "ArrayTypeInfo",
-    "BasicArrayTypeInfo",
-    "BasicType",
-    "BasicTypeInfo",
-    "BigDecTypeInfo",
-    "DateTypeInfo",
-    "ExternalTypeInfo",
-    "InstantTypeInfo",
-    "ListTypeInfo",
-    "LocalTimeTypeInfo",
-    "MapTypeInfo",
-    "ObjectArrayTypeInfo",
-    "PickledBytesTypeInfo",
-    "PrimitiveArrayTypeInfo",
-    "RowTypeInfo",
-    "SqlTimeTypeInfo",
-    "TimeTypeInfo",
-    "TimestampTypeInfo",
-    "TupleTypeInfo",
-    "TypeInformation",
-    "Types",
-]
+from millrace.common.types.typeinfo import *  # noqa: F403
+from millrace.common.types.typeinfo import __all__  # noqa: F401

@@ -2,22 +2,5 @@
 
 from __future__ import annotations
 
-from millrace.common.time.watermark_strategy import (
-    BoundedOutOfOrdernessGenerator,
-    MonotonousGenerator,
-    TimestampAssigner,
-    WatermarkAlignment,
-    WatermarkGenerator,
-    WatermarkOutput,
-    WatermarkStrategy,
-)
-
-__all__ = [
-    "BoundedOutOfOrdernessGenerator",
-    "MonotonousGenerator",
-    "TimestampAssigner",
-    "WatermarkAlignment",
-    "WatermarkGenerator",
-    "WatermarkOutput",
-    "WatermarkStrategy",
-]
+from millrace.common.time.watermark_strategy import *  # noqa: F403
+from millrace.common.time.watermark_strategy import __all__  # noqa: F401
