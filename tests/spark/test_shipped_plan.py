@@ -26,12 +26,12 @@ def plan(directory: Path, size: int) -> EpochPlan:
     return EpochPlan(7, 1, 5, str(directory), False, subtasks)
 
 
-@pytest.mark.parametrize("size", [10, 40_000])
+@pytest.mark.parametrize("size", [10, 2_000, 8_000, 40_000])
 @pytest.mark.parametrize("tasks", [1, 2, 5])
 def test_each_task_gets_the_plans_of_its_subtasks_only(tmp_path, size, tasks) -> None:
     whole = plan(tmp_path, size)
     text, file = encode_plan(whole, tasks)
-    assert (file is not None) is (size > 1000)
+    assert (file is not None) is (size > 4_000)
     found = {}
     for task in range(tasks):
         shipped_plan._known.clear()

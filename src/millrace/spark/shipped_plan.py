@@ -15,6 +15,9 @@ from millrace.state.serialization.payload import dump_pickle
 
 _INLINE = 64 * 1024
 """Bytes of a plan that travel with every task of its epoch; a larger plan goes to a file."""
+_COMPRESSED = 4 * _INLINE
+"""Bytes of a plan that may become few enough for that; deltas in it do not, and compressing many
+takes longer than all else that an epoch does in the driver."""
 _LENGTH = 8
 
 _known: dict[int, tuple[str, EpochPlan]] = {}
@@ -30,9 +33,11 @@ def encode_plan(plan: EpochPlan, tasks: int) -> tuple[str, str | None]:
     parts: list[dict[tuple[int, int], SubtaskPlan]] = [{} for _ in range(tasks)]
     for subtask, part in plan.subtasks.items():
         parts[subtask[1] % tasks][subtask] = part
-    encoded = [zlib.compress(dump_pickle(replace(plan, subtasks=part)), 1) for part in parts]
-    if sum(map(len, encoded)) <= _INLINE:
-        return " ".join(["i", *(base64.b64encode(part).decode() for part in encoded)]), None
+    encoded = [dump_pickle(replace(plan, subtasks=part)) for part in parts]
+    if sum(map(len, encoded)) <= _COMPRESSED:
+        compressed = [zlib.compress(part, 1) for part in encoded]
+        if sum(map(len, compressed)) <= _INLINE:
+            return " ".join(["i", *(base64.b64encode(part).decode() for part in compressed)]), None
     assert plan.job_dir is not None
     # workers remember the last plan by its text: no other run may use the same path
     path = Path(plan.job_dir) / SHARED / f"plan-{plan.epoch}-{plan.attempt}-{uuid.uuid4().hex}"
@@ -52,11 +57,11 @@ def decode_plan(text: str, task: int) -> EpochPlan:
         return known[1]
     form, _, rest = text.partition(" ")
     if form == "i":
-        data = base64.b64decode(rest.split(" ")[task])
+        data = zlib.decompress(base64.b64decode(rest.split(" ")[task]))
     else:
         tasks, _, path = rest.partition(" ")
         data = _part_in(path, int(tasks), task)
-    plan = pickle.loads(zlib.decompress(data))
+    plan = pickle.loads(data)
     assert isinstance(plan, EpochPlan)
     _known[task] = text, plan
     return plan
