@@ -6,19 +6,17 @@ import bz2
 import gzip
 import io
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from object_store import ObjectStore
 
 from millrace.common.types.batch import ColumnBatch
 from millrace.connectors.errors import SourceFileError
 from millrace.connectors.file_source import FileSource
-from millrace.filesystem import registry
-from millrace.filesystem.file_system import FileStatus, FileSystem, PendingFile
-from millrace.filesystem.registry import register_file_system
 from millrace.formats.parquet import ParquetColumnarRowInputFormat
 from millrace.formats.stream_format import StreamFormat
 
@@ -26,59 +24,19 @@ LINES = [f"line {n}" for n in range(1000)]
 TEXT = "".join(f"{line}\n" for line in LINES).encode()
 
 
-class Memory(FileSystem):
-    """Objects by name, to be read."""
+class Objects:
+    """What is in the store, by key."""
 
-    def __init__(self, objects: dict[str, bytes]) -> None:
-        self.objects = objects
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
 
-    def open(self, location: str) -> Any:
-        if location not in self.objects:
-            raise FileNotFoundError(location)
-        return io.BytesIO(self.objects[location])
-
-    def status(self, location: str) -> FileStatus | None:
-        data = self.objects.get(location)
-        return None if data is None else FileStatus(location, len(data), 0.0)
-
-    def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
-        prefix = directory.rstrip("/") + "/"
-        for name, data in self.objects.items():
-            if name.startswith(prefix) and (recursive or "/" not in name[len(prefix) :]):
-                yield FileStatus(name, len(data), 0.0)
-
-    def is_directory(self, directory: str) -> bool:
-        return any(self.list(directory, recursive=True))
-
-    def directories(self, directory: str) -> Iterator[str]:
-        prefix = directory.rstrip("/") + "/"
-        below = (name[len(prefix) :] for name in self.objects if name.startswith(prefix))
-        yield from {rest.partition("/")[0] for rest in below if "/" in rest}
-
-    def begin(self, location: str, durable: bool = True) -> PendingFile:
-        raise NotImplementedError
-
-    def create_exclusive(self, location: str, data: bytes) -> bool:
-        raise NotImplementedError
-
-    def delete(self, location: str) -> bool:
-        raise NotImplementedError
-
-    def make_directory(self, directory: str, durable: bool = True) -> None:
-        raise NotImplementedError
-
-    def delete_directory(self, directory: str) -> None:
-        raise NotImplementedError
+    def __setitem__(self, key: str, data: bytes) -> None:
+        self._store.put(key, data)
 
 
 @pytest.fixture
-def objects(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """What is in the store."""
-    monkeypatch.setattr(registry, "_factories", dict(registry._factories))
-    monkeypatch.setattr(registry, "_made", {})
-    found: dict[str, bytes] = {}
-    register_file_system("memory", lambda: Memory(found))
-    return found
+def objects(object_store: ObjectStore) -> Objects:
+    return Objects(object_store)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +50,7 @@ def objects(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     ],
 )
 def test_text_compressed_or_not(
-    objects: dict[str, bytes], source_harness: Any, suffix: str, compress: Callable[[bytes], bytes]
+    objects: Objects, source_harness: Any, suffix: str, compress: Callable[[bytes], bytes]
 ) -> None:
     objects[f"memory://b/in/d/a{suffix}"] = compress(TEXT)
     objects["memory://b/in/_SUCCESS"] = b""
@@ -104,7 +62,7 @@ def test_text_compressed_or_not(
     assert read == LINES
 
 
-def test_parquet(objects: dict[str, bytes], source_harness: Any) -> None:
+def test_parquet(objects: Objects, source_harness: Any) -> None:
     file = io.BytesIO()
     pq.write_table(pa.table({"n": list(range(100))}), file, row_group_size=30)
     objects["memory://b/numbers.parquet"] = file.getvalue()
@@ -122,7 +80,7 @@ def test_parquet(objects: dict[str, bytes], source_harness: Any) -> None:
     assert values == list(range(100))
 
 
-def test_nothing_there(objects: dict[str, bytes], source_harness: Any) -> None:
+def test_nothing_there(objects: Objects, source_harness: Any) -> None:
     source = FileSource.for_record_stream_format(
         StreamFormat.text_line_format(), "memory://b/none"
     ).build()

@@ -12,7 +12,7 @@ import pytest
 
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
-from millrace.state.checkpoint.crash_points import VARIABLE
+from millrace.filesystem.crash_points import VARIABLE
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId

@@ -15,8 +15,8 @@ import pytest
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
-from millrace.state.checkpoint import crash_points as crash
-from millrace.state.checkpoint import files, packing
+from millrace.filesystem import crash_points as crash
+from millrace.state.checkpoint import packing
 from millrace.state.checkpoint.delta_file import DeltaEntry, DeltaLoader
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.retention import SWEEP_EVERY
@@ -130,10 +130,11 @@ def test_without_new_deltas_there_is_no_new_file(job: Job) -> None:
     assert job.shared() == before
 
 
-def test_numbers_exceed_all_that_are_present(job: Job, job_dir: Path) -> None:
+def test_numbers_exceed_all_that_are_present(job_dir: Path) -> None:
     """Those of incomplete checkpoints too."""
-    (job_dir / "chk-7").mkdir()
+    (job_dir / "chk-7").mkdir(parents=True)
     (job_dir / "chk-x").mkdir()
+    job = Job(job_dir)
     assert job.storage.next_number() == 8
     assert job.publish().checkpoint == 8
 
@@ -482,7 +483,9 @@ def test_the_note_of_a_commit_is_flushed_later(
 ) -> None:
     """With the next checkpoint, which waits for the disk anyway, or at the end; once."""
     flushed: list[str] = []
-    monkeypatch.setattr(files, "sync", lambda path: flushed.append(str(path)))
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: flushed.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+    )
     job.publish(job.delta(1))
     flushed.clear()
     job.storage.note_committed(1)

@@ -13,9 +13,9 @@ import pytest
 
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.lease import Lease
-from millrace.state.checkpoint import crash_points as crash
+from millrace.filesystem import crash_points as crash
+from millrace.filesystem.crash_points import VARIABLE
 from millrace.state.checkpoint import packing, retention
-from millrace.state.checkpoint.crash_points import VARIABLE
 from millrace.state.checkpoint.delta_file import DeltaEntry, DeltaLoader
 from millrace.state.checkpoint.delta_set import check_segments, read_delta_set
 from millrace.state.checkpoint.directory import complete_checkpoints

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -203,7 +204,7 @@ def test_lineage(job: Job) -> None:
         return open_snapshot((set(paths(job)) - before).pop())
 
     first = save(checkpoints="one", at=2)
-    assert first.manifest.snapshot_id == first.path.name
+    assert first.manifest.snapshot_id == os.path.basename(first.path)
     second = save(checkpoints="one", resume=True, at=2)
     assert second.manifest.ancestor == first.manifest.snapshot_id
     third = save(start_from=str(second.path), at=2)
@@ -381,7 +382,7 @@ def test_a_claimed_checkpoint_names_files_of_its_own_only(job: Job, tmp_path: Pa
     ref = found.manifest.delta_files[0]
     outside = dataclasses.replace(ref, path=f"shared/../../../{victim.name}")
     manifest = dataclasses.replace(found.manifest, delta_files=(outside,))
-    (found.path / "_metadata").write_bytes(manifest.encode())
+    Path(found.path, "_metadata").write_bytes(manifest.encode())
     with pytest.raises(CheckpointCorruptError, match="which is no file of it"):
         job.run(start_from=str(found.path), checkpoints="two", CLAIM_MODE="CLAIM")
     assert victim.exists()
@@ -413,7 +414,7 @@ def test_its_own_checkpoint_stays_unless_it_is_claimed(job: Job) -> None:
     [parent] = (job.directory / "one").iterdir()
     start = open_snapshot(parent).path
     job.run(start_from=str(start), checkpoints="one")
-    assert start.exists()
+    assert Path(start).exists()
     assert open_snapshot(start).deltas.live()
 
 

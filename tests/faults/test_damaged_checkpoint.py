@@ -75,7 +75,7 @@ def own_files(directory: Path) -> set[str]:
 
 def victim(directory: Path, kind: str) -> Path:
     if kind == "metadata":
-        return metadata_path(job_dir(directory), NEWEST)
+        return Path(metadata_path(job_dir(directory), NEWEST))
     wanted = (p for p in own_files(directory) if p.endswith(SUFFIX) == (kind == "delta file"))
     return job_dir(directory) / min(wanted)
 

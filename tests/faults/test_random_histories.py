@@ -20,7 +20,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.embedded_job_client import EmbeddedJobClient
-from millrace.state.checkpoint import crash_points as crash
+from millrace.filesystem import crash_points as crash
 
 DEADLY = ("after-acks", "before-sink-commit", "during-sink-commit", "after-deltas")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -79,7 +80,7 @@ class TestFileSystem:
 
         def create(number: int) -> bool:
             barrier.wait()
-            return files.create_exclusive(f"{root}/lease/1", b"%d" % number)
+            return files.write_if(f"{root}/lease/1", b"%d" % number, None) is not None
 
         with ThreadPoolExecutor(8) as pool:
             won = list(pool.map(create, range(8)))
@@ -89,8 +90,77 @@ class TestFileSystem:
 
     def test_a_published_file_cannot_be_created_again(self, files: FileSystem, root: str) -> None:
         files.publish(f"{root}/a", [b"first"])
-        assert not files.create_exclusive(f"{root}/a", b"second")
+        assert files.write_if(f"{root}/a", b"second", None) is None
+        with pytest.raises(FileExistsError):
+            files.publish(f"{root}/a", [b"second"], exclusive=True)
         assert files.read(f"{root}/a") == b"first"
+
+    def test_only_what_was_read_is_replaced(self, files: FileSystem, root: str) -> None:
+        assert files.read_version(f"{root}/a") is None
+        first = files.write_if(f"{root}/a", b"first", None)
+        assert files.read_version(f"{root}/a") == (b"first", first)
+        second = files.write_if(f"{root}/a", b"other", first)
+        assert second not in (None, first)
+        assert files.write_if(f"{root}/a", b"late", first) is None
+        assert files.read_version(f"{root}/a") == (b"other", second)
+        files.delete(f"{root}/a")
+        assert files.write_if(f"{root}/a", b"late", second) is None
+
+    def test_one_of_many_replaces(self, files: FileSystem, root: str) -> None:
+        """Counting up together loses no count."""
+        files.write_if(f"{root}/count", b"0", None)
+
+        def count_up(_: int) -> None:
+            while True:
+                found = files.read_version(f"{root}/count")
+                assert found is not None
+                if files.write_if(f"{root}/count", b"%d" % (int(found[0]) + 1), found[1]):
+                    return
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(count_up, range(40)))
+        assert files.read(f"{root}/count") == b"40"
+
+    def test_another_process_commits(self, files: FileSystem, root: str) -> None:
+        pending = files.begin(f"{root}/d/a")
+        pending.write(b"part")
+        upload = pickle.loads(pickle.dumps(pending.persist()))
+        pending.discard()
+        assert (upload.location, upload.length) == (f"{root}/d/a", 4)
+        assert list(files.list(root, recursive=True)) == []
+        assert [found.location for found in files.uploads(root)] == [upload.token]
+        for _ in range(2):
+            files.commit([upload])
+            assert files.read(f"{root}/d/a") == b"part"
+            assert list(files.uploads(root)) == []
+
+    def test_what_nobody_commits_is_aborted(self, files: FileSystem, root: str) -> None:
+        upload = files.begin(f"{root}/a").persist()
+        files.abort(upload.token)
+        assert list(files.uploads(root)) == []
+        with pytest.raises(FileNotFoundError):
+            files.commit([upload])
+
+    def test_a_commit_replaces_nothing(self, files: FileSystem, root: str) -> None:
+        upload = files.begin(f"{root}/a").persist()
+        files.publish(f"{root}/a", [b"other"])
+        with pytest.raises(FileExistsError):
+            files.commit([upload])
+        assert files.read(f"{root}/a") == b"other"
+
+    def test_a_file_becomes_another(self, files: FileSystem, root: str) -> None:
+        files.publish(f"{root}/.chunk", [b"content"])
+        upload = files.adopt(f"{root}/.chunk", f"{root}/a")
+        assert files.status(f"{root}/a") is None
+        files.commit([upload])
+        files.delete(f"{root}/.chunk")
+        assert files.read(f"{root}/a") == b"content"
+
+    def test_many_are_deleted_at_once(self, files: FileSystem, root: str) -> None:
+        for name in "abc":
+            files.publish(f"{root}/{name}", [b"x"])
+        files.delete_all([f"{root}/{name}" for name in "acz"])
+        assert names(list(files.list(root)), root) == ["/b"]
 
     def test_a_part_of_a_file_is_read(self, files: FileSystem, root: str) -> None:
         files.publish(f"{root}/a", [b"0123456789"])

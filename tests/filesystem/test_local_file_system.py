@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from millrace.filesystem import local_file_system
 from millrace.filesystem.local_file_system import LocalFileSystem
 
 
@@ -15,8 +14,7 @@ from millrace.filesystem.local_file_system import LocalFileSystem
 def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was flushed to the disk, in order."""
     found: list[str] = []
-    sync = local_file_system.sync
-    monkeypatch.setattr(local_file_system, "sync", lambda path: (found.append(path), sync(path))[1])
+    monkeypatch.setattr(os, "fsync", lambda fd: found.append(os.readlink(f"/proc/self/fd/{fd}")))
     return found
 
 
@@ -41,8 +39,12 @@ def test_leftovers_are_not_listed(tmp_path: Path) -> None:
     files = LocalFileSystem()
     pending = files.begin(str(tmp_path / "a"))
     pending.write(b"the process dies here")
+    pending.rest()
     assert list(files.list(str(tmp_path))) == []
-    assert len(list(tmp_path.iterdir())) == 1
+    [left] = files.uploads(str(tmp_path))
+    assert left.location == pending.token
+    files.abort(left.location)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_hidden_files_are_files(tmp_path: Path) -> None:
@@ -54,10 +56,10 @@ def test_hidden_files_are_files(tmp_path: Path) -> None:
 def test_a_block_whose_file_cannot_be_completed_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(path: str) -> None:
+    def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(local_file_system, "sync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with (
         pytest.raises(OSError, match="No space"),
         LocalFileSystem().begin(str(tmp_path / "a")) as pending,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,8 @@ from millrace.common.errors import (
     MillraceError,
     UnsupportedFileSystemSchemeError,
 )
-from millrace.filesystem.location import local_location, qualified
+from millrace.filesystem import registry
+from millrace.filesystem.location import local_location
 
 
 class UsageError(MillraceError):
@@ -176,7 +178,7 @@ def _start(word: str | None) -> str | None:
     from millrace.state.checkpoint.snapshot import snapshot_metadata
 
     try:
-        return str(snapshot_metadata(resolved(word)).parent.absolute())
+        return os.path.dirname(snapshot_metadata(resolved(word)))
     except (CheckpointError, UnsupportedFileSystemSchemeError) as error:
         raise UsageError(str(error)) from None
 
@@ -199,7 +201,7 @@ def _settings(named: argparse.Namespace) -> Configuration:
     try:
         settings.validate()
         for option in (options.CHECKPOINTING_DIR, options.SAVEPOINT_DIR, options.START_FROM):
-            qualified(settings.get(option) or "")
+            registry.resolved(settings.get(option) or "")
     except (ConfigurationError, UnsupportedFileSystemSchemeError) as error:
         raise UsageError(str(error)) from None
     for key in values:

@@ -9,6 +9,7 @@ from millrace.cli.printing import plural, size_text, time_text
 from millrace.cli.savepoint_summary import parallelism
 from millrace.cli.source_positions import describe_source
 from millrace.common.errors import SerializationError
+from millrace.state.checkpoint.files import length_of
 from millrace.state.checkpoint.savepoints import files_of
 from millrace.state.serialization.schema import ANY, shown
 from millrace.state.snapshot_diff import is_about_data
@@ -35,7 +36,7 @@ class Report:
         self._states = [s for s in self._reader.states() if internal or is_about_data(s)]
         self._counts = self._counted() if count else {}
         self._files = files_of(snapshot)
-        self._size = sum(file.stat().st_size for file in self._files)
+        self._size = sum(map(length_of, self._files))
 
     def _counted(self) -> dict[TableId, int]:
         """The number of entries of each state that can be read."""

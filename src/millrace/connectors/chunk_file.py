@@ -10,7 +10,7 @@ from typing import Any
 
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.part_file import Chunk
-from millrace.filesystem.local_file_system import sync
+from millrace.filesystem.local_pending_file import sync
 
 __all__ = ["ChunkFile", "join_chunks"]
 

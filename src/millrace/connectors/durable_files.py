@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable
 
-from millrace.filesystem.local_file_system import sync
+from millrace.filesystem.local_pending_file import sync
 
 __all__ = ["delete_if_there", "sync_directories"]
 

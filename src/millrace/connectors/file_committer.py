@@ -14,7 +14,7 @@ from millrace.connectors.part_file import (
     require_part_files,
     require_work_files,
 )
-from millrace.state.checkpoint.crash_points import crash_point
+from millrace.filesystem.crash_points import crash_point
 
 __all__ = ["FileCommitter"]
 

@@ -33,7 +33,8 @@ from millrace.engine.job_details import Listener
 from millrace.engine.job_identity import new_run_id
 from millrace.engine.job_manager import JobManager
 from millrace.engine.rescaling import Replan
-from millrace.filesystem.location import qualified
+from millrace.filesystem.location import is_local
+from millrace.filesystem.registry import resolved
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation
@@ -130,7 +131,7 @@ class JobLauncher:
             from millrace.rest.endpoint import endpoint_of
 
             manager.observe(endpoint_of(manager, graph, configuration))
-        if checkpoints.durable:
+        if checkpoints.durable and is_local(checkpoints.job_dir):
             manager.observe(Operable(manager, name, checkpoints.job_id, run_id))
         return EmbeddedJobClient(manager)
 
@@ -185,7 +186,7 @@ class JobLauncher:
 
 
 def _location(text: str | None) -> str | None:
-    return None if text is None else qualified(text)
+    return None if text is None else resolved(text)
 
 
 def run_to_end(client: EmbeddedJobClient) -> JobExecutionResult:

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from millrace.common.errors import CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
@@ -30,7 +29,7 @@ from millrace.engine.state_assignment import (
     inputs_of,
 )
 from millrace.engine.state_registry import StateRegistry
-from millrace.filesystem.location import qualified
+from millrace.filesystem.registry import exists, file_system_of, resolved
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.state_owners import owners_of
 from millrace.state.checkpoint.directory import COMMITTED, committed_path
@@ -67,9 +66,9 @@ class CheckpointCoordinator:
         self._run_id = run_id
         self._job_name = job_name
         self.durable = config.checkpoint_dir is not None
-        self._base = qualified(config.checkpoint_dir or tempfile.mkdtemp(prefix="millrace-"))
+        self._base = resolved(config.checkpoint_dir or tempfile.mkdtemp(prefix="millrace-"))
         self.job_id = job_id_of(job_name)
-        self.job_dir = str(Path(self._base) / self.job_id)
+        self.job_dir = os.path.join(self._base, self.job_id)
         self._last = 0
         self._failures = 0
         self._lease: Lease | None = None
@@ -102,7 +101,6 @@ class CheckpointCoordinator:
         CheckpointCorruptError) when the newest checkpoint does not fit or is damaged.
         """
         self._graph = graph
-        Path(self.job_dir).mkdir(parents=True, exist_ok=True)
         self._lease = Lease.acquire(self.job_dir, self._run_id)
         self._storage = CheckpointStorage(
             self.job_dir,
@@ -137,7 +135,7 @@ class CheckpointCoordinator:
         if self._config.start_from is None:
             return None
         snapshot = self._opened(self._config.start_from)
-        if snapshot.directory.resolve() == Path(self.job_dir).resolve():
+        if self._is_own(snapshot.directory):
             manifest = storage.load(snapshot.manifest.checkpoint)
             if not self._config.claim:
                 self._kept = storage.pin()
@@ -150,17 +148,22 @@ class CheckpointCoordinator:
             snapshot.directory,
             forked=not self._config.claim,
             allow_non_restored=allowed,
-            committed=(snapshot.path / COMMITTED).exists(),
+            committed=exists(f"{snapshot.path}/{COMMITTED}"),
         )
 
     def _opened(self, path: str) -> Snapshot:
         """A snapshot to start from, trusted if it is the job's own or the user says so."""
-        where = snapshot_metadata(path).parent
-        own = where.parent.resolve() == Path(self.job_dir).resolve()
-        trusted = self._config.allow_pickle or own or is_own(self.job_dir, where)
+        where = os.path.dirname(snapshot_metadata(path))
+        own = self._is_own(os.path.dirname(where)) or is_own(self.job_dir, where)
+        trusted = self._config.allow_pickle or own
         snapshot = open_snapshot(path, trusted)
         snapshot.require_trust()
         return snapshot
+
+    def _is_own(self, directory: str) -> bool:
+        """Whether it is the job's; links to it are, too."""
+        canonical = file_system_of(self.job_dir).canonical
+        return canonical(directory) == canonical(self.job_dir)
 
     def _chosen(self, storage: CheckpointStorage) -> Manifest | None:
         number = self._config.resume_from
@@ -171,7 +174,7 @@ class CheckpointCoordinator:
         own = origin.directory is None
         # a savepoint names nothing that sinks have yet to commit; one that does is not believed
         done = origin.forked or origin.committed or manifest.kind == SAVEPOINT
-        done = done or (own and committed_path(self.job_dir, manifest.checkpoint).exists())
+        done = done or (own and exists(committed_path(self.job_dir, manifest.checkpoint)))
         self._ancestor = manifest.snapshot_id if manifest.kind == SAVEPOINT else manifest.ancestor
         return Restored(
             checkpoint=manifest.checkpoint if own else None,
@@ -249,10 +252,16 @@ class CheckpointCoordinator:
                 "a savepoint needs a directory: name one, or set "
                 "execution.checkpointing.savepoint-dir"
             )
-        directory = qualified(directory)
+        directory = resolved(directory)
         try:
-            os.makedirs(directory, exist_ok=True)
-            tempfile.TemporaryFile(dir=directory).close()
+            files = file_system_of(directory)
+            files.make_directory(directory)
+            probe = files.begin(f"{directory}/{SAVEPOINT}", durable=False)
+            try:
+                probe.write(b"?")
+                probe.rest()
+            finally:
+                probe.discard()
         except OSError as error:
             raise CheckpointError(
                 f"cannot write a savepoint below {directory}: {error.strerror}"

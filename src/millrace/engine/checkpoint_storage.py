@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, LeaseLostError
 from millrace.engine.lease import Lease
-from millrace.state.checkpoint.crash_points import crash_point
+from millrace.filesystem.crash_points import crash_point
+from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.delta_file import (
     SUFFIX,
     DeltaEntry,
@@ -21,21 +22,19 @@ from millrace.state.checkpoint.delta_file import (
 )
 from millrace.state.checkpoint.delta_set import DeltaSet, check_segments, raised, read_delta_set
 from millrace.state.checkpoint.directory import (
-    METADATA,
     SHARED,
     checkpoint_dir,
     checkpoint_numbers,
     committed_path,
     complete_checkpoints,
+    is_complete,
     metadata_path,
     remove_checkpoint,
 )
 from millrace.state.checkpoint.files import (
     StrPath,
     delete_quietly,
-    make_directory,
     reason_of,
-    sync_all,
     write_file,
 )
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
@@ -117,25 +116,39 @@ class CheckpointStorage:
         orphan_age: float = ORPHAN_AGE,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._job_dir = Path(job_dir)
+        self._job_dir = os.fspath(job_dir)
+        self._files = file_system_of(job_dir)
         self._run_id = run_id
         self._lease = lease
         self._durable = durable
-        self._job_id = job_id or self._job_dir.name
+        self._job_id = job_id or os.path.basename(self._job_dir)
         self._base: Manifest | None = None
         self._deltas = DeltaSet()
         self._segments = SegmentLedger()
         self._packer = Packer(job_dir, run_id, durable)
         self._retention = Retention(job_dir, retained, orphan_age, clock)
         self._surveyed = False
-        self._noted: Path | None = None
-        make_directory(self._job_dir / SHARED, durable)
+        self._noted: str | None = None
+        self._shared = os.path.join(self._job_dir, SHARED)
+        self._files.make_directory(self._shared, durable)
+        self._newest = self._first_number() - 1
 
     # -- writing -----------------------------------------------------------------------------
 
     def next_number(self) -> int:
         """A checkpoint number above every one present, complete or not."""
-        return max(checkpoint_numbers(self._job_dir), default=0) + 1
+        return self._newest + 1
+
+    def _first_number(self) -> int:
+        """The first number of this run. Where no lock keeps a former run from writing, the number
+        that it would use next is taken from it: its ``_metadata`` is created empty, and a former
+        run that is faster leaves a checkpoint that this one sees."""
+        number = max(checkpoint_numbers(self._job_dir), default=0) + 1
+        if self._lease.has_predecessor and not self._files.has_locks:
+            while self._files.write_if(metadata_path(self._job_dir, number), b"", None) is None:
+                number += 1
+            number += 1
+        return number
 
     def publish(
         self, content: Manifest, new_deltas: Iterable[DeltaEntry]
@@ -195,7 +208,7 @@ class CheckpointStorage:
         if not live:
             return _CheckpointDraft(deltas, new, None, packed)
         # flushed together with the manifest, for that is the same wait
-        file = write_delta_file(self._job_dir, name, live, run_id=self._run_id, durable=False)
+        file = write_delta_file(self._job_dir, name, live, durable=False)
         crash_point("after-deltas")
         return _CheckpointDraft(deltas.with_file(file), new, file, packed)
 
@@ -214,23 +227,30 @@ class CheckpointStorage:
     def _write_metadata(self, manifest: Manifest, deltas: DeltaFile | None) -> None:
         if not self._surveyed:
             self._survey()
-        directory = checkpoint_dir(self._job_dir, manifest.checkpoint)
-        directory.mkdir()
-        shared = [self._job_dir / deltas.ref.path, self._job_dir / SHARED] if deltas else []
+        number = manifest.checkpoint
+        self._files.make_directory(checkpoint_dir(self._job_dir, number), durable=False)
+        shared = [f"{self._job_dir}/{deltas.ref.path}", self._shared] if deltas else []
         try:
             write_file(
-                directory / METADATA,
+                metadata_path(self._job_dir, number),
                 (manifest.encode(),),
-                run_id=self._run_id,
                 durable=self._durable,
                 flush_too=[self._job_dir, *shared, *self._unflushed_notes()],
-                before_replace=lambda: crash_point("during-metadata"),
+                exclusive=True,
+                before_complete=lambda: crash_point("during-metadata"),
             )
             self._noted = None
+            self._newest = number
             crash_point("after-metadata")
+        except FileExistsError:
+            raise LeaseLostError(
+                f"checkpoint {number} of {self._job_dir} was written by another run; "
+                "this run must not go on"
+            ) from None
         except BaseException:
             # only here it is certain that the directory is ours and not another owner's
-            remove_checkpoint(self._job_dir, manifest.checkpoint)
+            gone = remove_checkpoint(self._job_dir, number)
+            self._newest = number - 1 if gone else number
             raise
 
     def note_committed(self, number: int) -> None:
@@ -240,12 +260,13 @@ class CheckpointStorage:
         with the machine's power costs a second commit of what has not been moved away since.
         """
         if self._durable:
-            with contextlib.suppress(OSError):
-                committed_path(self._job_dir, number).touch()
+            with contextlib.suppress(CheckpointError):
+                write_file(committed_path(self._job_dir, number), (), durable=False)
                 self._noted = checkpoint_dir(self._job_dir, number)
 
-    def _unflushed_notes(self) -> list[Path]:
-        return [self._noted] if self._noted is not None and self._noted.is_dir() else []
+    def _unflushed_notes(self) -> list[str]:
+        noted = self._noted
+        return [noted] if noted is not None and self._files.is_directory(noted) else []
 
     def _accept(self, manifest: Manifest, draft: _CheckpointDraft) -> None:
         """From here on the checkpoint is the one that the next builds on."""
@@ -268,8 +289,9 @@ class CheckpointStorage:
 
     def _take_back(self, number: int, new: str) -> None:
         """Remove the deltas of a failed checkpoint, unless it is complete after all."""
-        if not metadata_path(self._job_dir, number).exists():
-            delete_quietly(self._job_dir / SHARED / new)
+        with contextlib.suppress(OSError):
+            if not is_complete(self._job_dir, number):
+                delete_quietly(f"{self._shared}/{new}")
 
     def _in_use(self) -> set[str]:
         return {*self._deltas.files, *self._segments, *self._packer.working_files()}
@@ -377,7 +399,7 @@ class CheckpointStorage:
         """Stop packing. The checkpoints stay."""
         self._packer.discard()
         with contextlib.suppress(OSError):
-            sync_all(self._unflushed_notes())
+            self._files.sync(self._unflushed_notes())
 
     def _read(self, number: int) -> tuple[Manifest, DeltaSet]:
         manifest = read_manifest(self._job_dir, number)

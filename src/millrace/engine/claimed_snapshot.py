@@ -6,7 +6,6 @@ Semantics: Flink docs, "Savepoints", claim mode CLAIM.
 from __future__ import annotations
 
 import logging
-import os
 
 from millrace.common.errors import CheckpointError
 from millrace.engine.lease import Lease
@@ -62,8 +61,9 @@ class ClaimedSnapshot:
         needed: set[str] = set()
         for number in complete_checkpoints(directory):
             needed |= _files(read_delta_set(directory, read_manifest(directory, number)))
-        for path in _files(self._snapshot.deltas) - needed:
-            delete_quietly(os.path.join(directory, path))
+        gone = _files(self._snapshot.deltas) - needed
+        if gone:
+            delete_quietly(*(f"{directory}/{path}" for path in gone))
 
 
 def _files(deltas: DeltaSet) -> set[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 from millrace.engine.checkpoint_coordinator import Restored
 from millrace.engine.epoch_check import evicted
@@ -30,7 +29,7 @@ class Deployment:
         leftovers: files that are not needed once the first epoch has been accepted.
     """
 
-    def __init__(self, graph: JobGraph, leftovers: Sequence[Path] = ()) -> None:
+    def __init__(self, graph: JobGraph, leftovers: Sequence[str] = ()) -> None:
         self.graph = graph
         self.program = graph.program
         self.sources = [SourceCoordinator(node) for node in graph.sources]
@@ -118,8 +117,8 @@ class Deployment:
         for source in self.sources:
             source.accept_events(ack for ack in acks if ack.stage == source.node.stage)
         self.restoring = evicted(acks)
-        for path in self._leftovers:
-            delete_quietly(path)
+        if self._leftovers:
+            delete_quietly(*self._leftovers)
         self._leftovers = ()
         self.loops.accept(acks)
         return all(ack.ended for ack in acks) and not self.loops.pending

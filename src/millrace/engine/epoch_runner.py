@@ -21,8 +21,8 @@ from millrace.engine.executor import Executor, ExecutorError
 from millrace.engine.job_history import JobHistory
 from millrace.engine.job_state import JobStateMachine
 from millrace.engine.restart import RestartDecider
+from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.epoch import Ack, EpochPlan
-from millrace.state.checkpoint.crash_points import crash_point
 
 __all__ = ["EpochRunner"]
 

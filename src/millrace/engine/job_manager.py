@@ -50,9 +50,9 @@ from millrace.engine.rescaling import Replan, Rescaling, files_of, parts_in
 from millrace.engine.restart import create_decider
 from millrace.engine.savepoint_writer import AsyncSavepointWriter
 from millrace.engine.sink_sweeper import SinkSweeper
+from millrace.filesystem.crash_points import crash_point
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
-from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.manifest import Manifest
 
 log = logging.getLogger(__name__)

@@ -1,37 +1,42 @@
 """The lease of a job directory: one owner at a time, and none that was superseded may publish.
 
-Two things guard against two drivers. An exclusive `flock` on ``lease.lock``, held as long as the
-run lives, refuses a second driver at once; the operating system frees it when the process dies, be
-it by kill -9. And a token in ``lease.json`` that grows with each owner: whatever makes results
-visible runs inside `Lease.guard`, which holds ``commit.lock`` and checks that the token is still
-ours. A takeover raises the token under that same lock, so an owner that was believed dead finds
-out before it can do harm. Flink leaves this to its high-availability services (Flink docs, "High
-Availability", leader election).
+The owner is on record in ``lease.json``, with a token that grows with each: the record is replaced
+only by whoever read the one before (`FileSystem.write_if`), and whatever makes results visible runs
+inside `Lease.guard`, which checks that the record is still ours. Flink leaves this to its
+high-availability services (Flink docs, "High Availability", leader election).
+
+Where there are locks, one on ``lease.lock``, held as long as the run lives, refuses a second driver
+at once; it ends with the process, be it by kill -9. `Lease.guard` holds ``commit.lock``, and a
+takeover raises the token under that same lock, so an owner that was believed dead finds out before
+it can do harm. Where there are none (object stores), the record says until when it holds and is
+renewed while the run lives. What a superseded owner publishes between the check and its end is
+refused by the number of the checkpoint (see `CheckpointStorage`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 
 from millrace.common.errors import LeaseError, LeaseLostError
-from millrace.state.checkpoint.files import StrPath, make_directory, write_file
+from millrace.engine.lease_renewal import LeaseRenewal
+from millrace.filesystem.file_system import FileLock, FileSystem, Version
+from millrace.filesystem.registry import file_system_of
+from millrace.state.checkpoint.files import StrPath, reading, writing
 
 __all__ = ["Lease", "Owner"]
 
 LOCK = "lease.lock"
 RECORD = "lease.json"
 COMMIT_LOCK = "commit.lock"
-
-_OURS_ALONE = 0o700
+LIFETIME = 60_000
+"""Milliseconds that a record holds where there are no locks; it is renewed three times as often."""
 REMEMBERED = 100
 """Former runs that are remembered."""
 
@@ -48,6 +53,8 @@ class Owner:
     """Milliseconds since the epoch of Unix."""
     former: tuple[str, ...] = ()
     """The runs before it, oldest first, as far as they are remembered."""
+    until: int = field(default=0, compare=False)
+    """When it ends unless it is renewed (ms since the epoch of Unix); 0: with its lock."""
 
     def __str__(self) -> str:
         return f"run {self.run_id} on host {self.host}, process {self.pid}"
@@ -64,54 +71,75 @@ class Lease:
         ...     pass  # publish a checkpoint, commit the sinks
         >>> lease.release()
 
-    A lease is taken with `acquire`, not made. Child processes that are forked without executing
-    another program share the lock: it lives as long as any of them.
+    A lease is taken with `acquire`, not made.
     """
 
-    def __init__(self, job_dir: Path, owner: Owner, lock: int) -> None:
+    def __init__(self, record: _Record, owner: Owner, lock: FileLock | None) -> None:
         self.owner = owner
-        self._job_dir = job_dir
-        self._lock: int | None = lock
+        self._record = record
+        self._lock = lock
+        self._renewal = None if lock else LeaseRenewal(self._renew, LIFETIME / 3000)
+        self._released = False
         self._guards = threading.RLock()
         self._depth = 0
 
     @staticmethod
-    def acquire(job_dir: StrPath, run_id: str, now: int | None = None) -> Lease:
+    def acquire(
+        job_dir: StrPath,
+        run_id: str,
+        now: int | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> Lease:
         """Take the lease of a job directory, which is made if it is missing.
 
         Args:
             run_id: identifies the run; in its files' names and in the message to others.
-            now: milliseconds since the epoch of Unix; None asks the system's clock.
+            now: milliseconds since the epoch of Unix; None asks the clock.
+            clock: the system's, unless given.
 
         Raises:
             LeaseError: another run holds it; says which one and what to do.
         """
-        directory = Path(job_dir)
-        make_directory(directory, mode=_OURS_ALONE)
-        lock = _lock_current(directory / LOCK)
-        if lock is None:
-            raise LeaseError(_refusal(directory))
-        return _take(directory, run_id, now, lock)
+        record = _Record(os.fspath(job_dir), clock or _system_clock)
+        record.files.make_directory(record.job_dir)
+        lock = record.files.lock(record.path(LOCK)) if record.files.has_locks else None
+        if lock is None and record.files.has_locks:
+            raise record.refusal()
+        try:
+            with record.commit_lock():
+                owner = record.enter(run_id, now)
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+        return Lease(record, owner, lock)
+
+    @property
+    def has_predecessor(self) -> bool:
+        """Whether another run had the lease before."""
+        return self.owner.token > 1
 
     def verify(self) -> None:
         """Raises LeaseLostError unless this lease still counts."""
-        if self._lock is None:
-            raise LeaseLostError(f"the lease of {self._job_dir} was released")
-        current = _read(self._job_dir)
+        job_dir = self._record.job_dir
+        if self._released:
+            raise LeaseLostError(f"the lease of {job_dir} was released")
+        current, _ = self._record.read()
         if current != self.owner:
             by = str(current) if current else "nobody: lease.json is gone"
             raise LeaseLostError(
-                f"the lease of {self._job_dir} was taken over by {by}; this run must not commit"
+                f"the lease of {job_dir} was taken over by {by}; this run must not commit"
             )
-        if not _is_at(self._lock, self._job_dir / LOCK):
+        if self._lock is not None and not self._lock.is_current():
             raise LeaseLostError(
-                f"{self._job_dir / LOCK} was replaced or deleted while this run held it; "
+                f"{self._record.path(LOCK)} was replaced or deleted while this run held it; "
                 "this run must not commit"
             )
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Hold this while publishing or committing; no takeover happens meanwhile. Reentrant.
+        """Hold this while publishing or committing; where there are locks, no takeover happens
+        meanwhile. Reentrant.
 
         Raises:
             LeaseLostError: another run took over.
@@ -128,113 +156,111 @@ class Lease:
         if self._depth:
             yield
             return
-        if self._lock is None or not self._job_dir.is_dir():
-            raise LeaseLostError(f"the lease of {self._job_dir} was released or deleted")
-        with _commit_lock(self._job_dir):
+        files, job_dir = self._record.files, self._record.job_dir
+        if self._released or (files.has_locks and not files.is_directory(job_dir)):
+            raise LeaseLostError(f"the lease of {job_dir} was released or deleted")
+        with self._record.commit_lock():
             self.verify()
             yield
 
     def release(self) -> None:
         """Give the lease back; the record of its token stays, so that the next one is greater."""
         with self._guards:
+            if self._released:
+                return
+            self._released = True
             if self._lock is not None:
-                os.close(self._lock)
-                self._lock = None
+                self._lock.release()
+            if self._renewal is not None:
+                self._renewal.end()
+                self._record.extend(self.owner, 0)
+
+    def _renew(self) -> bool:
+        return self._record.extend(self.owner, LIFETIME)
 
 
-def _take(directory: Path, run_id: str, now: int | None, lock: int) -> Lease:
-    """Enter the holder of ``lock`` as the new owner."""
-    try:
-        with _commit_lock(directory):
-            return _record(directory, run_id, now, lock)
-    except BaseException:
-        os.close(lock)
-        raise
+class _Record:
+    """The file that says who the owner is."""
+
+    def __init__(self, job_dir: str, clock: Callable[[], int]) -> None:
+        self.job_dir = job_dir
+        self.files: FileSystem = file_system_of(job_dir)
+        self._clock = clock
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.job_dir, name)
+
+    def read(self) -> tuple[Owner | None, Version | None]:
+        """The owner on record, and the version of the record; None when there never was one."""
+        path = self.path(RECORD)
+        with reading(path):
+            found = self.files.read_version(path)
+        if found is None:
+            return None, None
+        try:
+            content = json.loads(found[0])
+            owner = Owner(**{**content, "former": tuple(content.get("former", ()))})
+        except (ValueError, TypeError, AttributeError) as error:
+            raise LeaseError(
+                f"{path} is damaged ({error}); make sure that no driver runs this job, "
+                "then delete the file"
+            ) from error
+        return owner, found[1]
+
+    def enter(self, run_id: str, now: int | None) -> Owner:
+        """Put a new owner on record.
+
+        Raises:
+            LeaseError: the one before has not ended, or another one was faster.
+        """
+        before, version = self.read()
+        clock = self._clock()
+        if before is not None and before.until > clock and not self.files.has_locks:
+            raise self.refusal()
+        token = before.token + 1 if before else 1
+        former = (*before.former, before.run_id)[-REMEMBERED:] if before else ()
+        since = clock if now is None else now
+        until = 0 if self.files.has_locks else clock + LIFETIME
+        owner = Owner(token, run_id, socket.gethostname(), os.getpid(), since, former, until)
+        if not self._write(owner, version):
+            raise self.refusal()
+        return owner
+
+    def extend(self, owner: Owner, milliseconds: int) -> bool:
+        """Let the owner's record hold that long from now on; whether it is still the owner."""
+        current, version = self.read()
+        if current != owner:
+            return False
+        return self._write(replace(owner, until=self._clock() + milliseconds), version)
+
+    def _write(self, owner: Owner, version: Version | None) -> bool:
+        path, data = self.path(RECORD), json.dumps(asdict(owner)).encode()
+        with writing(path):
+            return self.files.write_if(path, data, version) is not None
+
+    def refusal(self) -> LeaseError:
+        owner, _ = self.read()
+        return LeaseError(
+            f"the job directory {self.job_dir} belongs to {owner or 'another run'}; "
+            "stop that run first, or give this one another name or checkpoint directory"
+            + self._advice(owner)
+        )
+
+    def _advice(self, owner: Owner | None) -> str:
+        if self.files.has_locks or owner is None:
+            return ""
+        seconds = max(0, owner.until - self._clock()) // 1000
+        return f". If it has died, its lease ends in {seconds} s"
+
+    @contextlib.contextmanager
+    def commit_lock(self) -> Iterator[None]:
+        """Hold ``commit.lock``, and wait for who has it; where there are no locks, nothing."""
+        if not self.files.has_locks:
+            yield
+            return
+        with self.files.lock(self.path(COMMIT_LOCK), wait=True) or contextlib.nullcontext():
+            yield
 
 
-def _record(directory: Path, run_id: str, now: int | None, lock: int) -> Lease:
-    before = _read(directory)
-    since = int(time.time() * 1000) if now is None else now
-    token = before.token + 1 if before else 1
-    former = (*before.former, before.run_id)[-REMEMBERED:] if before else ()
-    owner = Owner(token, run_id, socket.gethostname(), os.getpid(), since, former)
-    write_file(directory / RECORD, (json.dumps(asdict(owner)).encode(),), run_id=run_id)
-    return Lease(directory, owner, lock)
-
-
-def _read(directory: Path) -> Owner | None:
-    """The owner on record; None when there never was one."""
-    path = directory / RECORD
-    try:
-        content = json.loads(path.read_bytes())
-        return Owner(**{**content, "former": tuple(content.get("former", ()))})
-    except FileNotFoundError:
-        return None
-    except (ValueError, TypeError, AttributeError) as error:
-        raise LeaseError(
-            f"{path} is damaged ({error}); make sure that no driver runs this job, "
-            "then delete the file"
-        ) from error
-
-
-def _refusal(directory: Path) -> str:
-    owner = _read(directory)
-    return (
-        f"the job directory {directory} belongs to {owner or 'another run'}; "
-        "stop that run first, or give this one another name or checkpoint directory"
-    )
-
-
-def _open(path: Path) -> int:
-    """Nobody else may open it: whoever can read a file can lock it, and so stop the job."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    with contextlib.suppress(PermissionError):  # somebody else's; it is not ours to change
-        os.fchmod(descriptor, 0o600)
-    return descriptor
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is the one that has this name now."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
-def _lock_current(path: Path) -> int | None:
-    """Lock the file of that name; None when somebody else has."""
-    while True:
-        descriptor = _open(path)
-        if not _try_lock(descriptor):
-            os.close(descriptor)
-            return None
-        if _is_at(descriptor, path):
-            return descriptor
-        os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _commit_lock(directory: Path) -> Iterator[None]:
-    """Hold ``commit.lock``; waits for who has it."""
-    descriptor = _await_lock(directory / COMMIT_LOCK)
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _await_lock(path: Path) -> int:
-    while True:
-        descriptor = _open(path)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if _is_at(descriptor, path):
-            return descriptor
-        os.close(descriptor)
+def _system_clock() -> int:
+    return int(time.time() * 1000)

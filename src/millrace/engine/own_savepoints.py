@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
-from pathlib import Path
 
+from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.directory import METADATA
 from millrace.state.checkpoint.files import StrPath, write_file
 
@@ -17,7 +17,7 @@ _KEPT = 1000
 _MOST_BYTES = 1 << 20
 
 
-def note_own(job_dir: StrPath, savepoint: Path) -> None:
+def note_own(job_dir: StrPath, savepoint: str) -> None:
     """The job has written a savepoint. Of many, the newest are remembered.
 
     Raises:
@@ -27,7 +27,7 @@ def note_own(job_dir: StrPath, savepoint: Path) -> None:
     write_file(os.path.join(job_dir, _NAME), ["\n".join(lines).encode()], durable=False)
 
 
-def is_own(job_dir: StrPath, savepoint: Path) -> bool:
+def is_own(job_dir: StrPath, savepoint: str) -> bool:
     """Whether a savepoint is as the job has written it: its manifest, and by the checksums in that
     all files of a canonical one."""
     with suppress(OSError):
@@ -36,13 +36,12 @@ def is_own(job_dir: StrPath, savepoint: Path) -> bool:
 
 
 def _lines(job_dir: StrPath) -> list[str]:
-    path = Path(job_dir, _NAME)
+    path = os.path.join(job_dir, _NAME)
     with suppress(OSError, UnicodeDecodeError):
-        if path.stat().st_size <= _MOST_BYTES:
-            return path.read_text().splitlines()
+        return file_system_of(path).read(path, 0, _MOST_BYTES).decode().splitlines()
     return []
 
 
-def _digest(savepoint: Path) -> str:
-    with open(savepoint / METADATA, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digest(savepoint: str) -> str:
+    with file_system_of(savepoint).open(f"{savepoint}/{METADATA}") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobExecutionError
@@ -74,7 +73,7 @@ def parts_in(acks: Iterable[Ack], now: JobGraph) -> Parts:
     return {(uids[ack.stage], ack.subtask): ack.parts for ack in acks}
 
 
-def files_of(parts: Parts, job_dir: str) -> list[Path]:
+def files_of(parts: Parts, job_dir: str) -> list[str]:
     """The files that parts are in."""
     places = [part.data for of_one in parts.values() for part in of_one]
-    return [Path(job_dir, place.path) for place in places if isinstance(place, FileRef)]
+    return [f"{job_dir}/{place.path}" for place in places if isinstance(place, FileRef)]

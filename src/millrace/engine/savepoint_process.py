@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -30,7 +29,7 @@ __all__ = ["write_in_process"]
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    path: Path
+    path: str
     job_dir: str
     manifest: Manifest
     deltas: dict[SubtaskKey, list[StateDelta]]
@@ -39,7 +38,7 @@ class _Task:
 
 
 def write_in_process(
-    path: Path,
+    path: str,
     job_dir: str,
     manifest: Manifest,
     deltas: Mapping[SubtaskKey, list[StateDelta]],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -13,6 +12,7 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.engine.job_requests import SavepointRequest, answer, refuse
 from millrace.engine.own_savepoints import note_own
 from millrace.engine.savepoint_process import write_in_process
+from millrace.filesystem.location import is_local
 from millrace.state.canonical.savepoint import write_canonical_savepoint
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
@@ -40,7 +40,7 @@ class AsyncSavepointWriter:
     def __init__(
         self,
         request: SavepointRequest,
-        path: Path,
+        path: str,
         job_dir: str,
         pin: Pin,
         key_types: Mapping[str, TypeInformation[Any] | None],
@@ -94,14 +94,16 @@ class AsyncSavepointWriter:
             refuse(self.request, error)
         else:
             self._end(manifest.snapshot_id)
-            answer(self.request, str(self._path))
+            answer(self.request, self._path)
 
     def _write(self) -> Manifest:
         pin = self._pin
         if self.request.format_type is SavepointFormatType.NATIVE:
             return write_savepoint(self._path, self._job_dir, pin)
         size = sum(delta.size() for deltas in pin.deltas.values() for delta in deltas)
-        write = write_canonical_savepoint if size <= SMALL else write_in_process
+        # another process may not know a file system that was registered in this one
+        here = size <= SMALL or not (is_local(self._job_dir) and is_local(self._path))
+        write = write_canonical_savepoint if here else write_in_process
         return write(self._path, self._job_dir, pin.manifest, pin.deltas, self._key_types)
 
     def _end(self, snapshot_id: str | None) -> None:

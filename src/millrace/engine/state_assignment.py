@@ -12,9 +12,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from millrace.common.errors import CheckpointError
+from millrace.filesystem.location import located
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.program import Stage
@@ -45,7 +45,7 @@ class Origin:
 
     manifest: Manifest
     deltas: DeltasOf
-    directory: Path | None = None
+    directory: str | None = None
     """Where its files are, if that is not the job's own directory."""
     forked: bool = False
     """Whether it stays the other job's (claim mode ``NO_CLAIM``)."""
@@ -198,11 +198,11 @@ def divisions(now: JobGraph, then: JobGraph) -> dict[int, int]:
     }
 
 
-def _located(delta: StateDelta, directory: Path) -> StateDelta:
+def _located(delta: StateDelta, directory: str) -> StateDelta:
     ref = delta.data
     if not isinstance(ref, FileRef):
         return delta
-    path = str((directory / ref.path).absolute())
+    path = located(directory, ref.path)
     return dataclasses.replace(delta, data=dataclasses.replace(ref, path=path))
 
 

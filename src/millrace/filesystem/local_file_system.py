@@ -1,21 +1,29 @@
-"""Local disks and mounts as a file system: temporary names, fsync, and hard links."""
+"""Local disks and mounts as a file system: temporary names, fsync, hard links and locks."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
-import uuid
-from collections.abc import Iterator
-from typing import BinaryIO
+import stat
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, ClassVar
 
-from millrace.filesystem.file_system import FileStatus, FileSystem, PendingFile
+from millrace.filesystem.crash_points import crash_point
+from millrace.filesystem.file_system import (
+    FileLock,
+    FileStatus,
+    FileSystem,
+    PendingFile,
+    PendingUpload,
+    Version,
+)
+from millrace.filesystem.local_lock import lock_file
+from millrace.filesystem.local_pending_file import LocalPendingFile, is_temporary, sync, sync_all
 
-__all__ = ["TEMP_SUFFIX", "LocalFileSystem", "sync"]
+__all__ = ["LocalFileSystem"]
 
-TEMP_SUFFIX = ".tmp"
-"""Files being written are hidden and end so."""
-_BUFFER = 1 << 20
 _READ_BUFFER = 1 << 18
 
 
@@ -27,26 +35,44 @@ class LocalFileSystem(FileSystem):
         >>> files, path = LocalFileSystem(), tempfile.mkdtemp() + "/a/b"
         >>> files.publish(path, [b"whole"])
         5
-        >>> files.create_exclusive(path, b"other"), files.read(path)
-        (False, b'whole')
+        >>> files.write_if(path, b"other", None), files.read(path)
+        (None, b'whole')
     """
 
-    def open(self, location: str) -> BinaryIO:
-        return open(location, "rb", buffering=_READ_BUFFER)
+    has_locks: ClassVar[bool] = True
+
+    def open(self, location: str, buffered: bool = True) -> BinaryIO:
+        if not stat.S_ISREG(os.stat(location).st_mode):  # a pipe would wait for its writer
+            raise OSError(errno.EINVAL, "it is not a file", location)
+        size = _READ_BUFFER if buffered else 0
+        return open(location, "rb", buffering=size)
+
+    def read(self, location: str, offset: int = 0, length: int | None = None) -> bytes:
+        with self.open(location, buffered=False) as file:
+            descriptor = file.fileno()
+            rest = max(0, os.fstat(descriptor).st_size - offset)
+            wanted = rest if length is None else min(rest, length)
+            data = os.pread(descriptor, wanted, offset)
+            while len(data) < wanted:  # two gigabytes at most come at once
+                more = os.pread(descriptor, wanted - len(data), offset + len(data))
+                if not more:
+                    break
+                data += more
+        return data
 
     def status(self, location: str) -> FileStatus | None:
         try:
             found = os.stat(location)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return None if os.path.isdir(location) else _status(location, found)
+        return None if stat.S_ISDIR(found.st_mode) else _status(location, found)
 
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
         for entry in _entries(directory):
             if entry.is_dir():
                 if recursive:
                     yield from self.list(entry.path, recursive=True)
-            elif entry.is_file() and not _is_temporary(entry.name):
+            elif entry.is_file() and not is_temporary(entry.name):
                 with contextlib.suppress(FileNotFoundError):  # it vanished meanwhile
                     yield _status(entry.path, entry.stat())
 
@@ -56,23 +82,67 @@ class LocalFileSystem(FileSystem):
     def is_directory(self, directory: str) -> bool:
         return os.path.isdir(directory)
 
-    def begin(self, location: str, durable: bool = True) -> PendingFile:
-        self.make_directory(os.path.dirname(location), durable)
-        return _TemporaryFile(location, durable)
+    def canonical(self, location: str) -> str:
+        return os.path.realpath(location)
 
-    def create_exclusive(self, location: str, data: bytes) -> bool:
-        self.make_directory(os.path.dirname(location))
-        temporary = _TemporaryFile(location, durable=True)
+    def is_link(self, location: str) -> bool:
+        return os.path.islink(location)
+
+    def read_version(self, location: str) -> tuple[bytes, Version] | None:
         try:
-            temporary.write(data)
-            # a link fails if the name is taken, where a rename would replace the other's file
-            os.link(temporary.flushed(), location)
-        except FileExistsError:
-            return False
-        finally:
-            temporary.discard()
-        sync(os.path.dirname(location))
-        return True
+            with self.open(location, buffered=False) as file:
+                return file.read(), _version(os.fstat(file.fileno()))
+        except FileNotFoundError:
+            return None
+
+    def begin(
+        self,
+        location: str,
+        durable: bool = True,
+        *,
+        private: bool = True,
+        make_parents: bool = True,
+    ) -> PendingFile:
+        if make_parents:
+            self.make_directory(os.path.dirname(location), durable, private=private)
+        return LocalPendingFile(location, durable, 0o600 if private else 0o666)
+
+    def sync(self, locations: Sequence[str]) -> None:
+        sync_all(locations)
+
+    def write_if(self, location: str, data: bytes, version: Version | None) -> Version | None:
+        directory, name = os.path.split(location)
+        self.make_directory(directory)
+        lock = os.path.join(directory, f".{name}.lock")
+        with self._waited_lock(lock):
+            try:
+                found = self.read_version(location)
+                if (found and found[1]) != version:
+                    return None
+                self.publish(location, (data,))
+                return _version(os.stat(location))
+            finally:
+                self.delete(lock)  # who waits for it sees that, and takes a new one
+
+    def commit(self, uploads: Sequence[PendingUpload]) -> None:
+        for upload in uploads:
+            _commit(upload)
+            crash_point("during-sink-commit")
+        sync_all(os.path.dirname(upload.location) for upload in uploads)
+
+    def adopt(self, source: str, location: str, *, private: bool = True) -> PendingUpload:
+        return PendingUpload(location, source, os.path.getsize(source))
+
+    def uploads(self, directory: str) -> Iterator[FileStatus]:
+        for entry in _entries(directory):
+            if entry.is_dir(follow_symlinks=False):
+                yield from self.uploads(entry.path)
+            elif is_temporary(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):
+                    yield _status(entry.path, entry.stat())
+
+    def abort(self, token: str) -> None:
+        self.delete(token)
 
     def delete(self, location: str) -> bool:
         try:
@@ -81,13 +151,13 @@ class LocalFileSystem(FileSystem):
             return False
         return True
 
-    def make_directory(self, directory: str, durable: bool = True) -> None:
+    def make_directory(self, directory: str, durable: bool = True, *, private: bool = True) -> None:
         if os.path.isdir(directory):
             return
         parent = os.path.dirname(directory)
-        self.make_directory(parent, durable)
+        self.make_directory(parent, durable, private=private)
         with contextlib.suppress(FileExistsError):
-            os.mkdir(directory)
+            os.mkdir(directory, 0o700 if private else 0o777)
         if durable:
             sync(parent)
 
@@ -95,48 +165,38 @@ class LocalFileSystem(FileSystem):
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(directory)
 
-
-class _TemporaryFile(PendingFile):
-    """A file under a temporary name beside its own."""
-
-    def __init__(self, location: str, durable: bool) -> None:
-        self._location = location
-        self._durable = durable
-        directory, name = os.path.split(location)
-        self._path = os.path.join(directory, f".{name}.{uuid.uuid4().hex}{TEMP_SUFFIX}")
-        self._file = open(self._path, "xb", buffering=_BUFFER)  # noqa: SIM115 (stays open)
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self._file.write(data)
-
-    def flushed(self) -> str:
-        """The path, once all that was written is on the disk."""
-        self._file.close()
-        if self._durable:
-            sync(self._path)
-        return self._path
-
-    def complete(self) -> int:
-        length = self._file.tell()
-        os.replace(self.flushed(), self._location)
-        if self._durable:
-            sync(os.path.dirname(self._location))
-        return length
-
-    def discard(self) -> None:
+    def remove_empty(self, directory: str) -> None:
         with contextlib.suppress(OSError):
-            self._file.close()
-        with contextlib.suppress(OSError):
-            os.unlink(self._path)
+            os.rmdir(directory)
+
+    def lock(self, location: str, wait: bool = False) -> FileLock | None:
+        return lock_file(location, wait)
+
+    def _waited_lock(self, location: str) -> FileLock:
+        held = lock_file(location, wait=True)
+        assert held is not None
+        return held
 
 
-def sync(path: str | os.PathLike[str]) -> None:
-    """Flush a file's content, or the names of the files in a directory, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+def _commit(upload: PendingUpload) -> None:
+    pending, final = _length(upload.token), _length(upload.location)
+    if pending is None and final is None:
+        raise FileNotFoundError(errno.ENOENT, "neither it nor its upload is there", upload.location)
+    if pending is not None and final is not None:
+        raise FileExistsError(errno.EEXIST, "it exists already", upload.location)
+    found = final if pending is None else pending
+    if found != upload.length:
+        where = upload.location if pending is None else upload.token
+        raise OSError(errno.EIO, f"it has {found} bytes, but {upload.length} were written", where)
+    if pending is not None:
+        os.replace(upload.token, upload.location)
+
+
+def _length(path: str) -> int | None:
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return None
 
 
 def _entries(directory: str) -> Iterator[os.DirEntry[str]]:
@@ -145,9 +205,9 @@ def _entries(directory: str) -> Iterator[os.DirEntry[str]]:
         yield from found
 
 
-def _is_temporary(name: str) -> bool:
-    return name.startswith(".") and name.endswith(TEMP_SUFFIX)
-
-
 def _status(location: str, found: os.stat_result) -> FileStatus:
     return FileStatus(location, found.st_size, found.st_mtime)
+
+
+def _version(found: os.stat_result) -> Version:
+    return f"{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"

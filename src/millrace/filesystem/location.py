@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from millrace.common.errors import UnsupportedFileSystemSchemeError
 
-__all__ = ["StrPath", "local_location", "qualified", "scheme_of"]
+__all__ = ["StrPath", "is_local", "local_location", "located", "qualified", "scheme_of"]
 
 StrPath = str | os.PathLike[str]
 
@@ -27,6 +27,11 @@ def scheme_of(location: StrPath) -> str:
     """
     found = _URI.fullmatch(os.fspath(location))
     return found[1].lower() if found else LOCAL_SCHEME
+
+
+def is_local(location: StrPath) -> bool:
+    """Whether it is on this machine's disks and mounts."""
+    return scheme_of(location) == LOCAL_SCHEME
 
 
 def qualified(location: StrPath) -> str:
@@ -60,6 +65,15 @@ def _path_of_file_uri(text: str, rest: str) -> str:
     if host.lower() not in ("", "localhost"):
         raise UnsupportedFileSystemSchemeError(text, LOCAL_SCHEME, host)
     return os.path.abspath("/" + unquote(path))
+
+
+def located(directory: StrPath, path: str) -> str:
+    """A path that is relative to a directory, unless it is a location of its own.
+
+    >>> located("s3://bucket/job", "shared/a"), located("s3://bucket/job", "s3://other/a")
+    ('s3://bucket/job/shared/a', 's3://other/a')
+    """
+    return path if _URI.fullmatch(path) else os.path.join(directory, path)
 
 
 def local_location(location: StrPath) -> Path:

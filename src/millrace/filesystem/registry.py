@@ -8,9 +8,9 @@ from collections.abc import Callable
 from millrace.common.errors import UnsupportedFileSystemSchemeError
 from millrace.filesystem.file_system import FileSystem
 from millrace.filesystem.local_file_system import LocalFileSystem
-from millrace.filesystem.location import LOCAL_SCHEME, StrPath, qualified, scheme_of
+from millrace.filesystem.location import LOCAL_SCHEME, StrPath, is_local, qualified, scheme_of
 
-__all__ = ["file_system_of", "register_file_system", "resolved"]
+__all__ = ["exists", "file_system_of", "register_file_system", "resolved"]
 
 _factories: dict[str, Callable[[], FileSystem]] = {LOCAL_SCHEME: LocalFileSystem}
 _made: dict[str, FileSystem] = {}
@@ -29,8 +29,12 @@ def resolved(location: StrPath) -> str:
         UnsupportedFileSystemSchemeError: no file system is known for its scheme.
     """
     file_system_of(location)
-    local = scheme_of(location) == LOCAL_SCHEME
-    return qualified(location) if local else os.fspath(location)
+    return qualified(location) if is_local(location) else os.fspath(location).rstrip("/")
+
+
+def exists(location: StrPath) -> bool:
+    """Whether there is a file of that name."""
+    return file_system_of(location).status(os.fspath(location)) is not None
 
 
 def file_system_of(location: StrPath) -> FileSystem:

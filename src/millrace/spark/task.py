@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
 
+from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.main_classes import install_main_classes
 from millrace.runtime.program import Program
@@ -18,7 +19,6 @@ from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Worker
 from millrace.spark.shipped_plan import decode_plan
 from millrace.spark.worker_environment import WorkerEnvironment
-from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.state_delta import FileRef

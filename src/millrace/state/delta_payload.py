@@ -16,8 +16,6 @@ part           meaning
 
 from __future__ import annotations
 
-import io
-import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +25,7 @@ from millrace.common.errors import CheckpointCorruptError, CheckpointError, Seri
 from millrace.state.budget import PIECE_BYTES, Budget
 from millrace.state.canonical.stored_state import SubtaskFiles
 from millrace.state.canonical.stored_table import StoredTable, tables_of_files
-from millrace.state.checkpoint.files import StrPath, opened
+from millrace.state.checkpoint.files import StrPath, opened, size_of_opened
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.serialization.table_form import TableSchema
@@ -141,8 +139,8 @@ def pieces_in(path: StrPath, offset: int, length: int) -> Iterator[bytes]:
         CheckpointCorruptError: the file is missing, too short, or damaged.
         CheckpointError: it cannot be read.
     """
-    with opened(path) as raw, io.BufferedReader(raw) as file:
-        if offset < 0 or offset + length > os.fstat(file.fileno()).st_size:
+    with opened(path, buffered=True) as file:
+        if offset < 0 or offset + length > size_of_opened(file):
             raise CheckpointCorruptError(path, f"it ends before byte {offset + length}")
         file.seek(offset)
         left = length

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
-import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from millrace.common.config import options
@@ -16,7 +15,7 @@ from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import CheckpointError, StateError
 from millrace.common.types.type_information import TypeInformation
-from millrace.filesystem.location import qualified
+from millrace.filesystem.registry import file_system_of, resolved
 from millrace.runtime.main_classes import main_classes
 from millrace.state.canonical.savepoint import write_canonical_savepoint
 from millrace.state.checkpoint.delta_file import (
@@ -28,7 +27,6 @@ from millrace.state.checkpoint.delta_file import (
 )
 from millrace.state.checkpoint.delta_set import read_deltas_of
 from millrace.state.checkpoint.directory import SHARED
-from millrace.state.checkpoint.files import make_directory
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader
@@ -148,21 +146,26 @@ class SavepointWriter:
             UnsupportedFileSystemSchemeError: the path belongs to another file system.
             UserFunctionError: a bootstrap function failed.
         """
-        directory = Path(qualified(path))
-        if directory.exists() and any(directory.iterdir()):
-            raise CheckpointError(f"{directory} is not empty; write the savepoint to a new path")
-        drafts = directory.parent / f".{directory.name}.{uuid.uuid4().hex[:12]}.draft"
+        directory = resolved(path)
+        files = file_system_of(directory)
+        parent, name = os.path.split(directory)
+        drafts = f"{parent}/.{name}.{uuid.uuid4().hex[:12]}.draft"
         try:
-            make_directory(drafts / SHARED)
+            if any(files.list(directory, recursive=True)):
+                raise CheckpointError(
+                    f"{directory} is not empty; write the savepoint to a new path"
+                )
+            files.make_directory(f"{drafts}/{SHARED}")
             self._write(directory, drafts)
         except OSError as error:
             raise CheckpointError(f"cannot write the savepoint {directory}: {error}") from error
         finally:
-            shutil.rmtree(drafts, ignore_errors=True)
-        return str(directory)
+            with contextlib.suppress(OSError):
+                files.delete_directory(drafts)
+        return directory
 
-    def _write(self, directory: Path, drafts: Path) -> None:
-        draft = _Draft(self._plan.manifest(), str(drafts))
+    def _write(self, directory: str, drafts: str) -> None:
+        draft = _Draft(self._plan.manifest(), drafts)
         if self._base is not None:
             self._copy(self._base, draft)
         for uid, transformation in self._new.items():
@@ -255,7 +258,7 @@ class _Draft:
             self.files.append(part.file)
             self.versions.update({(part.stage, i): v for i, v in part.versions.items()})
 
-    def complete(self, path: Path, key_types: Mapping[str, TypeInformation[Any] | None]) -> None:
+    def complete(self, path: str, key_types: Mapping[str, TypeInformation[Any] | None]) -> None:
         """Make the savepoint of what has been gathered."""
         manifest = dataclasses.replace(
             self.manifest, delta_files=tuple(self.files), versions=self.versions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -32,7 +31,7 @@ class StateSource:
     def of(reader: SnapshotReader, stage: str, subtasks: Sequence[int]) -> StateSource:
         """That of some subtasks of a stage."""
         return StateSource(
-            os.path.abspath(reader.snapshot.directory),
+            reader.snapshot.directory,
             reader.snapshot.manifest.stages[stage],
             tuple(subtasks),
             tuple(tuple(reader.deltas(stage, subtask)) for subtask in subtasks),

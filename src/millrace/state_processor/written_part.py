@@ -50,7 +50,7 @@ def write_part(
         for subtask, version in versions.items()
     ]
     name = f"{attempt}-{min(versions)}{SUFFIX}"
-    written = write_delta_file(os.fspath(directory), name, entries, run_id=attempt)
+    written = write_delta_file(os.fspath(directory), name, entries)
     return WrittenPart(stage, versions, written.ref)
 
 

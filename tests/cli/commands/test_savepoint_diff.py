@@ -32,4 +32,4 @@ def test_nothing_differs(place: Any, millrace: Any) -> None:
 def test_a_savepoint_that_is_not_there(place: Any, millrace: Any) -> None:
     told = millrace("savepoint", "diff", place.savepoint("ab"), "nowhere")
     assert told.code == 1
-    assert "there is no complete savepoint or checkpoint at nowhere" in told.err
+    assert "/nowhere, which does not exist" in told.err

@@ -9,11 +9,11 @@ from itertools import count, islice
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.engine.executor import ExecutorError
+from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.buffer import Buffer
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.runtime.worker import Worker
-from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.serialization.payload import decode

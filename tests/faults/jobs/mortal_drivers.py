@@ -20,8 +20,8 @@ from fault_cluster import FaultyCluster
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.job_details import JobDetails
+from millrace.filesystem import crash_points as crash
 from millrace.state.canonical import savepoint_files
-from millrace.state.checkpoint import crash_points as crash
 
 # Arrow is imported once, before drivers are forked: the jobs end before one of them has done it.
 assert savepoint_files

@@ -287,7 +287,7 @@ def test_disposing_takes_all_of_it(native: Any, tmp_path: Path) -> None:
     """And nothing else."""
     made = written(native, tmp_path / "made")
     (made / "states" / "op" / "note").write_text("mine")
-    assert dispose_savepoint(made) == [made / "states" / "op" / "note"]
+    assert dispose_savepoint(made) == [str(made / "states" / "op" / "note")]
     assert dispose_savepoint(written(native, tmp_path / "again")) == []
     assert not (tmp_path / "again").exists()
 

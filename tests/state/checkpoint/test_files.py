@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
-from millrace.state.checkpoint.files import Draft, make_directory, read_range, write_file
+from millrace.state.checkpoint.files import read_range, write_file
 
 
 def test_write_and_replace(tmp_path: Path) -> None:
@@ -22,18 +22,28 @@ def test_write_and_replace(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["f"]
 
 
-def test_the_temporary_name_tells_the_run(tmp_path: Path) -> None:
-    """And it is complete before it is renamed."""
+def test_all_is_there_before_the_name(tmp_path: Path) -> None:
+    """Under a hidden name that nobody takes for a file."""
     seen = []
 
     def look() -> None:
         (name,) = os.listdir(tmp_path)
         seen.append((name, (tmp_path / name).read_bytes()))
 
-    write_file(tmp_path / "f", [b"abc"], run_id="run-7", before_replace=look)
+    write_file(tmp_path / "f", [b"abc"], before_complete=look)
     ((name, content),) = seen
-    assert "run-7" in name
+    assert name.startswith(".f.")
+    assert name.endswith(".tmp")
     assert content == b"abc"
+
+
+def test_the_first_one_stays(tmp_path: Path) -> None:
+    """When a file must not replace another."""
+    write_file(tmp_path / "f", [b"first"], exclusive=True)
+    with pytest.raises(FileExistsError):
+        write_file(tmp_path / "f", [b"second"], exclusive=True)
+    assert (tmp_path / "f").read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["f"]
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
@@ -70,50 +80,6 @@ def test_durable_flushes_file_and_directory(
     assert len(flushed) == 2
 
 
-def test_a_draft_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is there, whole and flushed, once it is complete."""
-    flushed = []
-    monkeypatch.setattr(os, "fsync", flushed.append)
-    draft = Draft(tmp_path / "f", run_id="run-7")
-    for piece in (b"ab", b"c"):
-        draft.write(piece)
-        draft.rest()
-    (name,) = os.listdir(tmp_path)
-    assert draft.temporary.endswith(name)
-    assert "run-7" in name
-    assert (tmp_path / name).read_bytes() == b"abc"
-    assert flushed == []
-    assert draft.complete() == 3
-    assert len(flushed) == 2
-    draft.discard()
-    assert (tmp_path / "f").read_bytes() == b"abc"
-    assert os.listdir(tmp_path) == ["f"]
-
-
-def test_much_is_flushed_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lest the flush at the end takes long; not for what does not outlive the process."""
-    flushed = []
-    monkeypatch.setattr(os, "fdatasync", flushed.append)
-    for durable in (False, True):
-        draft = Draft(tmp_path / "f", durable=durable)
-        for _ in range(3):
-            draft.write(bytes(5 << 20))
-            draft.rest()
-        draft.discard()
-    assert len(flushed) == 1
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_draft_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Named, with the reason, at whatever step."""
-    with pytest.raises(CheckpointError, match=r"missing/f: No such file or directory"):
-        Draft(tmp_path / "missing" / "f")
-    draft = Draft(tmp_path / "f")
-    os.unlink(draft.temporary)
-    with pytest.raises(CheckpointError, match=r"cannot write .*/f: No such file"):
-        draft.complete()
-
-
 def test_read_range(tmp_path: Path) -> None:
     """Exactly the bytes asked for."""
     path = tmp_path / "f"
@@ -139,10 +105,3 @@ def test_read_range_of_something_unreadable(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="cannot read") as caught:
         read_range(tmp_path, 0, 1, 0)
     assert not isinstance(caught.value, CheckpointCorruptError)
-
-
-def test_make_directory(tmp_path: Path) -> None:
-    """With parents, and again."""
-    make_directory(tmp_path / "a" / "b")
-    make_directory(tmp_path / "a" / "b")
-    assert (tmp_path / "a" / "b").is_dir()

@@ -49,7 +49,7 @@ def test_the_ways_to_name_a_checkpoint(job_dir: Path) -> None:
     assert newest.manifest.checkpoint == 2
     assert newest == open_snapshot(job_dir / "chk-2")
     assert newest == open_snapshot(job_dir / "chk-2" / "_metadata")
-    assert newest.directory == job_dir
+    assert newest.directory == str(job_dir)
     assert [delta.epoch for _, _, delta in newest.deltas.live()] == [1, 2]
     assert open_snapshot(job_dir / "chk-1").manifest.checkpoint == 1
 
@@ -66,7 +66,7 @@ def test_a_savepoint_has_its_files_below_itself(job_dir: Path, tmp_path: Path) -
     shutil.copytree(job_dir / "shared", savepoint / "shared")
     opened = open_snapshot(savepoint)
     assert opened.is_savepoint
-    assert opened.directory == savepoint
+    assert opened.directory == str(savepoint)
     assert opened.deltas == found.deltas
 
 
@@ -80,7 +80,7 @@ def test_nothing_there(tmp_path: Path) -> None:
 
 def test_a_damaged_manifest_is_called_by_its_name(job_dir: Path) -> None:
     """Only the manifest is read where only it is asked for."""
-    metadata = metadata_path(job_dir, 2)
+    metadata = Path(metadata_path(job_dir, 2))
     metadata.write_bytes(metadata.read_bytes()[:-1])
     with pytest.raises(CheckpointCorruptError, match="chk-2/_metadata"):
         read_snapshot_manifest(job_dir)

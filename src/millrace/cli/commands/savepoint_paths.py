@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millrace.cli.arguments import location
-from millrace.filesystem.location import local_location
+from millrace.filesystem import registry
 
 if TYPE_CHECKING:
     from millrace.state.checkpoint.snapshot import Snapshot
@@ -81,8 +82,8 @@ def reader_of(word: str, allow_pickle: bool) -> SnapshotReader:
     return SnapshotReader(open_snapshot(resolved(word), allow_pickle))
 
 
-def resolved(word: str) -> Path:
-    """The path that a word means: itself, or the savepoint whose id begins so.
+def resolved(word: str) -> str:
+    """The location that a word means: itself, or the savepoint whose id begins so.
 
     Raises:
         CheckpointError: several savepoints under the state directory have such an id.
@@ -92,11 +93,10 @@ def resolved(word: str) -> Path:
     from millrace.cli.state_directory import default_savepoint_dir
     from millrace.common.errors import CheckpointError
 
-    path = local_location(word)
-    if path.exists() or not _ID.fullmatch(word):
-        return path
+    if not _ID.fullmatch(word) or os.path.exists(word):
+        return registry.resolved(word)
     below = savepoints_below(default_savepoint_dir())
     found = [s.path for s in below if digits(s.manifest.snapshot_id).startswith(word)]
     if len(found) > 1:
         raise CheckpointError(f"{word} could be {' or '.join(map(str, found))}")
-    return found[0] if found else path
+    return found[0] if found else registry.resolved(word)

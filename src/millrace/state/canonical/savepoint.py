@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
+import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from millrace.common.errors import CheckpointError
 from millrace.common.types.type_information import TypeInformation
+from millrace.filesystem.crash_points import crash_point
 from millrace.state.canonical.opaque_parts import with_tagged_parts
-from millrace.state.checkpoint.crash_points import crash_point
 from millrace.state.checkpoint.delta_file import SubtaskKey
-from millrace.state.checkpoint.directory import METADATA
-from millrace.state.checkpoint.files import make_directory, write_file
 from millrace.state.checkpoint.manifest import CANONICAL, Manifest
+from millrace.state.checkpoint.savepoint import complete_savepoint, making_savepoint
 from millrace.state.checkpoint.snapshot import SAVEPOINT
 from millrace.state.state_delta import StateDelta
 
@@ -23,7 +20,7 @@ __all__ = ["write_canonical_savepoint"]
 
 
 def write_canonical_savepoint(
-    path: Path,
+    path: str,
     directory: str,
     manifest: Manifest,
     deltas: Mapping[SubtaskKey, list[StateDelta]],
@@ -48,8 +45,7 @@ def write_canonical_savepoint(
     """
     from millrace.state.canonical.savepoint_files import write_states
 
-    try:
-        make_directory(path, durable)
+    with making_savepoint(path, durable):
         states = write_states(
             path, directory, deltas, manifest.max_parallelism, key_types,
             durable,
@@ -59,20 +55,10 @@ def write_canonical_savepoint(
             with_tagged_parts(manifest),
             kind=SAVEPOINT,
             format_type=CANONICAL,
-            snapshot_id=snapshot_id or path.name,
+            snapshot_id=snapshot_id or os.path.basename(path),
             pending={},
             delta_files=(),
             states=states,
         )
-        flush = [path, path.parent] if durable else []
-        write_file(
-            path / METADATA, (written.encode(),),
-            run_id=manifest.run_id, durable=durable, flush_too=flush,
-        )  # fmt: skip
-    except OSError as error:
-        shutil.rmtree(path, ignore_errors=True)
-        raise CheckpointError(f"cannot write the savepoint {path}: {error}") from error
-    except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
-        raise
+        complete_savepoint(path, written, durable)
     return written

@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,13 @@ import numpy as np
 from millrace.common.errors import KeyTypeError
 from millrace.common.types.plain_data import from_plain
 from millrace.common.types.type_information import TypeInformation
+from millrace.filesystem.registry import file_system_of
 from millrace.state.canonical.columns import schema_of_values
 from millrace.state.canonical.opaque_parts import tagged
-from millrace.state.canonical.state_file import checksum, file_names, to_arrow, write_table
+from millrace.state.canonical.state_file import file_names, to_arrow, write_table
 from millrace.state.canonical.stored_state import STATES, StateFile, StoredState
 from millrace.state.canonical.table_rows import Columns, declared_columns, rows_of
 from millrace.state.checkpoint.delta_file import DeltaLoader, SubtaskKey
-from millrace.state.checkpoint.files import sync_all
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.key_groups import owners_of_keys
 from millrace.state.kinds.entry_columns import KEY, NAME, VALUE
@@ -41,7 +40,7 @@ KeyTypes = Mapping[str, TypeInformation[Any] | None]
 
 
 def write_states(
-    path: Path,
+    path: str,
     job_dir: str,
     deltas: Deltas,
     max_parallelism: int,
@@ -69,7 +68,8 @@ def write_states(
         for table in sorted(state.tables):
             writer.add(stage, subtask, table, state)
     if durable:
-        sync_all([*writer.paths, *{os.path.dirname(p) for p in writer.paths}])
+        names = {os.path.dirname(file) for file in writer.paths}
+        file_system_of(path).sync([*writer.paths, *names])
     return writer.states()
 
 
@@ -84,7 +84,7 @@ class _Draft:
 class _Writer:
     def __init__(
         self,
-        path: Path,
+        path: str,
         max_parallelism: int,
         key_types: KeyTypes,
     ) -> None:
@@ -123,13 +123,9 @@ class _Writer:
         arrow, pickled = to_arrow(rows, state.columns, groups)
         relative = f"{STATES}/{directory}/part-{subtask:05d}.parquet"
         path = os.path.join(self._path, relative)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_table(path, arrow)
+        length, sha256 = write_table(path, arrow)
         self.paths.append(path)
-        with open(path, "rb") as file:
-            return StateFile(
-                relative, subtask, count, os.path.getsize(path), checksum(file), pickled
-            )
+        return StateFile(relative, subtask, count, length, sha256, pickled)
 
     def _groups(self, state: StoredState, keys: list[Any]) -> Any | None:
         """The key groups of keys that are in their plain form; None: they cannot be told."""

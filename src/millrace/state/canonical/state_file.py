@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millrace.common.errors import CheckpointCorruptError, SerializationError
+from millrace.filesystem.registry import file_system_of
 from millrace.state.canonical.columns import column_of, divided, united
 from millrace.state.canonical.page_check import (
     Footer,
@@ -20,7 +21,7 @@ from millrace.state.canonical.page_check import (
 )
 from millrace.state.canonical.stored_state import StateFile
 from millrace.state.canonical.table_rows import Columns
-from millrace.state.checkpoint.files import opened
+from millrace.state.checkpoint.files import opened, size_of_opened
 from millrace.state.serialization.schema import ANY, Schema
 
 __all__ = ["KEY_GROUP", "arrow_schema", "read_rows", "to_arrow", "write_table"]
@@ -66,27 +67,30 @@ def to_arrow(rows: Columns, columns: dict[str, Schema], groups: Any | None) -> t
     return table, pickled
 
 
-def write_table(path: str, table: pa.Table) -> None:
-    """Write a file; compressed, unless that would make it look like a bomb."""
+def write_table(path: str, table: pa.Table) -> tuple[int, str]:
+    """Write a file, without flushing it to the disk; compressed, unless that would make it look
+    like a bomb. Returns its length and its SHA-256."""
+    files = file_system_of(path)
     for compression in ("zstd", "none"):
-        with pq.ParquetWriter(
-            path,
-            table.schema,
-            compression=compression,
-            use_dictionary=False,
-            write_statistics=[KEY_GROUP] if KEY_GROUP in table.schema.names else False,
-            write_page_checksum=True,
-        ) as writer:
+        with (
+            files.begin(path, durable=False) as pending,
+            pq.ParquetWriter(
+                pending,
+                table.schema,
+                compression=compression,
+                use_dictionary=False,
+                write_statistics=[KEY_GROUP] if KEY_GROUP in table.schema.names else False,
+                write_page_checksum=True,
+            ) as writer,
+        ):
             writer.write_table(table, ROWS_PER_GROUP)
-        if _is_within_limits(path):
-            return
-
-
-def _is_within_limits(path: str) -> bool:
-    with open(path, "rb") as file:
-        length = os.path.getsize(path)
-        footer = read_footer(file, length)
-    return within_limits(length, footer.expanded(), footer.values())
+        with files.open(path, buffered=False) as file:
+            length = size_of_opened(file)
+            footer = read_footer(file, length)
+            if within_limits(length, footer.expanded(), footer.values()):
+                file.seek(0)
+                return length, checksum(file)
+    raise AssertionError("what is not compressed is within the limits")
 
 
 def checksum(file: IO[bytes]) -> str:
@@ -109,7 +113,7 @@ def read_rows(
     """
     path = os.path.join(directory, file.path)
     with opened(path) as raw:
-        length = os.fstat(raw.fileno()).st_size
+        length = size_of_opened(raw)
         if length != file.length:
             raise CheckpointCorruptError(path, f"it has {length} bytes instead of {file.length}")
         if checksum(raw) != file.sha256:

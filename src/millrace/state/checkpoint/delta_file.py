@@ -24,9 +24,17 @@ from dataclasses import dataclass
 import msgspec
 
 from millrace.common.errors import CheckpointCorruptError
+from millrace.filesystem.location import located
 from millrace.state.canonical.stored_state import SubtaskFiles
 from millrace.state.checkpoint.directory import SHARED
-from millrace.state.checkpoint.files import StrPath, check, opened, read_range, write_file
+from millrace.state.checkpoint.files import (
+    StrPath,
+    check,
+    opened,
+    read_range,
+    size_of_opened,
+    write_file,
+)
 from millrace.state.delta_payload import native_payload, pieces_in, split
 from millrace.state.state_delta import FileRef, StateDelta
 
@@ -113,7 +121,7 @@ class DeltaLoader:
             return native_payload(data)
         if isinstance(data, bytes):
             return data
-        path = os.path.join(self._job_dir, data.path)
+        path = located(self._job_dir, data.path)
         return read_range(path, data.offset, data.length, data.crc)
 
     def pieces(self, delta: StateDelta) -> Iterator[bytes | memoryview]:
@@ -127,7 +135,7 @@ class DeltaLoader:
         elif data.length <= WHOLE_BYTES:
             yield from split(self(delta))
         else:
-            path = os.path.join(self._job_dir, data.path)
+            path = located(self._job_dir, data.path)
             yield from pieces_in(path, data.offset, data.length)
 
 
@@ -136,7 +144,6 @@ def write_delta_file(
     name: str,
     entries: Iterable[DeltaEntry],
     *,
-    run_id: str = "",
     tier: int = 0,
     durable: bool = True,
     absorb: Collection[str] = (),
@@ -159,7 +166,7 @@ def write_delta_file(
         yield writer.tail()
 
     path = os.path.join(job_dir, writer.path)
-    length = write_file(path, chunks(), run_id=run_id, durable=durable)
+    length = write_file(path, chunks(), durable=durable)
     return writer.file(length)
 
 
@@ -254,12 +261,12 @@ def read_index(job_dir: StrPath, ref: DeltaFileRef) -> list[DeltaEntry]:
 def _read_checked(path: str, ref: DeltaFileRef) -> bytes:
     """The bytes of the index, after header, length and footer were found right."""
     with opened(path) as file:
-        descriptor = file.fileno()
-        length = os.fstat(descriptor).st_size
+        length = size_of_opened(file)
         if length != ref.length or not 0 <= ref.index_offset <= length:
             raise CheckpointCorruptError(path, f"it has {length} bytes instead of {ref.length}")
-        header = os.pread(descriptor, _HEADER.size, 0)
-        tail = os.pread(descriptor, ref.length - ref.index_offset, ref.index_offset)
+        header = file.read(_HEADER.size)
+        file.seek(ref.index_offset)
+        tail = file.read(ref.length - ref.index_offset)
     if header != _HEADER.pack(_MAGIC, FORMAT_VERSION):
         raise CheckpointCorruptError(path, "its header is not that of a delta file")
     index, footer = tail[: ref.index_length], tail[ref.index_length :]

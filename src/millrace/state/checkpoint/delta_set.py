@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from millrace.common.errors import CheckpointCorruptError
+from millrace.filesystem.location import located
 from millrace.state.checkpoint.delta_file import (
     DeltaEntry,
     DeltaFile,
@@ -16,7 +16,7 @@ from millrace.state.checkpoint.delta_file import (
     read_index,
 )
 from millrace.state.checkpoint.directory import metadata_path
-from millrace.state.checkpoint.files import StrPath, reading
+from millrace.state.checkpoint.files import StrPath, length_of
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.state_delta import FileRef, StateDelta
 
@@ -129,9 +129,8 @@ def check_segments(job_dir: StrPath, entries: Iterable[DeltaEntry]) -> None:
     """
     for _, _, delta in entries:
         if isinstance(delta.data, FileRef):
-            path = os.path.join(job_dir, delta.data.path)
-            with reading(path):
-                length = os.stat(path).st_size
+            path = located(job_dir, delta.data.path)
+            length = length_of(path)
             if length < delta.data.offset + delta.data.length:
                 raise CheckpointCorruptError(path, f"it ends at byte {length}")
 

@@ -6,12 +6,11 @@ several checkpoints refer to (Flink docs, "Checkpoints", directory structure).
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from pathlib import Path
 
-from millrace.state.checkpoint.crash_points import crash_point
+from millrace.filesystem.crash_points import crash_point
+from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 
 __all__ = [
@@ -22,6 +21,7 @@ __all__ = [
     "checkpoint_numbers",
     "committed_path",
     "complete_checkpoints",
+    "is_complete",
     "metadata_path",
     "remove_checkpoint",
 ]
@@ -34,34 +34,40 @@ COMMITTED = "_committed"
 _CHECKPOINT = re.compile(r"chk-(\d+)")
 
 
-def checkpoint_dir(job_dir: StrPath, number: int) -> Path:
+def checkpoint_dir(job_dir: StrPath, number: int) -> str:
     """The directory of a checkpoint."""
-    return Path(job_dir, f"chk-{number}")
+    return os.path.join(job_dir, f"chk-{number}")
 
 
-def metadata_path(job_dir: StrPath, number: int) -> Path:
+def metadata_path(job_dir: StrPath, number: int) -> str:
     """The file that makes a checkpoint complete."""
-    return checkpoint_dir(job_dir, number) / METADATA
+    return os.path.join(job_dir, f"chk-{number}", METADATA)
 
 
-def committed_path(job_dir: StrPath, number: int) -> Path:
+def committed_path(job_dir: StrPath, number: int) -> str:
     """The file that says that nothing of a checkpoint is left to be committed."""
-    return checkpoint_dir(job_dir, number) / COMMITTED
+    return os.path.join(job_dir, f"chk-{number}", COMMITTED)
 
 
 def checkpoint_numbers(job_dir: StrPath) -> list[int]:
     """The numbers of all checkpoints, complete or not, in ascending order."""
-    try:
-        names = os.listdir(job_dir)
-    except FileNotFoundError:
-        return []
+    names = file_system_of(job_dir).directories(os.fspath(job_dir))
     found = (_CHECKPOINT.fullmatch(name) for name in names)
     return sorted(int(match[1]) for match in found if match)
 
 
+def is_complete(job_dir: StrPath, number: int) -> bool:
+    """Whether there is a checkpoint of that number. Where nothing but conditional creation keeps
+    two drivers apart, an empty ``_metadata`` is a number that a new one has taken from a former
+    one (see `CheckpointStorage`)."""
+    files = file_system_of(job_dir)
+    found = files.status(metadata_path(job_dir, number))
+    return found is not None and (found.length > 0 or files.has_locks)
+
+
 def complete_checkpoints(job_dir: StrPath) -> list[int]:
     """The numbers of the complete checkpoints, in ascending order."""
-    return [n for n in checkpoint_numbers(job_dir) if metadata_path(job_dir, n).exists()]
+    return [n for n in checkpoint_numbers(job_dir) if is_complete(job_dir, n)]
 
 
 def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
@@ -70,15 +76,15 @@ def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
     Returns:
         Whether that one has gone. If not, the checkpoint is whole, and its files must stay.
     """
-    directory = checkpoint_dir(job_dir, number)
+    files = file_system_of(job_dir)
     try:
-        (directory / METADATA).unlink(missing_ok=True)
+        files.delete(metadata_path(job_dir, number))
     except OSError:
         return False
     crash_point("collect-metadata")
-    delete_quietly(directory / COMMITTED)
-    with contextlib.suppress(OSError):
-        for name in os.listdir(directory):
-            delete_quietly(directory / name)
-        directory.rmdir()
+    directory = checkpoint_dir(job_dir, number)
+    rest = [status.location for status in files.list(directory)]
+    if rest:
+        delete_quietly(*rest)
+    files.remove_empty(directory)
     return True

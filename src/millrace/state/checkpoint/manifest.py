@@ -9,7 +9,6 @@ positions in a canonical savepoint are JSON, too.
 from __future__ import annotations
 
 import dataclasses
-import os
 import zlib
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -21,7 +20,7 @@ from millrace.common.types.logical.parser import parse_type
 from millrace.state.canonical.stored_state import StoredState, check_path
 from millrace.state.checkpoint.delta_file import DeltaFileRef, SubtaskKey
 from millrace.state.checkpoint.directory import metadata_path
-from millrace.state.checkpoint.files import StrPath, opened
+from millrace.state.checkpoint.files import StrPath, opened, size_of_opened
 from millrace.state.key_groups import MAX_KEY_GROUPS
 from millrace.state.serialization.payload import TAGGED
 from millrace.state.serialization.tagged_values import json_of_tagged, tagged_of_json
@@ -262,7 +261,7 @@ def read_manifest(job_dir: StrPath, number: int) -> Manifest:
 def read_manifest_file(path: StrPath) -> Manifest:
     """The manifest in a ``_metadata`` file. Raises as `read_manifest` does."""
     with opened(path) as file:
-        length = os.fstat(file.fileno()).st_size
+        length = size_of_opened(file)
         if length > MAX_BYTES:
             raise CheckpointCorruptError(path, f"it has {length} bytes; no manifest is that long")
         data = file.read(length)

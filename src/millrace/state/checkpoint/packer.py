@@ -7,7 +7,6 @@ import os
 import threading
 
 from millrace.state.checkpoint.delta_set import DeltaSet
-from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.files import StrPath
 from millrace.state.checkpoint.packing import Packed, Packing, choose
 
@@ -53,9 +52,7 @@ class Packer:
         for group in choose(deltas, self._packings):
             self._count += 1
             name = f"{self._run_id}-p{self._count}"
-            self._packings[group.tier] = Packing(
-                group, deltas, self._job_dir, name, self._run_id, self._durable
-            )
+            self._packings[group.tier] = Packing(group, deltas, self._job_dir, name, self._durable)
         # a late piece must not make the next one twice as big
         paid = min(self._owed, int(CATCH_UP * added))
         pieces = [
@@ -83,10 +80,11 @@ class Packer:
                 del self._packings[tier]
 
     def working_files(self) -> set[str]:
-        """The paths of what no checkpoint refers to yet, relative to the job's directory."""
+        """What no checkpoint refers to yet: files, relative to the job's directory, and the tokens
+        of those that are being written."""
         packings = list(self._packings.values())  # the thread may drop one that failed
         paths = [path for packing in packings for path in packing.paths()]
-        return {f"{SHARED}/{os.path.basename(path)}" for path in paths}
+        return {path.removeprefix(f"{os.fspath(self._job_dir)}/") for path in paths}
 
     def wait(self) -> None:
         """Wait until nothing is being copied."""

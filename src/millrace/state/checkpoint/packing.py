@@ -13,7 +13,9 @@ import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from millrace.state.checkpoint.crash_points import crash_point
+from millrace.filesystem.crash_points import crash_point
+from millrace.filesystem.file_system import PendingFile
+from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.delta_file import (
     SUFFIX,
     DeltaEntry,
@@ -21,7 +23,7 @@ from millrace.state.checkpoint.delta_file import (
     DeltaFileWriter,
 )
 from millrace.state.checkpoint.delta_set import DeltaSet
-from millrace.state.checkpoint.files import Draft, StrPath, delete_quietly
+from millrace.state.checkpoint.files import StrPath, delete_quietly, writing
 from millrace.state.state_delta import FileRef
 
 __all__ = ["FILES_PER_TIER", "Packed", "Packing", "PackingGroup", "choose"]
@@ -94,7 +96,6 @@ class Packing:
         deltas: DeltaSet,
         job_dir: StrPath,
         name: str,
-        run_id: str = "",
         durable: bool = True,
     ) -> None:
         self.group = group
@@ -106,18 +107,17 @@ class Packing:
         name = f"{name}-t{group.target_tier}{SUFFIX}"
         self._writer = DeltaFileWriter(job_dir, name, group.target_tier, self._absorb)
         self.path = os.path.join(job_dir, self._writer.path)
-        self._run_id = run_id
         self._durable = durable
         self._begun_delta = _NOTHING
         """What is left to be written of a delta, of which even a part may be much."""
-        self._draft: Draft | None = None
+        self._draft: PendingFile | None = None
         self._credit = 0.0
         self.packed: Packed | None = None
         """The result, once all is copied."""
 
     def paths(self) -> list[str]:
-        """The names of its file, before and after it is complete."""
-        return [self.path] if self._draft is None else [self.path, self._draft.temporary]
+        """What its file is called, before and after it is complete."""
+        return [self.path] if self._draft is None else [self.path, self._draft.token]
 
     def step(self, deltas: DeltaSet, allowance: float, proceed: Callable[[], None]) -> None:
         """Copy some more; deltas that have died meanwhile are left out.
@@ -131,6 +131,10 @@ class Packing:
                 damaged.
         """
         self._credit += allowance
+        with writing(self.path):
+            self._step(deltas, proceed)
+
+    def _step(self, deltas: DeltaSet, proceed: Callable[[], None]) -> None:
         draft = self._begun()
         while self._credit > 0 and (self._begun_delta or self._todo):
             proceed()
@@ -146,6 +150,8 @@ class Packing:
             draft.rest()
         else:
             draft.write(self._writer.tail())
+            draft.sync()
+            crash_point("draft-complete")
             file = self._writer.file(draft.complete())
             self.packed = Packed(self._sources, self._segments, file)
 
@@ -169,9 +175,11 @@ class Packing:
         absorbed = isinstance(data, FileRef) and data.path in self._absorb
         return entry[2].size() if absorbed else 0
 
-    def _begun(self) -> Draft:
+    def _begun(self) -> PendingFile:
         if self._draft is None:
-            self._draft = Draft(self.path, self._run_id, self._durable)
+            self._draft = file_system_of(self.path).begin(
+                self.path, self._durable, make_parents=False
+            )
             self._draft.write(self._writer.head())
         return self._draft
 

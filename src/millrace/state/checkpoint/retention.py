@@ -7,21 +7,22 @@ are left alone until they are old, for a task may still be writing what the next
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass
 
-from millrace.state.checkpoint.crash_points import crash_point
+from millrace.filesystem.crash_points import crash_point
+from millrace.filesystem.file_system import FileStatus
+from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.directory import (
     SHARED,
     checkpoint_numbers,
     remove_checkpoint,
 )
-from millrace.state.checkpoint.files import TEMP_SUFFIX, StrPath, delete_quietly
+from millrace.state.checkpoint.files import StrPath, delete_quietly
 
 __all__ = ["ORPHAN_AGE", "Held", "Retention"]
 
@@ -55,10 +56,13 @@ class Retention:
         orphan_age: float = ORPHAN_AGE,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._job_dir = job_dir
+        self._job_dir = os.fspath(job_dir)
+        self._files = file_system_of(job_dir)
         self._retained = max(1, retained)
         self._orphan_age = orphan_age
         self._clock = clock
+        self._numbers: set[int] | None = None
+        """Of all checkpoints that are there, complete or not; None: nobody has looked yet."""
         self._usable: list[int] = []
         self._damaged: list[int] = []
         self._abandoned: set[int] = set()
@@ -102,6 +106,9 @@ class Retention:
         ``in_use`` gives the files it refers to; it is called only when orphans are searched for.
         """
         self._usable.append(number)
+        if self._numbers is not None:
+            # what lies between was begun and not completed
+            self._numbers.update(range(max(self._numbers, default=number - 1) + 1, number + 1))
         oldest = self._usable[-self._retained :][0]
         held = self._all_held()
         staying = self._remove_older_than(oldest, {one.number for one in held})
@@ -128,9 +135,12 @@ class Retention:
     def _remove_older_than(self, oldest: int, held: Container[int]) -> list[int]:
         """Gives those that cannot be deleted: they can be resumed from as long as they are there,
         so their files must not go."""
-        numbers = checkpoint_numbers(self._job_dir)
+        if self._numbers is None:
+            self._numbers = set(checkpoint_numbers(self._job_dir))
+        numbers = sorted(self._numbers)
         old = [n for n in numbers if (n < oldest or n in self._abandoned) and n not in held]
         staying = [number for number in old if not remove_checkpoint(self._job_dir, number)]
+        self._numbers -= set(old).difference(staying)
         self._usable = [number for number in self._usable if number >= oldest]
         self._damaged = [number for number in self._damaged if number >= oldest]
         return staying
@@ -138,36 +148,36 @@ class Retention:
     def _delete_condemned(self, oldest: int, newest: int, needed: Container[str]) -> None:
         """One checkpoint late at the earliest: a running epoch may still read the files."""
         staying: list[tuple[int, str]] = []
+        going: list[str] = []
         for number, path in self._condemned:
             if number <= oldest and number < newest and path not in needed:
                 crash_point("collect-file")
-                delete_quietly(os.path.join(self._job_dir, path))
+                going.append(f"{self._job_dir}/{path}")
             else:
                 staying.append((number, path))
+        self._delete(going)
         self._condemned = staying
 
     def _sweep_orphans(self, in_use: Container[str], needed: Container[str], age: float) -> None:
         if self._damaged:
             return  # nobody knows what these refer to
         wanted = [in_use, needed, {path for _, path in self._condemned}]
-        for file in self._old_files(SHARED, age):
-            path = f"{SHARED}/{file.name}"
-            if not any(path in some for some in wanted):
-                crash_point("collect-orphan")
-                delete_quietly(file.path)
-        for file in self._old_files("", age):
-            if file.name.startswith(".") and file.name.endswith(TEMP_SUFFIX):
-                delete_quietly(file.path)
-
-    def _old_files(self, directory: str, age: float) -> Iterator[os.DirEntry[str]]:
         latest = self._clock() - age
-        path = os.path.join(self._job_dir, directory)
-        with contextlib.suppress(OSError), os.scandir(path) as found:
-            yield from (file for file in found if file.is_file() and _changed(file) < latest)
 
+        def is_orphan(file: FileStatus) -> bool:
+            path = file.location.removeprefix(f"{self._job_dir}/")
+            return file.modified < latest and not any(path in some for some in wanted)
 
-def _changed(file: os.DirEntry[str]) -> float:
-    try:
-        return file.stat().st_mtime
-    except OSError:
-        return float("inf")
+        shared = self._files.list(f"{self._job_dir}/{SHARED}")
+        orphans = [file.location for file in shared if is_orphan(file)]
+        for _ in orphans:
+            crash_point("collect-orphan")
+        self._delete(orphans)
+        for upload in self._files.uploads(self._job_dir):
+            if is_orphan(upload):
+                self._files.abort(upload.location)
+
+    @staticmethod
+    def _delete(locations: list[str]) -> None:
+        if locations:
+            delete_quietly(*locations)

@@ -7,15 +7,17 @@ and completes it.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import shutil
+import os
 import uuid
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
-from millrace.state.checkpoint.crash_points import crash_point
+from millrace.filesystem.crash_points import crash_point
+from millrace.filesystem.location import located
+from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.delta_file import (
     SUFFIX,
     DeltaEntry,
@@ -23,26 +25,26 @@ from millrace.state.checkpoint.delta_file import (
     write_delta_file,
 )
 from millrace.state.checkpoint.directory import METADATA, SHARED
-from millrace.state.checkpoint.files import StrPath, make_directory, reading, write_file
+from millrace.state.checkpoint.files import StrPath, opened, write_file
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.checkpoint.snapshot import SAVEPOINT
 from millrace.state.state_delta import FileRef
 
-__all__ = ["savepoint_path", "write_savepoint"]
+__all__ = ["complete_savepoint", "making_savepoint", "savepoint_path", "write_savepoint"]
 
 BIG = 16 << 20
 """A delta of more bytes gets a file of its own."""
 CHUNK = 1 << 20
 
 
-def savepoint_path(directory: StrPath, job_id: str) -> Path:
+def savepoint_path(directory: StrPath, job_id: str) -> str:
     """A new place for a savepoint of a job below ``directory``."""
-    return Path(directory) / f"{SAVEPOINT}-{job_id}-{uuid.uuid4().hex[:12]}"
+    return os.path.join(directory, f"{SAVEPOINT}-{job_id}-{uuid.uuid4().hex[:12]}")
 
 
-def write_savepoint(path: Path, job_dir: StrPath, pin: Pin, durable: bool = True) -> Manifest:
+def write_savepoint(path: str, job_dir: StrPath, pin: Pin, durable: bool = True) -> Manifest:
     """Copy the pinned checkpoint of the job in ``job_dir`` to ``path``.
 
     What the checkpoint names as pending is left out: committing it is the job's own business.
@@ -51,37 +53,54 @@ def write_savepoint(path: Path, job_dir: StrPath, pin: Pin, durable: bool = True
         CheckpointError: the file system refused; nothing is left behind.
         CheckpointCorruptError: a file of the checkpoint is damaged.
     """
-    try:
-        make_directory(path / SHARED, durable)
+    with making_savepoint(path, durable):
+        file_system_of(path).make_directory(f"{path}/{SHARED}", durable)
         file = write_delta_file(
             path, f"state{SUFFIX}", _copied(path, job_dir, pin, durable),
-            run_id=pin.manifest.run_id, durable=durable,
+            durable=durable,
         )  # fmt: skip
         crash_point("during-savepoint")
         manifest = dataclasses.replace(
             pin.manifest,
             kind=SAVEPOINT,
-            snapshot_id=path.name,
+            snapshot_id=os.path.basename(path),
             pending={},
             delta_files=(file.ref,),
         )
-        write_file(
-            path / METADATA,
-            (manifest.encode(),),
-            run_id=manifest.run_id,
-            durable=durable,
-            flush_too=[path, path.parent] if durable else [],
-        )
-    except OSError as error:
-        shutil.rmtree(path, ignore_errors=True)
-        raise CheckpointError(f"cannot write the savepoint {path}: {error}") from error
-    except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
-        raise
+        complete_savepoint(path, manifest, durable)
     return manifest
 
 
-def _copied(path: Path, job_dir: StrPath, pin: Pin, durable: bool) -> Iterator[DeltaEntry]:
+@contextlib.contextmanager
+def making_savepoint(path: str, durable: bool) -> Iterator[None]:
+    """Make the directory of a savepoint, which is deleted when what follows fails.
+
+    Raises:
+        CheckpointError: the file system refused.
+    """
+    files = file_system_of(path)
+    try:
+        files.make_directory(path, durable)
+        yield
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            files.delete_directory(path)
+        if isinstance(error, OSError):
+            raise CheckpointError(f"cannot write the savepoint {path}: {error}") from error
+        raise
+
+
+def complete_savepoint(path: str, manifest: Manifest, durable: bool) -> None:
+    """Write ``_metadata``, with which it is complete."""
+    write_file(
+        f"{path}/{METADATA}",
+        (manifest.encode(),),
+        durable=durable,
+        flush_too=[path, os.path.dirname(path)],
+    )
+
+
+def _copied(path: str, job_dir: StrPath, pin: Pin, durable: bool) -> Iterator[DeltaEntry]:
     """The deltas with their bytes, but for big ones, which get files of their own."""
     load = DeltaLoader(job_dir)
     segments = count()
@@ -95,19 +114,17 @@ def _copied(path: Path, job_dir: StrPath, pin: Pin, durable: bool) -> Iterator[D
             yield stage, subtask, dataclasses.replace(delta, data=data)
 
 
-def _copied_segment(
-    path: Path, job_dir: StrPath, ref: FileRef, name: str, durable: bool
-) -> FileRef:
+def _copied_segment(path: str, job_dir: StrPath, ref: FileRef, name: str, durable: bool) -> FileRef:
     """Copy a big delta without having all of it in memory."""
-    source = Path(job_dir, ref.path)
+    source = located(job_dir, ref.path)
     copied = write_segment(path, name, _chunks(source, ref), durable)
     if (copied.length, copied.crc) != (ref.length, ref.crc):
         raise CheckpointCorruptError(source, f"what is at byte {ref.offset} has changed")
     return copied
 
 
-def _chunks(source: Path, ref: FileRef) -> Iterator[bytes]:
-    with reading(source), source.open("rb") as file:
+def _chunks(source: str, ref: FileRef) -> Iterator[bytes]:
+    with opened(source) as file:
         file.seek(ref.offset)
         left = ref.length
         while left > 0 and (chunk := file.read(min(left, CHUNK))):

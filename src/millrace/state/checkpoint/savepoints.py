@@ -10,15 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from millrace.common.errors import CheckpointError
-from millrace.filesystem.location import qualified
+from millrace.filesystem.registry import exists, file_system_of, resolved
 from millrace.state.canonical.stored_state import STATES
 from millrace.state.checkpoint.directory import METADATA, SHARED
-from millrace.state.checkpoint.files import StrPath, delete_quietly
+from millrace.state.checkpoint.files import StrPath, delete_quietly, reason_of
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
 from millrace.state.state_delta import FileRef
 
@@ -39,7 +38,7 @@ _OWN_FILE = re.compile(rf"{SHARED}/[^/\0]+|{STATES}/[^/\0]+/[^/\0]+/[^/\0]+")
 class DamagedSavepoint:
     """A directory that looks like a savepoint and cannot be read."""
 
-    path: Path
+    path: str
     reason: str
 
 
@@ -48,14 +47,21 @@ def find_savepoints(directory: StrPath) -> Iterator[Snapshot | DamagedSavepoint]
 
     Links are not followed. Checkpoints of jobs are passed over.
     """
-    for path, names, files in os.walk(qualified(directory)):
-        names[:] = sorted(n for n in names if n != SHARED and not _CHECKPOINT.fullmatch(n))
-        if METADATA in files and not _CHECKPOINT.fullmatch(os.path.basename(path)):
-            names.clear()
-            yield from _found(Path(path))
+    yield from _savepoints_in(resolved(directory))
 
 
-def _found(path: Path) -> Iterator[Snapshot | DamagedSavepoint]:
+def _savepoints_in(path: str) -> Iterator[Snapshot | DamagedSavepoint]:
+    if exists(f"{path}/{METADATA}") and not _CHECKPOINT.fullmatch(os.path.basename(path)):
+        yield from _found(path)
+        return
+    files = file_system_of(path)
+    for name in sorted(files.directories(path)):
+        ours = name == SHARED or _CHECKPOINT.fullmatch(name)
+        if not ours and not files.is_link(f"{path}/{name}"):
+            yield from _savepoints_in(f"{path}/{name}")
+
+
+def _found(path: str) -> Iterator[Snapshot | DamagedSavepoint]:
     try:
         snapshot = read_snapshot_manifest(path)
     except CheckpointError as error:
@@ -65,26 +71,23 @@ def _found(path: Path) -> Iterator[Snapshot | DamagedSavepoint]:
         yield snapshot
 
 
-def files_of(snapshot: Snapshot) -> list[Path]:
+def files_of(snapshot: Snapshot) -> list[str]:
     """The files that a snapshot needs, ``_metadata`` first; ``snapshot`` has its deltas."""
     paths = [ref.path for ref in snapshot.manifest.delta_files]
     paths += [file.path for state in snapshot.manifest.states for file in state.files]
     deltas = (delta.data for _, _, delta in snapshot.deltas.live())
     paths += [data.path for data in deltas if isinstance(data, FileRef)]
-    return [snapshot.path / METADATA, *(snapshot.directory / path for path in dict.fromkeys(paths))]
+    paths = [f"{snapshot.directory}/{path}" for path in dict.fromkeys(paths)]
+    return [f"{snapshot.path}/{METADATA}", *paths]
 
 
 def size_of(snapshot: Snapshot) -> int:
     """The bytes of all files in the directory of a savepoint."""
-    total = 0
-    for path, _, files in os.walk(snapshot.path):
-        for name in files:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(path, name)).st_size
-    return total
+    files = file_system_of(snapshot.path).list(snapshot.path, recursive=True)
+    return sum(file.length for file in files)
 
 
-def dispose_savepoint(path: StrPath) -> list[Path]:
+def dispose_savepoint(path: StrPath) -> list[str]:
     """Delete a savepoint.
 
     Args:
@@ -98,27 +101,28 @@ def dispose_savepoint(path: StrPath) -> list[Path]:
         CheckpointError: this is not a savepoint, or it cannot be read; nothing has been deleted.
     """
     snapshot = check_disposable(path)
-    files = _own_files(snapshot)
+    own = _own_files(snapshot)
+    files = file_system_of(snapshot.path)
     try:
-        os.unlink(
-            snapshot.path / METADATA
-        )  # first: half a savepoint must not look like a whole one
+        # first: half a savepoint must not look like a whole one
+        files.delete(f"{snapshot.path}/{METADATA}")
     except OSError as error:
-        raise CheckpointError(f"cannot delete {snapshot.path}: {error.strerror}") from error
-    for file in files:
-        delete_quietly(file)
-    for directory in _directories(snapshot.path, files):
-        with contextlib.suppress(OSError):
-            directory.rmdir()
-    return sorted(p for p in snapshot.path.rglob("*") if not p.is_dir())
+        raise CheckpointError(f"cannot delete {snapshot.path}: {reason_of(error)}") from error
+    if own:
+        delete_quietly(*(f"{snapshot.path}/{path}" for path in own))
+    for directory in sorted(_directories(own), key=len, reverse=True):
+        files.remove_empty(f"{snapshot.path}/{directory}")
+    files.remove_empty(snapshot.path)
+    return sorted(file.location for file in files.list(snapshot.path, recursive=True))
 
 
-def _directories(path: Path, files: list[Path]) -> list[Path]:
-    """The directories that the files of a savepoint are in, inner ones first."""
-    found = {path, path / SHARED}
-    for file in files:
-        found |= {parent for parent in file.parents if path in parent.parents}
-    return sorted(found, key=lambda directory: len(directory.parts), reverse=True)
+def _directories(paths: Collection[str]) -> set[str]:
+    """The directories that relative paths are in, and that of shared files."""
+    found = {SHARED}
+    for path in paths:
+        parts = path.split("/")
+        found |= {"/".join(parts[:depth]) for depth in range(1, len(parts))}
+    return found
 
 
 def check_disposable(path: StrPath) -> Snapshot:
@@ -137,21 +141,20 @@ def check_disposable(path: StrPath) -> Snapshot:
     return snapshot
 
 
-def _own_files(snapshot: Snapshot) -> list[Path]:
-    """The files it refers to, provided that they are in its own directory of files."""
-    shared = snapshot.path / SHARED
+def _own_files(snapshot: Snapshot) -> list[str]:
+    """The files it refers to, relative to its directory, provided that they are in there."""
     paths = {ref.path for ref in snapshot.manifest.delta_files}
     paths |= {file.path for state in snapshot.manifest.states for file in state.files}
     with contextlib.suppress(CheckpointError):  # damaged: what is not known is left
         whole = open_snapshot(snapshot.path)
-        paths |= {os.path.relpath(file, snapshot.directory) for file in files_of(whole)}
+        paths |= {file.removeprefix(f"{whole.path}/") for file in files_of(whole)}
     paths.discard(METADATA)
     foreign = [p for p in paths if not _OWN_FILE.fullmatch(p) or ".." in p.split("/")]
-    inside = {p for path in paths for p in (snapshot.path / path).parents if p != snapshot.path}
-    linked = any(p.is_symlink() for p in inside if snapshot.path in p.parents)
-    if foreign or linked or shared.is_symlink():
+    files = file_system_of(snapshot.path)
+    inside = [f"{snapshot.path}/{directory}" for directory in _directories(paths)]
+    if foreign or any(map(files.is_link, inside)):
         raise CheckpointError(
             f"{snapshot.path} refers to files outside of itself "
             f"({foreign[0] if foreign else SHARED}), as no savepoint does; nothing was deleted"
         )
-    return [snapshot.path / path for path in sorted(paths)]
+    return sorted(paths)

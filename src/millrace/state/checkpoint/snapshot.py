@@ -10,16 +10,15 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
-from millrace.filesystem.location import local_location
+from millrace.filesystem.registry import exists, file_system_of, resolved
 from millrace.state.canonical.opaque_parts import with_native_parts
 from millrace.state.canonical.stored_state import STATES, StoredState, SubtaskFiles
 from millrace.state.checkpoint.delta_file import DeltaFile, DeltaFileRef
 from millrace.state.checkpoint.delta_set import DeltaSet, check_segments, read_deltas_of
 from millrace.state.checkpoint.directory import METADATA, complete_checkpoints, metadata_path
-from millrace.state.checkpoint.files import StrPath, reading
+from millrace.state.checkpoint.files import StrPath, length_of
 from millrace.state.checkpoint.manifest import CANONICAL, Manifest, read_manifest_file
 from millrace.state.state_delta import StateDelta
 
@@ -33,9 +32,9 @@ SAVEPOINT = "savepoint"
 class Snapshot:
     """A complete checkpoint or savepoint."""
 
-    path: Path
+    path: str
     """The directory that its ``_metadata`` is in."""
-    directory: Path
+    directory: str
     """What the paths of its files are relative to."""
     manifest: Manifest
     deltas: DeltaSet
@@ -67,7 +66,7 @@ class Snapshot:
         return f"{self.manifest.kind} {self.path}"
 
 
-def snapshot_metadata(path: StrPath) -> Path:
+def snapshot_metadata(path: StrPath) -> str:
     """The ``_metadata`` file that ``path`` means: a savepoint, a ``chk-<n>`` directory, a
     ``_metadata`` file, or the directory of a job, of which the newest checkpoint is taken.
 
@@ -75,15 +74,16 @@ def snapshot_metadata(path: StrPath) -> Path:
         CheckpointError: there is none.
         UnsupportedFileSystemSchemeError: it belongs to a file system that is not supported.
     """
-    given = local_location(path)
-    if given.name == METADATA and given.is_file():
+    given = resolved(path)
+    if os.path.basename(given) == METADATA and exists(given):
         return given
-    if (given / METADATA).is_file():
-        return given / METADATA
-    numbers = complete_checkpoints(given) if given.is_dir() else []
+    if exists(f"{given}/{METADATA}"):
+        return f"{given}/{METADATA}"
+    numbers = complete_checkpoints(given)
     if numbers:
         return metadata_path(given, numbers[-1])
-    missing = "" if given.exists() else ", which does not exist"
+    there = exists(given) or file_system_of(given).is_directory(given)
+    missing = "" if there else ", which does not exist"
     raise CheckpointError(
         f"there is no complete savepoint or checkpoint at {given}{missing}; name a savepoint, a "
         "checkpoint (<job directory>/chk-<n>) or the directory of a job"
@@ -99,8 +99,9 @@ def read_snapshot_manifest(path: StrPath) -> Snapshot:
     """
     metadata = snapshot_metadata(path)
     manifest = read_manifest_file(metadata)
-    directory = metadata.parent if manifest.kind == SAVEPOINT else metadata.parent.parent
-    return Snapshot(metadata.parent, directory, manifest, DeltaSet())
+    where = os.path.dirname(metadata)
+    directory = where if manifest.kind == SAVEPOINT else os.path.dirname(where)
+    return Snapshot(where, directory, manifest, DeltaSet())
 
 
 def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
@@ -126,20 +127,18 @@ def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
     return Snapshot(found.path, found.directory, manifest, deltas, trusted)
 
 
-def _stored_deltas(directory: Path, manifest: Manifest, trusted: bool) -> DeltaSet:
+def _stored_deltas(directory: str, manifest: Manifest, trusted: bool) -> DeltaSet:
     """One delta per subtask, which stands for all of its files."""
     for state in manifest.states:
         for file in state.files:
-            path = directory / file.path
-            with reading(path):
-                length = os.stat(path).st_size
+            path = f"{directory}/{file.path}"
+            length = length_of(path)
             if length != file.length:
                 raise CheckpointCorruptError(path, f"it has {length} bytes, not {file.length}")
-    where = str(directory.absolute())
     entries = [
         (stage, subtask, StateDelta(manifest.epoch, version, manifest.epoch, files))
         for (stage, subtask), version in manifest.versions.items()
-        if (files := SubtaskFiles(where, _states_of(manifest, stage, subtask), trusted)).states
+        if (files := SubtaskFiles(directory, _states_of(manifest, stage, subtask), trusted)).states
     ]
     return DeltaSet().with_file(
         DeltaFile(DeltaFileRef(STATES, 0, 0, 0, len(entries)), tuple(entries))

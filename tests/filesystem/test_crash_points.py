@@ -11,10 +11,10 @@ import sys
 import pytest
 
 from millrace.common.errors import ConfigurationError
-from millrace.state.checkpoint import crash_points as crash
+from millrace.filesystem import crash_points as crash
 
 SCRIPT = """
-from millrace.state.checkpoint.crash_points import crash_point
+from millrace.filesystem.crash_points import crash_point
 for turn in range(4):
     print(turn, flush=True)
     try:
