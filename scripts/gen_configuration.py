@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from millrace.common.config.configuration import options_as_markdown
+from millrace.common.config.options_page import options_as_markdown
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 
@@ -21,8 +21,8 @@ INTRODUCTION = """\
 
 Options carry Flink's names where Flink has them; those that start with `millrace.` are our own.
 Durations are written like `500 ms`, `10 s`, `1 min` or `2 h`, sizes like `64 mb`. Keys that start
-with `spark.` are handed on to Spark unchanged. An unknown key is an error that suggests the nearest
-known one.
+with `spark.` are handed on to Spark unchanged. An unknown key is an error that suggests a similar
+one, if there is one.
 
 """
 

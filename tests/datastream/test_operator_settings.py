@@ -123,11 +123,18 @@ def test_a_slot_sharing_group() -> None:
     assert made.get_task_off_heap_memory() == MemorySize.parse("10m")
     assert made.get_managed_memory() == MemorySize.parse("5m")
     assert made.get_external_resources() == {"gpu": 1.0, "disk": 3.0}
-    in_megabytes = SlotSharingGroup.builder("x").set_task_heap_memory_mb(3).build()
-    assert in_megabytes.get_task_heap_memory() == MemorySize.parse("3m")
-    assert in_megabytes.get_cpu_cores() is None
+    builder = SlotSharingGroup.builder("x").set_cpu_cores(1).set_task_heap_memory_mb(3)
+    made = builder.set_task_off_heap_memory_mb(4).set_managed_memory_mb(5).build()
+    assert made.get_task_heap_memory() == MemorySize.parse("3m")
+    assert made.get_task_off_heap_memory() == MemorySize.parse("4m")
+    assert made.get_managed_memory() == MemorySize.parse("5m")
+    assert SlotSharingGroup.builder("x").build().get_cpu_cores() is None
     with pytest.raises(JobDefinitionError, match="more than 0 cores, got 0"):
         SlotSharingGroup.builder("x").set_cpu_cores(0)
+    with pytest.raises(JobDefinitionError, match="more than 0 bytes of heap memory, got 0"):
+        SlotSharingGroup.builder("x").set_task_heap_memory(MemorySize(bytes_size=0))
+    with pytest.raises(JobDefinitionError, match="needs set_cpu_cores and set_task_heap_memory"):
+        SlotSharingGroup.builder("x").set_cpu_cores(1.0).set_task_off_heap_memory_mb(10).build()
 
 
 def test_slot_sharing_groups_are_kept_for_the_plan(env) -> None:

@@ -10,7 +10,12 @@ import pytest
 from millrace.common import Configuration, RestartStrategies, WatermarkStrategy
 from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.connectors.number_sequence import NumberSequenceSource
-from millrace.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from millrace.datastream import (
+    MapFunction,
+    RuntimeContext,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.testing import run_local
 
@@ -169,3 +174,49 @@ def test_importing_the_api_loads_neither_pyspark_nor_pyarrow() -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_configuration_of_flink_is_taken_over() -> None:
+    """Under the names of old, too; what is set by a method is in the configuration."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.configure(
+        Configuration(
+            {
+                "pipeline.operator-chaining": "false",
+                "execution.buffer-timeout": "1 min",
+                "execution.checkpointing.timeout": "12000",
+                "execution.checkpointing.unaligned": "true",
+                "pipeline.object-reuse": "true",
+                "state.checkpoints.dir": "/checkpoints",
+                "taskmanager.numberOfTaskSlots": "10",
+            }
+        )
+    )
+    assert not env.is_chaining_enabled()
+    assert env.get_buffer_timeout() == 60_000
+    assert env.get_checkpoint_config().get_checkpoint_timeout() == 12_000
+    assert env.get_checkpoint_config().is_unaligned_checkpoints_enabled()
+    assert env.get_checkpoint_config().get_checkpoint_storage_dir() == "/checkpoints"
+    assert env.get_config().is_object_reuse_enabled()
+    assert env.set_buffer_timeout(-1).get_buffer_timeout() == -1
+    assert env.set_buffer_timeout(12).get_buffer_timeout() == 12
+
+
+class Parameters(MapFunction[int, tuple[str, str]]):
+    """Reads what the program was given."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        found = runtime_context.get_job_parameter("stage", "test")
+        self.found = found, runtime_context.get_job_parameter("missing", "default")
+
+    def map(self, value: int) -> tuple[str, str]:
+        return self.found
+
+
+def test_functions_read_the_parameters_of_the_job() -> None:
+    """Those of set_global_job_parameters; what is missing has the given default."""
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.get_config().set_global_job_parameters({"stage": "production"})
+        read = env.from_collection([1]).map(Parameters()).execute_and_collect()
+        assert list(read) == [("production", "default")]

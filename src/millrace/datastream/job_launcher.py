@@ -102,6 +102,7 @@ class JobLauncher:
             memory_cap=cap.get_bytes() if cap else None,
             poll_interval=poll.to_millis(),
             commit_retries=configuration.get(options.COMMITTER_RETRIES),
+            job_parameters=configuration.get(options.GLOBAL_JOB_PARAMETERS),
             state_backend=chosen_backend(configuration, backend),
             main_classes=main_classes(),
         )

@@ -20,9 +20,10 @@ class SlotSharingGroup:
     """A named group with the resources it asks for.
 
     Example:
-        >>> group = SlotSharingGroup.builder("heavy").set_cpu_cores(2.0).build()
-        >>> group.get_name(), group.get_cpu_cores()
-        ('heavy', 2.0)
+        >>> builder = SlotSharingGroup.builder("heavy").set_cpu_cores(2.0)
+        >>> group = builder.set_task_heap_memory_mb(512).build()
+        >>> group.get_name(), group.get_cpu_cores(), str(group.get_task_heap_memory())
+        ('heavy', 2.0, '512 mb')
     """
 
     name: str
@@ -76,12 +77,13 @@ class SlotSharingGroup:
         def set_task_heap_memory(
             self, task_heap_memory: MemorySize | str
         ) -> SlotSharingGroup.Builder:
-            """Heap memory."""
-            return self._set("task_heap_memory", _memory(task_heap_memory))
+            """Heap memory; more than 0."""
+            return self._set("task_heap_memory", _heap(_memory(task_heap_memory)))
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Heap memory, MiB."""
-            return self._set("task_heap_memory", _memory(f"{task_heap_memory_mb}m"))
+            """Heap memory, MiB; more than 0."""
+            memory = MemorySize.of_mebi_bytes(task_heap_memory_mb)
+            return self._set("task_heap_memory", _heap(memory))
 
         def set_task_off_heap_memory(
             self, task_off_heap_memory: MemorySize | str
@@ -89,9 +91,20 @@ class SlotSharingGroup:
             """Memory outside the heap."""
             return self._set("task_off_heap_memory", _memory(task_off_heap_memory))
 
+        def set_task_off_heap_memory_mb(
+            self, task_off_heap_memory_mb: int
+        ) -> SlotSharingGroup.Builder:
+            """Memory outside the heap, MiB."""
+            memory = MemorySize.of_mebi_bytes(task_off_heap_memory_mb)
+            return self._set("task_off_heap_memory", memory)
+
         def set_managed_memory(self, managed_memory: MemorySize | str) -> SlotSharingGroup.Builder:
             """Managed memory."""
             return self._set("managed_memory", _memory(managed_memory))
+
+        def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
+            """Managed memory, MiB."""
+            return self._set("managed_memory", MemorySize.of_mebi_bytes(managed_memory_mb))
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
             """So much of another resource."""
@@ -103,12 +116,28 @@ class SlotSharingGroup:
             return self
 
         def build(self) -> SlotSharingGroup:
-            """The group."""
+            """The group.
+
+            Raises:
+                JobDefinitionError: it asks for resources, but not for cores and heap memory.
+            """
+            required = {"cpu_cores", "task_heap_memory"}
+            if len(self._values) > 1 and not required <= self._values.keys():
+                raise JobDefinitionError(
+                    f"slot sharing group {self._values['name']!r} asks for resources, so it needs "
+                    "set_cpu_cores and set_task_heap_memory, too"
+                )
             return SlotSharingGroup(**self._values)
 
 
 def _memory(size: MemorySize | str) -> MemorySize:
     return MemorySize.parse(size) if isinstance(size, str) else size
+
+
+def _heap(memory: MemorySize) -> MemorySize:
+    if memory.get_bytes() <= 0:
+        raise JobDefinitionError(f"a group needs more than 0 bytes of heap memory, got {memory}")
+    return memory
 
 
 def group_name(group: str | SlotSharingGroup) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from millrace.common.config import options
+from millrace.common.config import flink_options, options
 from millrace.common.config.checkpoint_config import CheckpointConfig, CheckpointingMode
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.execution_config import ExecutionConfig
@@ -56,9 +56,7 @@ class StreamExecutionEnvironment(JobDependencies):
         self._config = ExecutionConfig(self._configuration)
         self._restart_strategy: RestartStrategyConfiguration | None = None
         self._state_backend: StateBackend | None = None
-        self._chaining = True
         self._loops = 0
-        self._buffer_timeout = -1
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._sinks: list[Transformation] = []
         self._handlers: dict[Transformation, ResultHandler] = {}
@@ -185,16 +183,16 @@ class StreamExecutionEnvironment(JobDependencies):
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
         """Run every operator built from now on in a stage of its own."""
-        self._chaining = False
+        self._configuration.set(flink_options.OPERATOR_CHAINING, False)
         return self
 
     def is_chaining_enabled(self) -> bool:
         """Whether operators are chained where possible."""
-        return self._chaining
+        return self._configuration.get(flink_options.OPERATOR_CHAINING)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
-        """True: all operators of a job share one max parallelism, so nothing is kept apart."""
-        return True
+        """What was configured; all operators of a job share one max parallelism in any case."""
+        return self._configuration.get(flink_options.CHAIN_OTHER_MAX_PARALLELISM)
 
     def register_slot_sharing_group(
         self, slot_sharing_group: SlotSharingGroup
@@ -212,12 +210,17 @@ class StreamExecutionEnvironment(JobDependencies):
         """
         if timeout_millis < -1:
             raise JobDefinitionError(f"a buffer timeout is -1 ms or more, got {timeout_millis}")
-        self._buffer_timeout = timeout_millis
+        self._configuration.set(flink_options.BUFFER_TIMEOUT_ENABLED, timeout_millis >= 0)
+        if timeout_millis >= 0:
+            timeout = Duration.of_millis(timeout_millis)
+            self._configuration.set(flink_options.BUFFER_TIMEOUT, timeout)
         return self
 
     def get_buffer_timeout(self) -> int:
-        """What `set_buffer_timeout` was given, ms; -1 before."""
-        return self._buffer_timeout
+        """What `set_buffer_timeout` was given, ms; 100 before, -1: none."""
+        if not self._configuration.get(flink_options.BUFFER_TIMEOUT_ENABLED):
+            return -1
+        return self._configuration.get(flink_options.BUFFER_TIMEOUT).to_millis()
 
     def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
         """The guarantee for state."""
@@ -274,7 +277,7 @@ class StreamExecutionEnvironment(JobDependencies):
             ),
             inputs=(),
             parallelism=self.get_parallelism(),
-            chaining=self._chaining,
+            chaining=self.is_chaining_enabled(),
             functions=(source, watermark_strategy),
             alignment=watermark_strategy.alignment,
             source=source,

@@ -98,6 +98,7 @@ class OperatorChain:
             batch_mode=self._program.batch_mode,
             run_id=self._program.run_id,
             attempt_number=self._attempt_number,
+            job_parameters=self._program.job_parameters,
         )
         outputs = self._outputs(node, context)
         main = combined(outputs.pop(None, []))

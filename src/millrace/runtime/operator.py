@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,7 @@ class OperatorContext:
     run_id: str = ""
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 class Operator:

@@ -115,6 +115,8 @@ class Program:
     state_backend: StateBackend = field(default_factory=HashMapStateBackend)
     poll_interval: int = 100
     commit_retries: int = 10
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    """The global parameters of the program."""
     closed_runs: tuple[str, ...] = ()
     """Runs that ended in this Spark application: workers drop what they hold of them."""
     main_classes: dict[str, type] = field(default_factory=dict)

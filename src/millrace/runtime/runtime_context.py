@@ -43,6 +43,9 @@ class StreamRuntimeContext(RuntimeContext):
     def get_attempt_number(self) -> int:
         return self._context.attempt_number
 
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        return self._context.job_parameters.get(key, default_value)
+
     def get_metrics_group(self) -> MetricGroup:
         return RegisteredGroup(self._context.metrics)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
+from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
+from millrace.common.config.flink_options import OTHER_NAMES
 from millrace.common.config.options import (
     CHECKPOINTING_INTERVAL,
     OPTIONS,
@@ -80,9 +83,70 @@ def test_add_all_with_prefix() -> None:
     target = Configuration({"user.a": 1})
     target.add_all(Configuration({"b": 2}), "user.").add_all(Configuration({"user.a": 3}))
     assert target.to_dict() == {"user.a": "3", "user.b": "2"}
-    pairs: dict[str, str] = {"x": "y"}
+    pairs: dict[str, Any] = {"x": "y"}
     target.add_all_to_dict(pairs)
-    assert pairs == {"x": "y", "user.a": "3", "user.b": "2"}
+    assert pairs == {"x": "y", "user.a": 3, "user.b": 2}
+
+
+def test_the_text_is_that_of_flink() -> None:
+    """Java's text of a map."""
+    configuration = Configuration().set_string("k1", "v1").set_integer("k2", 1)
+    assert str(configuration) == "{k1=v1, k2=1}"
+
+
+def test_other_names_are_the_same_option() -> None:
+    """Set under one name, it is read and removed under either; the text shows the one here."""
+    configuration = Configuration({"state.checkpoints.dir": "/a"})
+    assert configuration.get(options.CHECKPOINTING_DIR) == "/a"
+    assert configuration.get_string("execution.checkpointing.dir") == "/a"
+    configuration.set_string("execution.checkpointing.dir", "/b")
+    assert configuration.get_string("state.checkpoints.dir") == "/b"
+    assert configuration.to_dict() == {"execution.checkpointing.dir": "/b"}
+    assert configuration.contains_key("state.checkpoints.dir")
+    assert configuration.remove_config("state.checkpoints.dir")
+    assert configuration.key_set() == set()
+
+
+@pytest.mark.parametrize("key", sorted(OTHER_NAMES))
+def test_every_other_name_is_of_an_option(key: str) -> None:
+    assert OTHER_NAMES[key] in OPTIONS
+    assert key not in OPTIONS
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "execution.batch.adaptive.auto-parallelism.enabled",
+        "execution.target",
+        "pipeline.force-kryo",
+        "python.fn-execution.bundle.size",
+        "state.backend.latency-track.keyed-state-enabled",
+        "taskmanager.numberOfTaskSlots",
+    ],
+)
+def test_a_configuration_of_flink_is_accepted(key: str) -> None:
+    """What has no meaning here, too."""
+    Configuration({key: "1"}).validate()
+    assert key not in OPTIONS
+
+
+def test_a_hint_is_near() -> None:
+    """A key that resembles nothing is not given a strange one."""
+    with pytest.raises(ConfigurationError, match="did you mean 'execution.runtime-mode'"):
+        Configuration({"execution.runtime-mod": "BATCH"}).validate()
+    with pytest.raises(ConfigurationError, match="see the list in docs/configuration.md"):
+        Configuration({"execution.colour": "red"}).validate()
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [(None, []), ("", []), ("- a\n- b", ["a", "b"]), ("[a, b]", ["a", "b"]), ("a;b", ["a", "b"])],
+)
+def test_lists_in_the_styles_of_yaml(text: str | None, items: list[str]) -> None:
+    """And in that of Flink before."""
+    assert Configuration.parse_list_value(text) == items
+    if text == "[a, b]":
+        assert Configuration.parse_list_value(text, False) == ["[a, b]"]
 
 
 def test_copies_are_independent() -> None:

@@ -58,6 +58,9 @@ class Subtask(RuntimeContext):
     def get_attempt_number(self) -> int:
         return 0
 
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        return default_value
+
     def get_metrics_group(self):
         raise NotImplementedError
 

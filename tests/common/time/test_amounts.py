@@ -106,3 +106,10 @@ def test_values_are_hashable_and_picklable(value: object) -> None:
     """They are parts of plans and of state."""
     assert pickle.loads(pickle.dumps(value)) == value
     assert len({value, value}) == 1
+
+
+def test_a_time_is_made_of_milliseconds() -> None:
+    """As PyFlink's, which also prints it so."""
+    assert Time(milliseconds=5) == Time(5) == Time.milliseconds(5)
+    assert str(Time.seconds(2)) == "2000 ms"
+    assert pickle.loads(pickle.dumps(Time(5))) == Time(5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from millrace.common.config import options
+from millrace.common.config import flink_options, options
 from millrace.common.config.checkpoint_storage import FileSystemCheckpointStorage
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
@@ -56,7 +56,7 @@ class ExternalizedCheckpointRetention(Enum):
 class CheckpointConfig:
     """Settings of checkpoints. All times in milliseconds.
 
-    Interval, mode and tolerated failures live in the configuration it was made with. An epoch is
+    They live in the configuration it was made with. An epoch is
     a consistent cut by itself, so there is nothing to align, and one checkpoint at a time: the
     settings about alignment and concurrency are kept and returned, and change nothing.
 
@@ -70,12 +70,6 @@ class CheckpointConfig:
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = Configuration() if configuration is None else configuration
-        self._timeout = 600_000
-        self._min_pause = 0
-        self._max_concurrent = 1
-        self._unaligned = False
-        self._force_unaligned = False
-        self._aligned_timeout = 0
 
     def is_checkpointing_enabled(self) -> bool:
         """Whether an interval is set."""
@@ -128,31 +122,36 @@ class CheckpointConfig:
 
     def get_checkpoint_timeout(self) -> int:
         """After how long a checkpoint has failed."""
-        return self._timeout
+        return self._configuration.get(flink_options.CHECKPOINTING_TIMEOUT).to_millis()
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
         """Give up a checkpoint after this long."""
-        self._timeout = require("checkpoint_timeout", checkpoint_timeout, 10)
+        require("checkpoint_timeout", checkpoint_timeout, 10)
+        timeout = Duration.of_millis(checkpoint_timeout)
+        self._configuration.set(flink_options.CHECKPOINTING_TIMEOUT, timeout)
         return self
 
     def get_min_pause_between_checkpoints(self) -> int:
         """Least time from the end of one checkpoint to the start of the next."""
-        return self._min_pause
+        return self._configuration.get(flink_options.CHECKPOINTING_MIN_PAUSE).to_millis()
 
     def set_min_pause_between_checkpoints(
         self, min_pause_between_checkpoints: int
     ) -> CheckpointConfig:
         """Leave at least this much time between checkpoints."""
-        self._min_pause = require("min_pause_between_checkpoints", min_pause_between_checkpoints, 0)
+        require("min_pause_between_checkpoints", min_pause_between_checkpoints, 0)
+        pause = Duration.of_millis(min_pause_between_checkpoints)
+        self._configuration.set(flink_options.CHECKPOINTING_MIN_PAUSE, pause)
         return self
 
     def get_max_concurrent_checkpoints(self) -> int:
         """The number that was set; there is one at a time in any case."""
-        return self._max_concurrent
+        return self._configuration.get(flink_options.CHECKPOINTING_CONCURRENT)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
         """Kept and returned only: there is one checkpoint at a time."""
-        self._max_concurrent = require("max_concurrent_checkpoints", max_concurrent_checkpoints, 1)
+        require("max_concurrent_checkpoints", max_concurrent_checkpoints, 1)
+        self._configuration.set(flink_options.CHECKPOINTING_CONCURRENT, max_concurrent_checkpoints)
         return self
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
@@ -201,11 +200,11 @@ class CheckpointConfig:
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Whether they were asked for."""
-        return self._unaligned
+        return self._configuration.get(flink_options.UNALIGNED)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Kept and returned only: epochs have nothing to align."""
-        self._unaligned = enabled
+        self._configuration.set(flink_options.UNALIGNED, enabled)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
@@ -214,22 +213,22 @@ class CheckpointConfig:
 
     def is_force_unaligned_checkpoints(self) -> bool:
         """Whether they were asked for."""
-        return self._force_unaligned
+        return self._configuration.get(flink_options.UNALIGNED_FORCED)
 
     def set_force_unaligned_checkpoints(
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
         """Kept and returned only: epochs have nothing to align."""
-        self._force_unaligned = force_unaligned_checkpoints
+        self._configuration.set(flink_options.UNALIGNED_FORCED, force_unaligned_checkpoints)
         return self
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
         """The time that was set."""
-        return Duration.of_millis(self._aligned_timeout)
+        return self._configuration.get(flink_options.ALIGNED_TIMEOUT)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """Kept and returned only: epochs have nothing to align."""
-        self._aligned_timeout = alignment_timeout.to_millis()
+        self._configuration.set(flink_options.ALIGNED_TIMEOUT, alignment_timeout)
         return self
 
     def get_alignment_timeout(self) -> Duration:

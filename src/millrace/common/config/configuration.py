@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from millrace.common.config.config_options import ConfigOption, ConfigOptions
-from millrace.common.config.options import OPTIONS, options_as_markdown
+from millrace.common.config.config_options import ConfigOption, ConfigOptions, read_list
+from millrace.common.config.flink_options import OTHER_NAMES, WITHOUT_EFFECT, is_without_effect
+from millrace.common.config.options import OPTIONS
 from millrace.common.errors import ConfigurationError
 
 __all__ = [
@@ -16,7 +17,6 @@ __all__ = [
     "ConfigOptions",
     "Configuration",
     "OPTIONS",
-    "options_as_markdown",
 ]
 
 T = TypeVar("T")
@@ -41,7 +41,8 @@ class Configuration:
     def __init__(self, other: Configuration | Mapping[str, Any] | None = None) -> None:
         self._values: dict[str, Any] = {}
         if other is not None:
-            self._values.update(other._values if isinstance(other, Configuration) else other)
+            pairs = other._values if isinstance(other, Configuration) else other
+            self._values.update((named_here(key), value) for key, value in pairs.items())
 
     def get(self, option: ConfigOption[T]) -> T:
         """Value of an option, or its default.
@@ -57,9 +58,9 @@ class Configuration:
         self._values[option.key] = value if value is None else option.read(value)
         return self
 
-    def key_set(self) -> AbstractSet[str]:
+    def key_set(self) -> builtins.set[str]:
         """All keys."""
-        return self._values.keys()
+        return set(self._values)
 
     def validate(self) -> None:
         """Check every key and value; called when an environment is made of the configuration.
@@ -70,12 +71,12 @@ class Configuration:
         for key, value in self._values.items():
             if key in OPTIONS:
                 self.get(OPTIONS[key])
-            else:
+            elif not is_without_effect(key):
                 refuse_unknown(key, value)
 
     def get_string(self, key: str, default_value: str | None = None) -> str | None:
         """The value as text, or the default."""
-        value = self._values.get(key)
+        value = self._values.get(named_here(key))
         return default_value if value is None else as_text(value)
 
     def set_string(self, key: str, value: str) -> Configuration:
@@ -84,7 +85,7 @@ class Configuration:
 
     def get_integer(self, key: str, default_value: int | None = None) -> int | None:
         """The value as a whole number, or the default."""
-        return self.get(ConfigOption(key, "number", default_value))
+        return self.get(ConfigOption(named_here(key), "number", default_value))
 
     def set_integer(self, key: str, value: int) -> Configuration:
         """Set a whole number."""
@@ -92,7 +93,7 @@ class Configuration:
 
     def get_boolean(self, key: str, default_value: bool | None = None) -> bool | None:
         """The value as true or false, or the default."""
-        return self.get(ConfigOption(key, "boolean", default_value))
+        return self.get(ConfigOption(named_here(key), "boolean", default_value))
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
         """Set true or false."""
@@ -100,7 +101,7 @@ class Configuration:
 
     def get_float(self, key: str, default_value: float | None = None) -> float | None:
         """The value as a floating point number, or the default."""
-        return self.get(ConfigOption(key, "float", default_value))
+        return self.get(ConfigOption(named_here(key), "float", default_value))
 
     def set_float(self, key: str, value: float) -> Configuration:
         """Set a floating point number."""
@@ -108,7 +109,7 @@ class Configuration:
 
     def get_bytearray(self, key: str, default_value: bytearray | None = None) -> bytearray | None:
         """The value as bytes, or the default."""
-        value = self._values.get(key)
+        value = self._values.get(named_here(key))
         if value is None:
             return default_value
         return bytearray(value.encode() if isinstance(value, str) else value)
@@ -119,40 +120,45 @@ class Configuration:
 
     def contains_key(self, key: str) -> bool:
         """Whether the key has a value."""
-        return key in self._values
+        return named_here(key) in self._values
 
     def remove_config(self, key: str) -> bool:
         """Forget the key; false if it had no value."""
-        return self._values.pop(key, None) is not None
+        return self._values.pop(named_here(key), None) is not None
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
         """Take over all pairs of the other one, with ``prefix`` before each key."""
         for key, value in other._values.items():
-            self._values[(prefix or "") + key] = value
+            self._values[named_here((prefix or "") + key)] = value
         return self
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Put all pairs, values as text, into the dict."""
-        target_dict.update(self.to_dict())
+        """Put all pairs into the dict, values as they were set."""
+        target_dict.update(self._values)
 
     def to_dict(self) -> dict[str, str]:
         """All pairs, values as text."""
         return {key: as_text(value) for key, value in self._values.items()}
 
     @staticmethod
-    def parse_list_value(value: str) -> list[str]:
-        """The items of a text such as ``"a;b"`` or ``"[a, b]"``."""
-        text = value.strip()
-        if text.startswith("[") and text.endswith("]"):
-            text = text[1:-1].replace(",", ";")
-        return [item.strip().strip("'\"") for item in text.split(";") if item.strip()]
+    def parse_list_value(value: str | None, standard_yaml: bool = True) -> list[str]:
+        """The items of a text such as ``"a;b"``, ``"[a, b]"`` or lines that begin with a dash; with
+        ``standard_yaml`` off, of the first alone.
+
+        Example:
+            >>> Configuration.parse_list_value("[a.jar, b.jar]")
+            ['a.jar', 'b.jar']
+        """
+        if not value:
+            return []
+        return read_list(value) if standard_yaml else value.split(";")
 
     def _put(self, key: str, value: Any) -> Configuration:
         if not isinstance(key, str) or not key:
             raise ConfigurationError(f"a configuration key is a text, got {key!r}")
         if value is None:
             raise ConfigurationError(f"{key} cannot be None: use remove_config to unset it")
-        self._values[key] = value
+        self._values[named_here(key)] = value
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Configuration:
@@ -168,6 +174,14 @@ class Configuration:
 
     def __repr__(self) -> str:
         return f"Configuration({self.to_dict()})"
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(f"{key}={value}" for key, value in self.to_dict().items()) + "}"
+
+
+def named_here(key: str) -> str:
+    """The key of an option that Flink has, or had, under another name, too."""
+    return OTHER_NAMES.get(key, key)
 
 
 def as_text(value: Any) -> str:
@@ -187,7 +201,8 @@ def refuse_unknown(key: str, value: Any) -> None:
     """Raise for a key that looks like one of ours; let foreign ones pass."""
     if key.startswith(FREE_PREFIXES):
         return
-    nearest = get_close_matches(key, OPTIONS, n=1, cutoff=0.6)
+    names = [*OPTIONS, *OTHER_NAMES, *WITHOUT_EFFECT]
+    nearest = get_close_matches(key, names, n=1, cutoff=0.8)
     ours = key.partition(".")[0] in {known.partition(".")[0] for known in OPTIONS}
     # A foreign key is refused only if it is very probably a misspelt one of ours.
     if not ours and not get_close_matches(key, OPTIONS, n=1, cutoff=0.85):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.config import options
+from millrace.common.config import flink_options, options
 from millrace.common.config.configuration import Configuration
 from millrace.common.time.amounts import Duration
 
@@ -14,10 +14,10 @@ __all__ = ["ExecutionConfig"]
 class ExecutionConfig:
     """Settings of a job. All times in milliseconds.
 
-    Parallelism, max parallelism, watermark interval and global parameters live in the
-    configuration it was made with. What tunes Flink's JVM (closure cleaner, generic types, object
-    reuse, snapshot compression, task cancellation) is kept and returned, and changes nothing:
-    records are never copied between chained operators, and epochs end by themselves.
+    They live in the configuration it was made with. What tunes Flink's JVM (closure cleaner,
+    generic types, object reuse, snapshot compression, task cancellation) is kept and returned, and
+    changes nothing: records are never copied between chained operators, and epochs end by
+    themselves.
 
     Example:
         >>> ExecutionConfig().set_parallelism(4).get_parallelism()
@@ -31,14 +31,6 @@ class ExecutionConfig:
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = Configuration() if configuration is None else configuration
-        self._closure_cleaner = True
-        self._generic_types = True
-        self._auto_uids = True
-        self._object_reuse = False
-        self._snapshot_compression = False
-        self._latency_tracking_interval = 0
-        self._cancellation_interval = 30_000
-        self._cancellation_timeout = 180_000
 
     def get_parallelism(self) -> int:
         """Parallelism of operators that set none."""
@@ -90,88 +82,88 @@ class ExecutionConfig:
 
     def has_auto_generated_uids_enabled(self) -> bool:
         """Whether operators may go without a uid of their own."""
-        return self._auto_uids
+        return self._configuration.get(flink_options.AUTO_UIDS)
 
     def enable_auto_generated_uids(self) -> None:
         """Let operators go without a uid of their own."""
-        self._auto_uids = True
+        self._configuration.set(flink_options.AUTO_UIDS, True)
 
     def disable_auto_generated_uids(self) -> None:
         """Demand a uid of every operator, so that every savepoint fits the next program."""
-        self._auto_uids = False
+        self._configuration.set(flink_options.AUTO_UIDS, False)
 
     def get_latency_tracking_interval(self) -> int:
         """How often latency is measured; 0: never."""
-        return self._latency_tracking_interval
+        return self._configuration.get(flink_options.LATENCY_INTERVAL).to_millis()
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
         """Kept and returned only."""
-        self._latency_tracking_interval = interval
+        self._configuration.set(flink_options.LATENCY_INTERVAL, Duration.of_millis(interval))
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
         """What was set."""
-        return self._closure_cleaner
+        return self._configuration.get(flink_options.CLOSURE_CLEANER) != "NONE"
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
         """Kept and returned only."""
-        self._closure_cleaner = True
+        self._configuration.set(flink_options.CLOSURE_CLEANER, "RECURSIVE")
         return self
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
         """Kept and returned only."""
-        self._closure_cleaner = False
+        self._configuration.set(flink_options.CLOSURE_CLEANER, "NONE")
         return self
 
     def has_generic_types_disabled(self) -> bool:
         """What was set."""
-        return not self._generic_types
+        return not self._configuration.get(flink_options.GENERIC_TYPES)
 
     def enable_generic_types(self) -> None:
         """Kept and returned only."""
-        self._generic_types = True
+        self._configuration.set(flink_options.GENERIC_TYPES, True)
 
     def disable_generic_types(self) -> None:
         """Kept and returned only."""
-        self._generic_types = False
+        self._configuration.set(flink_options.GENERIC_TYPES, False)
 
     def is_object_reuse_enabled(self) -> bool:
         """What was set."""
-        return self._object_reuse
+        return self._configuration.get(flink_options.OBJECT_REUSE)
 
     def enable_object_reuse(self) -> ExecutionConfig:
         """Kept and returned only: records are never copied between chained operators."""
-        self._object_reuse = True
+        self._configuration.set(flink_options.OBJECT_REUSE, True)
         return self
 
     def disable_object_reuse(self) -> ExecutionConfig:
         """Kept and returned only: records are never copied between chained operators."""
-        self._object_reuse = False
+        self._configuration.set(flink_options.OBJECT_REUSE, False)
         return self
 
     def is_use_snapshot_compression(self) -> bool:
         """What was set."""
-        return self._snapshot_compression
+        return self._configuration.get(flink_options.SNAPSHOT_COMPRESSION)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
         """Kept and returned only."""
-        self._snapshot_compression = use_snapshot_compression
+        self._configuration.set(flink_options.SNAPSHOT_COMPRESSION, use_snapshot_compression)
         return self
 
     def get_task_cancellation_interval(self) -> int:
         """What was set."""
-        return self._cancellation_interval
+        return self._configuration.get(flink_options.CANCELLATION_INTERVAL).to_millis()
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
         """Kept and returned only."""
-        self._cancellation_interval = interval
+        self._configuration.set(flink_options.CANCELLATION_INTERVAL, Duration.of_millis(interval))
         return self
 
     def get_task_cancellation_timeout(self) -> int:
         """What was set."""
-        return self._cancellation_timeout
+        return self._configuration.get(flink_options.CANCELLATION_TIMEOUT).to_millis()
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
         """Kept and returned only."""
-        self._cancellation_timeout = timeout
+        self._configuration.set(flink_options.CANCELLATION_TIMEOUT, Duration.of_millis(timeout))
         return self

@@ -12,7 +12,7 @@ from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.config.memory_size import MemorySize
 from millrace.common.time.amounts import Duration
 
-__all__ = ["OPTIONS", "options_as_markdown"]
+__all__ = ["OPTIONS", "known"]
 
 T = TypeVar("T")
 
@@ -379,15 +379,3 @@ REST_TOKEN = known(
     ConfigOptions.key("rest.token").string_type().no_default_value(),
     "What requests must show. Unset: a new one for each run, in `rest.json`.",
 )
-
-
-def options_as_markdown() -> str:
-    """The registry as a Markdown table, sorted by key."""
-    rows = [markdown_row(OPTIONS[key]) for key in sorted(OPTIONS)]
-    return "\n".join(["| key | type | default | meaning |", "| --- | --- | --- | --- |", *rows])
-
-
-def markdown_row(option: ConfigOption[Any]) -> str:
-    kind = " / ".join(f"`{choice}`" for choice in option.choices) or option.type_name
-    default = f"`{option.default}`" if option.default not in (None, {}) else "none"
-    return f"| `{option.key}` | {kind} | {default} | {option.description} |"

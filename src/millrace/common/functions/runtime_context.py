@@ -88,6 +88,10 @@ class RuntimeContext(KeyedStateStore):
         """How often the job had restarted in this run when the function was opened."""
 
     @abstractmethod
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """A global parameter of the job (`ExecutionConfig.set_global_job_parameters`)."""
+
+    @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
         """Where this subtask reports metrics."""
 

@@ -17,6 +17,43 @@ DEFAULT_CLEANUP_SIZE = 5
 """Entries that are looked at for each access to the state, to delete expired ones."""
 
 
+DEFAULT_QUERY_ENTRIES = 1_000
+DEFAULT_COMPACTION_TIME = Duration.of_days(30)
+"""What Flink tells for RocksDB's own filter, which is not used here."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncrementalCleanupStrategy:
+    """Entries of state in memory are looked at as it is used."""
+
+    cleanup_size: int
+    per_record: bool
+
+    def get_cleanup_size(self) -> int:
+        """Entries per access."""
+        return self.cleanup_size
+
+    def run_cleanup_for_every_record(self) -> bool:
+        """Whether each record counts like an access."""
+        return self.per_record
+
+
+@dataclass(frozen=True, slots=True)
+class RocksdbCompactFilterCleanupStrategy:
+    """Tables on disk are gone through; the numbers are kept, without effect."""
+
+    query_time_after_num_entries: int
+    periodic_compaction_time: Duration = DEFAULT_COMPACTION_TIME
+
+    def get_query_time_after_num_entries(self) -> int:
+        """After how many entries the time would be read again."""
+        return self.query_time_after_num_entries
+
+    def get_periodic_compaction_time(self) -> Duration:
+        """After how long old files would be gone through."""
+        return self.periodic_compaction_time
+
+
 @dataclass(frozen=True, slots=True)
 class CleanupStrategies:
     """How expired entries that nobody asks for are deleted.
@@ -31,7 +68,7 @@ class CleanupStrategies:
     """Entries looked at per access, if it was set."""
     per_record: bool = False
     full_snapshot: bool = False
-    compaction: bool = False
+    compaction: RocksdbCompactFilterCleanupStrategy | None = None
 
     def is_cleanup_in_background(self) -> bool:
         """Whether anything is deleted that is not asked for."""
@@ -43,7 +80,7 @@ class CleanupStrategies:
 
     def in_rocksdb_compact_filter(self) -> bool:
         """Whether tables on disk are gone through for expired entries."""
-        return self.compaction or self.background
+        return self.compaction is not None or self.background
 
     def cleanup_size(self) -> int:
         """Entries looked at per access to state in memory; 0: none."""
@@ -54,6 +91,22 @@ class CleanupStrategies:
     def run_cleanup_for_every_record(self) -> bool:
         """Whether each record counts like an access."""
         return self.per_record
+
+    def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
+        """How state in memory is cleaned up; None: not at all."""
+        size = self.cleanup_size()
+        return IncrementalCleanupStrategy(size, self.per_record) if size else None
+
+    def get_rocksdb_compact_filter_cleanup_strategy(
+        self,
+    ) -> RocksdbCompactFilterCleanupStrategy | None:
+        """How state on disk is cleaned up; None: not at all."""
+        if self.compaction is None and self.background:
+            return RocksdbCompactFilterCleanupStrategy(DEFAULT_QUERY_ENTRIES)
+        return self.compaction
+
+    IncrementalCleanupStrategy: ClassVar = IncrementalCleanupStrategy
+    RocksdbCompactFilterCleanupStrategy: ClassVar = RocksdbCompactFilterCleanupStrategy
 
 
 class UpdateType(Enum):
@@ -198,7 +251,11 @@ class StateTtlConfigBuilder:
         """Go through tables of the rocksdb backend with the incremental compaction of the state,
         not with RocksDB's own: the time is read once per epoch, so both numbers are without
         effect."""
-        return self._with(cleanup=replace(self._config.cleanup, compaction=True))
+        amount = periodic_compaction_time
+        # as in Flink, 0 is no amount; a Duration of 0 is
+        time = _duration(amount) if amount else DEFAULT_COMPACTION_TIME
+        compaction = RocksdbCompactFilterCleanupStrategy(query_time_after_num_entries, time)
+        return self._with(cleanup=replace(self._config.cleanup, compaction=compaction))
 
     def disable_cleanup_in_background(self) -> StateTtlConfigBuilder:
         """Delete expired entries only when they are asked for."""
@@ -218,3 +275,7 @@ def _positive(ttl: Amount) -> int:
     if found <= 0:
         raise StateError(f"a time to live must be above 0 ms, got {found}")
     return found
+
+
+def _duration(amount: Amount) -> Duration:
+    return amount if isinstance(amount, Duration) else Duration.of_millis(millis(amount))

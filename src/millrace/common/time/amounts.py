@@ -98,16 +98,22 @@ class Duration:
         return f"{self.nanos // UNIT_NANOS[unit]} {unit}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True, init=False)
 class Time:
     """An amount of time, as window sizes are given.
 
     Example:
-        >>> Time.minutes(5).to_milliseconds()
-        300000
+        >>> Time.minutes(5).to_milliseconds(), str(Time(milliseconds=20))
+        (300000, '20 ms')
     """
 
     size_ms: int
+
+    def __init__(self, milliseconds: int) -> None:
+        object.__setattr__(self, "size_ms", milliseconds)
+
+    def __str__(self) -> str:
+        return f"{self.size_ms} ms"
 
     @staticmethod
     def days(days: int) -> Time:
