@@ -21,6 +21,7 @@ from millrace.runtime.cep.partial_match import (
     BufferedEvent,
     FoundMatch,
     Matches,
+    events_of,
 )
 from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.cep.pattern_rule import HasModel
@@ -163,7 +164,7 @@ class _KeyRun:
             found = self._matcher.process(self._matches, buffered)
             if self._observer is not None:
                 self._observer.event_taken(event, before, self._matches, found)
-            self._result.found.extend(map(self._match, found))
+            self._result.found.extend(self._matches_of(found))
         self._advance(watermark)
 
     def _advance(self, time: int) -> None:
@@ -171,16 +172,17 @@ class _KeyRun:
         found, timed_out = self._matcher.advance_time(self._matches, time)
         if self._observer is not None:
             self._observer.time_passed(self._key, before, self._matches, found, timed_out)
-        self._result.found.extend(map(self._match, found))
-        self._result.over.extend(map(self._match, timed_out))
+        self._result.found.extend(self._matches_of(found))
+        self._result.over.extend(self._matches_of(timed_out))
 
     def _as_it_is(self) -> Matches:
         if self._observer is None:
             return self._matches
         return Matches(list(self._matches.partial), list(self._matches.held_back))
 
-    def _match(self, found: FoundMatch) -> PatternMatch:
-        return PatternMatch(found.events(), found.time, self._key)
+    def _matches_of(self, found: Found) -> Iterator[PatternMatch]:
+        for match, events in zip(found, events_of(found), strict=True):
+            yield PatternMatch(events, match.time, self._key)
 
 
 def timed_events(

@@ -10,7 +10,12 @@ from millrace.common.functions.pattern_conditions import Condition
 from millrace.common.functions.pattern_functions import Match
 from millrace.runtime.cep.automaton import MatchState
 from millrace.runtime.cep.matcher import ConditionContext
-from millrace.runtime.cep.partial_match import FoundMatch, MatchedEntry, Matches, PartialMatch
+from millrace.runtime.cep.partial_match import (
+    FoundMatch,
+    Matches,
+    PartialMatch,
+    entries_between,
+)
 from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.cep.pattern_rule import HasModel
 from millrace.runtime.cep.position import Way
@@ -124,15 +129,15 @@ class _TraceRecorder:
 
     def prune(self, other: Any, match: FoundMatch) -> None:
         """`match` has taken another one, or a partial one, away."""
-        self._pruned.append((Pruned(_taken(other.last), _taken(match.last)), match.time))
+        self._pruned.append((Pruned(_taken(other), _taken(match)), match.time))
 
     def event_taken(self, event: TimedEvent, before: Matches, after: Matches, found: Found) -> None:
         step = TraceStep(event.timestamp, event.key, event)
         for match in before.partial:
-            step.attempts += self._attempts(match.state, match.last, event)
+            step.attempts += self._attempts(match.state, match, event)
         step.attempts += self._attempts(self._automaton.start, None, event)
-        step.found = [_taken(match.last) for match in found]
-        step.held_back = [_taken(match.last) for match in _new(before, after)]
+        step.found = [_taken(match) for match in found]
+        step.held_back = [_taken(match) for match in _new(before, after)]
         step.pruned = [pruned for pruned, _ in self._pruned]
         self._pruned.clear()
         self.steps.append(step)
@@ -146,11 +151,11 @@ class _TraceRecorder:
             return steps.setdefault(time, TraceStep(time, key))
 
         for match in timed_out:
-            at(match.time).timed_out.append(_taken(match.last))
+            at(match.time).timed_out.append(_taken(match))
         for match in found:
-            at(match.time).found.append(_taken(match.last))
+            at(match.time).found.append(_taken(match))
         for match in _new(before, after):
-            at(match.time).held_back.append(_taken(match.last))
+            at(match.time).held_back.append(_taken(match))
         for pruned, time in self._pruned:
             at(time).pruned.append(pruned)
         for time, taken, way in _closed_ways(before, after):
@@ -159,14 +164,14 @@ class _TraceRecorder:
         self.steps += steps.values()
 
     def _attempts(
-        self, state: MatchState, last: MatchedEntry | None, event: TimedEvent
+        self, state: MatchState, match: PartialMatch | None, event: TimedEvent
     ) -> Iterator[Attempt]:
-        context = ConditionContext(self._clock, last, event.timestamp)
+        context = ConditionContext(self._clock, match, event.timestamp)
         checks = self._judge.checks(state, event.value, context)
-        taken = _taken(last)
+        taken = () if match is None else _taken(match)
         for way in state.ways:
             verdict = self._judge.verdict(state, way, checks)
-            if last is None and verdict is Verdict.TAKEN_AND_PASSED:
+            if match is None and verdict is Verdict.TAKEN_AND_PASSED:
                 verdict = Verdict.TAKEN  # every event may begin a match: that is no second try
             yield Attempt(taken, way.label, verdict, *_reason(state, way, verdict, checks))
 
@@ -199,12 +204,9 @@ def _satisfied(condition: Condition | None, checks: dict[int, Check]) -> bool:
     return check is not None and check.result
 
 
-def _taken(last: MatchedEntry | None) -> Taken:
-    chain: list[tuple[str, int]] = []
-    while last is not None:
-        chain.append((last.name, last.event.order[1]))
-        last = last.before
-    return tuple(reversed(chain))
+def _taken(match: PartialMatch | FoundMatch) -> Taken:
+    entries = entries_between(match.start, match.last)
+    return tuple((entry.name, entry.event.order[1]) for entry in entries)
 
 
 def _new(before: Matches, after: Matches) -> list[FoundMatch]:
@@ -215,14 +217,19 @@ def _new(before: Matches, after: Matches) -> list[FoundMatch]:
 
 def _closed_ways(before: Matches, after: Matches) -> Iterator[tuple[int, Taken, Way]]:
     """The ways that time has closed in partial matches that go on."""
-    going_on: dict[int, PartialMatch] = {id(match.last): match for match in after.partial}
+    going_on = {_way_taken(match): match for match in after.partial}
     for match in before.partial:
-        still = going_on.get(id(match.last))
+        still = going_on.get(_way_taken(match))
         if still is None:
             continue
         for way in match.state.ways:
             if way.gap is not None and way not in still.state.ways:
-                yield match.last.event.order[0] + way.gap, _taken(match.last), way
+                yield match.last.event.order[0] + way.gap, _taken(match), way
+
+
+def _way_taken(match: PartialMatch) -> tuple[int, ...]:
+    """What tells one partial match from all others."""
+    return id(match.start), id(match.last), id(match.state.position)
 
 
 def _place(step: TraceStep) -> tuple[int, bool, int]:

@@ -11,8 +11,14 @@ from millrace.common.functions.pattern_conditions import condition_of
 from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.matcher import Matcher
-from millrace.runtime.cep.partial_match import KeyMatches
-from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Quantifier
+from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches, events_of
+from millrace.runtime.cep.pattern_model import (
+    Contiguity,
+    Event,
+    EventPattern,
+    Group,
+    Quantifier,
+)
 
 LOOP = Quantifier(1, None)
 
@@ -132,3 +138,37 @@ def test_what_must_not_occur_ends_a_match_between_occurrences_too() -> None:
     assert Run(twice, never, letter("c")).feed("a1 n a2 c") == []
     not_next = Event("n", letter("n").condition, Contiguity.STRICT, negated=True)
     assert Run(twice, not_next, letter("c")).feed("a1 n a2 c") == ["a1 a2 c"]
+
+
+def test_events_of_matches_that_end_alike_are_slices_of_one_chain() -> None:
+    """They are what each match says of itself, and lists of its own."""
+    loop = letter("a", quantifier=LOOP)
+    group = Group((letter("x"), letter("y", quantifier=LOOP)), quantifier=LOOP)
+    for parts, text in (
+        ((loop,), "a1 a2 a3 a4"),
+        ((loop, letter("b")), "a1 a2 a3 b4"),
+        ((loop, group), "a1 a2 x3 y4 y5 x6 y7"),
+    ):
+        run = Run(*parts)
+        for time, value in enumerate(text.split()):
+            found = run.matcher.process(run.key.of(""), run.event(time, value))
+            together = list(events_of(found))
+            assert together == [match.events() for match in found]
+            assert [list(events) for events in together] == [list(m.events()) for m in found]
+            for events in together:
+                for values in events.values():
+                    values.clear()
+            assert list(events_of(found)) == [match.events() for match in found]
+
+
+def test_what_is_taken_alike_is_one_entry() -> None:
+    greedy = letter("a", quantifier=Quantifier(1, None, greedy=True))
+    run = Run(greedy, letter("b"))
+    run.feed("a1 a2 x a3")
+    partial = run.key.of("").partial
+    assert [_text(FoundMatch(match.last, match.start, 0)) for match in partial] == [
+        "a1 a2 a3",
+        "a2 a3",
+        "a3",
+    ]
+    assert len({id(match.last) for match in partial}) == 1

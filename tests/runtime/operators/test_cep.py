@@ -215,6 +215,51 @@ def test_events_are_kept_once_and_given_up() -> None:
     assert max(sizes) <= 5 + 5 * 2 + (5 + 5 * 6 // 2) + 2
 
 
+GREEDY = Event("a", letter("a"), quantifier=Quantifier(1, None, greedy=True))
+
+
+def test_matches_that_began_one_after_the_other_share_what_they_took() -> None:
+    """Every 'a' begins a match and belongs to all that began before; also after a restart."""
+    job = harness(EventPattern((GREEDY, letter_of("b"))))
+    for time in range(60):
+        job.process_element(("k", "a"), time)
+        job.process_watermark(time)
+        if time % 20 == 9:
+            job = job.restored(job.snapshot())
+    job.snapshot()
+    # of each event: itself, the match that it began, and an entry
+    assert job.entries() == 3 * 60 + 1
+    job.process_element(("k", "b"), 60)
+    job.process_watermark(60)
+    assert [len(text.split()) for text in job.output()] == [63 - begun for begun in range(60)]
+
+
+def test_a_chain_is_cut_off_where_the_first_match_begins() -> None:
+    """In state and in memory: what is over is not kept by what began later and shares its end."""
+    job = harness(EventPattern((GREEDY, letter_of("b")), 10))
+    sizes, lengths = [], []
+    for time in range(100):
+        job.process_element(("k", "a"), time)
+        job.process_watermark(time)
+        job.snapshot()
+        sizes.append(job.entries())
+        lengths.append(_longest_chain(job))
+    assert max(sizes) <= 3 * 10 + 1
+    assert max(lengths) <= 10
+    assert lengths[-1] > 5
+
+
+def _longest_chain(job: OperatorHarness) -> int:
+    longest = 0
+    for live in job.operator._buffer._live.values():  # type: ignore[attr-defined]
+        for match in live.of("").partial:
+            length, entry = 1, match.last.before
+            while entry is not None:
+                length, entry = length + 1, entry.before
+            longest = max(longest, length)
+    return longest
+
+
 def test_keys_that_are_too_many_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not all of them, and with the same result."""
     read: list[Any] = []

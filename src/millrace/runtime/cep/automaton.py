@@ -57,6 +57,7 @@ class MatchState:
         "closing",
         "iterative",
         "label",
+        "name",
         "outcomes",
         "pending",
         "position",
@@ -69,6 +70,8 @@ class MatchState:
     ) -> None:
         self.position = position
         """Where the last event was taken; None: nothing was."""
+        self.name = "" if position is None else position.name
+        """Of the pattern that the last event was taken for."""
         self.ways = ways
         self.tests = tests
         self.iterative = any(test.iterative for test in tests)

@@ -6,7 +6,7 @@ tests feed it events in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.common.functions.pattern_conditions import IterativeCondition
@@ -18,33 +18,33 @@ from millrace.runtime.cep.partial_match import (
     MatchedEntry,
     Matches,
     PartialMatch,
+    entries_between,
 )
 from millrace.runtime.cep.skipping import OnPruned, release
 
 __all__ = ["Call", "ConditionContext", "Matcher", "any_call"]
 
 Call = Callable[[Any], Any]
+Entries = dict[MatchedEntry | tuple[MatchedEntry, str], MatchedEntry]
+"""What an event was taken to, after which entry; one for another name is under that, too."""
 
 
 class ConditionContext(IterativeCondition.Context):
     """What the condition that is asked may know."""
 
     def __init__(
-        self, clock: Callable[[], int], last: MatchedEntry | None = None, time: int = 0
+        self, clock: Callable[[], int], match: PartialMatch | None = None, time: int = 0
     ) -> None:
         self._clock = clock
-        self.last = last
+        self.match = match
         self.time = time
 
     def get_events_for_pattern(self, name: str) -> list[Any]:
-        events = []
-        entry = self.last
-        while entry is not None:
-            if entry.name == name:
-                events.append(entry.event.value)
-            entry = entry.before
-        events.reverse()
-        return events
+        match = self.match
+        if match is None:
+            return []
+        entries = entries_between(match.start, match.last)
+        return [entry.event.value for entry in entries if entry.name == name]
 
     def timestamp(self) -> int:
         return self.time
@@ -111,16 +111,17 @@ class Matcher:
         outcomes: dict[MatchState, Outcome] = {}
         partial: list[PartialMatch] = []
         found: list[FoundMatch] = []
+        entries: Entries = {}
         time = event.order[0]
         for match in matches.partial:
             state = match.state
             outcome = outcomes.get(state)
             if outcome is None:
-                outcome = self._outcome(state, event, match.last)
+                outcome = self._outcome(state, event, match)
                 if not state.iterative:
                     outcomes[state] = outcome
-            for after in outcome.takes:
-                self._take(after, match.last, event, match.start, partial, found)
+            if outcome.takes:
+                _take(outcome.takes, match, event, entries, partial, found)
             if outcome.finished:
                 found.append(FoundMatch(match.last, match.start, time))
             stays = outcome.stays
@@ -130,7 +131,7 @@ class Matcher:
                 partial.append(PartialMatch(stays, match.last, match.start))
         if may_start:
             for after in self._outcome(self.automaton.start, event, None).takes:
-                self._take(after, None, event, event, partial, found)
+                self._begin(after, event, entries.values(), partial, found)
         matches.partial = partial
         if not (found or matches.held_back):
             return found
@@ -146,32 +147,36 @@ class Matcher:
         """
         found: list[FoundMatch] = []
         for after in states:
-            self._take(after, None, event, event, matches.partial, found)
+            self._begin(after, event, (), matches.partial, found)
         if not (found or matches.held_back):
             return found
         return release(self.automaton.skip, matches, found, event.order[0], self.on_pruned)
 
-    def _take(
+    def _begin(
         self,
         after: MatchState,
-        last: MatchedEntry | None,
         event: BufferedEvent,
-        start: BufferedEvent,
+        entries: Iterable[MatchedEntry],
         partial: list[PartialMatch],
         found: list[FoundMatch],
     ) -> None:
-        assert after.position is not None
-        entry = MatchedEntry(last, after.position.name, event)
+        """Let a match begin with an event, and share what it takes from now on with one that began
+        earlier and has taken the event for the same name."""
+        for entry in entries:
+            if entry.name == after.name:
+                break
+        else:
+            entry = MatchedEntry(None, after.name, event)
         if after.accepting:
-            found.append(FoundMatch(entry, start, event.order[0]))
+            found.append(FoundMatch(entry, event, event.order[0]))
         if after.ways:
-            partial.append(PartialMatch(after, entry, start))
+            partial.append(PartialMatch(after, entry, event))
 
     def _outcome(
-        self, state: MatchState, event: BufferedEvent, last: MatchedEntry | None
+        self, state: MatchState, event: BufferedEvent, match: PartialMatch | None
     ) -> Outcome:
         if state.iterative:
-            satisfied = self._satisfied(state, event, last)
+            satisfied = self._satisfied(state, event, match)
         else:
             satisfied = self._satisfied_by_value(state, event.value)
         found = state.outcomes.get(satisfied)
@@ -190,9 +195,11 @@ class Matcher:
             bit += bit
         return satisfied
 
-    def _satisfied(self, state: MatchState, event: BufferedEvent, last: MatchedEntry | None) -> int:
+    def _satisfied(
+        self, state: MatchState, event: BufferedEvent, match: PartialMatch | None
+    ) -> int:
         context, value = self._context, event.value
-        context.last, context.time = last, event.order[0]
+        context.match, context.time = match, event.order[0]
         satisfied, bit = 0, 1
         for test in state.tests:
             try:
@@ -290,6 +297,32 @@ class Matcher:
         if over is not None:
             deadlines.append(over)
         return min(deadlines, default=None)
+
+
+def _take(
+    states: tuple[MatchState, ...],
+    match: PartialMatch,
+    event: BufferedEvent,
+    entries: Entries,
+    partial: list[PartialMatch],
+    found: list[FoundMatch],
+) -> None:
+    """Let a partial match come to states by an event. What others have taken after the same entry,
+    for the same name, is one entry."""
+    last, start = match.last, match.start
+    for state in states:
+        entry = entries.get(last)
+        if entry is None:
+            entry = entries[last] = MatchedEntry(last, state.name, event)
+        elif entry.name != state.name:
+            place = last, state.name
+            entry = entries.get(place)
+            if entry is None:
+                entry = entries[place] = MatchedEntry(last, state.name, event)
+        if state.accepting:
+            found.append(FoundMatch(entry, start, event.order[0]))
+        if state.ways:
+            partial.append(PartialMatch(state, entry, start))
 
 
 def _start_test(automaton: Automaton) -> Call | None:

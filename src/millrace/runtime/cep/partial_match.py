@@ -1,21 +1,36 @@
 """Partial matches, and the events that they share.
 
 What was taken is a chain of entries from the last one back to the first. Partial matches that have
-the same beginning share it; each event is there once, however many of them took it. An entry has
-exactly one before it, so a chain needs no version numbers to be told from others (as the buffer of
-J. Agrawal et al., "Efficient Pattern Matching over Event Streams", SIGMOD 2008, does), and what no
-partial match leads to any more is freed by Python's own reference counts.
+the same beginning share it, and so do those that began later but took the same from then on: a
+chain goes further back than the match if one that began earlier has the same end. So what belongs
+to a match is its chain back to the event it began with. Each event is there once, however many of
+them took it. An entry has exactly one before it, so chains need no version numbers (as they do in
+the buffer of J. Agrawal et al., "Efficient Pattern Matching over Event Streams", SIGMOD 2008), and
+what no partial match leads to any more is freed by Python's own reference counts.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.cep.automaton import MatchState
 
-__all__ = ["BufferedEvent", "FoundMatch", "KeyMatches", "MatchedEntry", "Matches", "PartialMatch"]
+__all__ = [
+    "BufferedEvent",
+    "FoundMatch",
+    "KeyMatches",
+    "MatchedEntry",
+    "Matches",
+    "PartialMatch",
+    "entries_between",
+    "events_of",
+]
 
 Order = tuple[int, int]
 """The place of an event: its time (ms since the epoch), and its number among those of its key."""
@@ -45,6 +60,7 @@ class MatchedEntry:
         self, before: MatchedEntry | None, name: str, event: BufferedEvent, number: int = 0
     ) -> None:
         self.before = before
+        """What was taken before it, by any match that has it; None: it is the first of them all."""
         self.name = name
         self.event = event
         self.number = number
@@ -76,34 +92,81 @@ class FoundMatch:
 
     def entries(self) -> list[MatchedEntry]:
         """What was taken, in order."""
-        entries = []
-        entry: MatchedEntry | None = self.last
-        while entry is not None:
-            entries.append(entry)
-            entry = entry.before
-        entries.reverse()
-        return entries
+        return entries_between(self.start, self.last)
 
     def events(self) -> dict[str, list[Any]]:
         """The events taken, by pattern."""
-        return events_by_name(self.last)
+        events: dict[str, list[Any]] = {}
+        for entry in entries_between(self.start, self.last):
+            found = events.get(entry.name)
+            if found is None:
+                events[entry.name] = [entry.event.value]
+            else:
+                found.append(entry.event.value)
+        return events
 
 
-def events_by_name(last: MatchedEntry) -> dict[str, list[Any]]:
-    """The events of a chain, by pattern."""
-    chain = []
+def entries_between(start: BufferedEvent, last: MatchedEntry) -> list[MatchedEntry]:
+    """The entries of a match in order, from its first event to its last."""
+    entries = []
     entry: MatchedEntry | None = last
     while entry is not None:
-        chain.append(entry)
+        entries.append(entry)
+        if entry.event is start:
+            break
         entry = entry.before
-    events: dict[str, list[Any]] = {}
-    for entry in reversed(chain):
-        found = events.get(entry.name)
-        if found is None:
-            events[entry.name] = [entry.event.value]
-        else:
-            found.append(entry.event.value)
-    return events
+    entries.reverse()
+    return entries
+
+
+def events_of(matches: list[FoundMatch]) -> Iterator[dict[str, list[Any]]]:
+    """The events of each match, by pattern. What leads to an entry that several matches end with is
+    laid out once, so that the events of each are slices of it."""
+    if len(matches) == 1:
+        yield matches[0].events()
+        return
+    ends = Counter(match.last for match in matches)
+    chains: dict[MatchedEntry, _Chain] = {}
+    for match in matches:
+        if ends[match.last] == 1:
+            yield match.events()
+            continue
+        chain = chains.get(match.last)
+        if chain is None or match.start.order < chain.orders[0]:
+            chain = chains[match.last] = _Chain(match.entries())
+        yield chain.events(match.start)
+
+
+class _Chain:
+    """What leads to one entry, as columns."""
+
+    __slots__ = ("orders", "runs", "values")
+
+    def __init__(self, entries: list[MatchedEntry]) -> None:
+        self.orders = [entry.event.order for entry in entries]
+        self.values = [entry.event.value for entry in entries]
+        self.runs: list[tuple[str, int, int]] = []
+        """Names, and where their events are."""
+        end = 0
+        for name, run in groupby(entries, _name):
+            begin, end = end, end + sum(1 for _ in run)
+            self.runs.append((name, begin, end))
+
+    def events(self, start: BufferedEvent) -> dict[str, list[Any]]:
+        """The events, by pattern, of the match that began with ``start``."""
+        first = bisect_left(self.orders, start.order)
+        events: dict[str, list[Any]] = {}
+        for name, begin, end in self.runs:
+            if end > first:
+                part = self.values[max(begin, first) : end]
+                found = events.setdefault(name, part)
+                if found is not part:
+                    found += part
+        return events
+
+
+def _name(entry: MatchedEntry) -> str:
+    return entry.name
 
 
 @dataclass(slots=True)

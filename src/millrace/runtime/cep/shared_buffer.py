@@ -17,8 +17,7 @@ from typing import Any
 
 import msgspec
 
-from millrace.common.errors import CheckpointError
-from millrace.runtime.cep.automaton import BEGINNING, Automaton, Places
+from millrace.runtime.cep.buffer_reading import COUNTS, AutomatonOf, BufferReading
 from millrace.runtime.cep.partial_match import (
     Begun,
     BufferedEvent,
@@ -29,9 +28,7 @@ from millrace.runtime.cep.partial_match import (
     Matches,
     Order,
     PartialMatch,
-    events_by_name,
 )
-from millrace.runtime.cep.position import NUMBERED
 from millrace.runtime.operator import OperatorContext
 from millrace.state.frozen import is_immutable
 from millrace.state.internal_tables import MATCHED_EVENTS, PARTIAL_MATCHES
@@ -41,19 +38,8 @@ from millrace.state.table_kinds import MAP
 
 __all__ = ["SharedBuffer"]
 
-COUNTS = 0
-"""Inner key of how many events and entries of a key were numbered, and of its last time. Entries
-are under their numbers, partial matches under the place of the event they began with, those of all
-rules together; matches that are held back under the name of their rule."""
 KEPT = 10_000
 """So many keys' matches stay objects from epoch to epoch."""
-
-AutomatonOf = Callable[[str, int], Automaton | None]
-"""From a rule's name and version to its automaton; None: there is no such rule any more."""
-_BEGUN = msgspec.msgpack.Decoder(dict[str, tuple[int, tuple[tuple[str, str | int], ...]]])
-"""Per rule: its version, and the state and last entry of each partial match."""
-HeldBack = tuple[int, tuple[tuple[int, Order], ...]]
-"""The rule's version; of each match the last entry and the first event."""
 
 
 class SharedBuffer:
@@ -167,10 +153,9 @@ class SharedBuffer:
         self._events.prefetch((key,))
         events = dict(self._events.data.get(key, {}))
         self.hold(events.values())
-        reading = _BufferReading(self._name, dict(rows), events)
-        reading.read(self._automaton_of)
-        self._on_read(reading.result)
-        return reading.result
+        matches = BufferReading(self._name, rows, events).read(self._automaton_of)
+        self._on_read(matches)
+        return matches
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -286,105 +271,6 @@ def _may_name(rows: Any, rules: set[str], names: list[bytes]) -> bool:
     )
 
 
-class _BufferReading:
-    """Makes objects of what keyed state has of a key."""
-
-    def __init__(
-        self,
-        operator: str,
-        rows: dict[Any, Any],
-        events: dict[Order, Any],
-    ) -> None:
-        self._operator = operator
-        self._rows = rows
-        self._events = {order: BufferedEvent(order, value) for order, value in events.items()}
-        self._entries: dict[int, MatchedEntry] = {}
-        self._read_places: dict[tuple[str, MatchedEntry], Places] = {}
-        self.result = KeyMatches()
-
-    def read(self, automaton_of: AutomatonOf) -> None:
-        """All there is; what is of rules that are gone is to be removed."""
-        result, rows = self.result, self._rows
-        result.events, result.entries, result.time = rows[COUNTS]
-        for start in sorted(inner for inner in rows if type(inner) is tuple):
-            begun = result.begun[start] = _BEGUN.decode(rows[start])
-            for rule, (version, partial) in begun.items():
-                result.starts.setdefault(rule, set()).add(start)
-                self._use(rule, {last for _, last in partial if type(last) is int})
-                automaton = automaton_of(rule, version)
-                if automaton is None:
-                    result.changed.add(rule)
-                else:
-                    self._read_begun(automaton, result, rule, start, partial)
-        for rule in [inner for inner in rows if type(inner) is str]:
-            version, held_back = rows[rule]
-            result.held_back.add(rule)
-            self._use(rule, {last for last, _ in held_back})
-            if automaton_of(rule, version) is None:
-                result.changed.add(rule)
-            else:
-                self._matches(rule).held_back = [
-                    FoundMatch(self._entry(last), self._events[start], start[0])
-                    for last, start in held_back
-                ]
-
-    def _matches(self, rule: str) -> Matches:
-        return self.result.matches.setdefault(rule, Matches())
-
-    def _read_begun(
-        self, automaton: Automaton, result: KeyMatches, rule: str, start: Order, partial: Any
-    ) -> None:
-        event = self._events[start]
-        for label, last in partial:
-            entry = MatchedEntry(None, last, event) if type(last) is str else self._entry(last)
-            state = automaton.named(label)
-            places = self._places(automaton, rule, entry)
-            if state is None or not state.ways or state.position not in places:
-                raise unknown_state(self._operator, label, entry, automaton)
-            self._matches(rule).partial.append(PartialMatch(state, entry, event))
-
-    def _use(self, rule: str, lasts: set[int]) -> None:
-        """Take note of the entries that lead to these, and of their events."""
-        if not lasts:
-            return
-        result = self.result
-        chains = result.chains.setdefault(rule, Chains())
-        for number in lasts:
-            while number and number not in chains.entries:
-                chains.entries.add(number)
-                number, _, order = self._rows[number]
-                if order not in chains.events:
-                    chains.events.add(order)
-                    result.uses[order] = result.uses.get(order, 0) + 1
-
-    def _places(self, automaton: Automaton, rule: str, last: MatchedEntry) -> Places:
-        """Where in the pattern a chain may have come to; nowhere if the pattern cannot be read
-        that way any more."""
-        unread = []
-        entry: MatchedEntry | None = last
-        while entry is not None and (rule, entry) not in self._read_places:
-            unread.append(entry)
-            entry = entry.before
-        places = BEGINNING if entry is None else self._read_places[rule, entry]
-        for entry in reversed(unread):
-            places = automaton.spelled(places, entry.name)
-            self._read_places[rule, entry] = places
-        return places
-
-    def _entry(self, number: int) -> MatchedEntry:
-        """An entry, with all before it."""
-        missing = []
-        while number and number not in self._entries:
-            missing.append(number)
-            number = self._rows[number][0]
-        before = self._entries[number] if number else None
-        for number in reversed(missing):
-            _, name, order = self._rows[number]
-            before = self._entries[number] = MatchedEntry(before, name, self._events[order], number)
-        assert before is not None
-        return before
-
-
 @lru_cache(100_000)
 def _one(version: int, label: str, last: str) -> Begun:
     """One partial match; of all keys that have such a one it is the same object."""
@@ -406,23 +292,42 @@ class _BufferWriting:
         """The partial matches of a rule by the events they began with."""
         if not matches.partial:
             return {}
-        if len(matches.partial) == 1 and matches.partial[0].last.before is None:
+        if len(matches.partial) == 1 and matches.partial[0].last.event is matches.partial[0].start:
             only = matches.partial[0]  # by far the most there are, where there are many rules
+            only.last.before = None
             return {only.start: _one(version_of(rule), only.state.label, only.last.name)}
+        self._keep(matches)
         partial: dict[BufferedEvent, list[tuple[str, str | int]]] = {}
         for match in matches.partial:
             last = match.last
-            named = last.name if last.before is None else self._number(last)
+            named = last.name if last.event is match.start else last.number
             partial.setdefault(match.start, []).append((match.state.label, named))
         version = version_of(rule)
         return {event: (version, tuple(begun)) for event, begun in partial.items()}
 
     def held_back(self, matches: Matches) -> tuple[tuple[int, Order], ...]:
         """The matches of a rule that are held back."""
-        return tuple((self._number(match.last), match.start.order) for match in matches.held_back)
+        self._keep(matches)
+        return tuple((match.last.number, match.start.order) for match in matches.held_back)
 
-    def _number(self, last: MatchedEntry) -> int:
-        """The number of an entry; it and all before it are needed."""
+    def _keep(self, matches: Matches) -> None:
+        """Number what leads to the matches of a rule, and let go what no longer does: those that
+        began first need most of a chain, so its earlier part is cut off where they begin."""
+        if self.entries:
+            return
+        needed: list[PartialMatch | FoundMatch] = [
+            match for match in matches.partial if match.last.event is not match.start
+        ]
+        if matches.held_back:
+            needed = sorted(chain(needed, matches.held_back), key=_start)
+        for match in needed:
+            self._number(match.last, match.start)
+        for match in matches.partial:
+            if match.last.number not in self.entries:
+                match.last.before = None
+
+    def _number(self, last: MatchedEntry, start: BufferedEvent) -> None:
+        """Number an entry, and all before it back to the first event."""
         entry: MatchedEntry | None = last
         while entry is not None and entry.number not in self.entries:
             if not entry.number:
@@ -431,21 +336,10 @@ class _BufferWriting:
                 self.fresh.append(entry)
             self.entries.add(entry.number)
             self.events[entry.event.order] = entry.event.value
+            if entry.event is start:
+                entry.before = None
             entry = entry.before
-        return last.number
 
 
-def unknown_state(
-    operator: str, label: str, taken: MatchedEntry, automaton: Automaton
-) -> CheckpointError:
-    """What to say of a partial match that the pattern has no place for."""
-    _, *targets = (mark.partition(NUMBERED)[0] or "the end" for mark in label.split("\n"))
-    waits = f" and waits for {' or '.join(map(repr, targets))}" if targets else ""
-    names = ", ".join(map(repr, events_by_name(taken)))
-    known = ", ".join(repr(position.label) for position in automaton.positions)
-    return CheckpointError(
-        f"operator '{operator}': the checkpoint has a partial match that has taken {names}{waits}; "
-        f"the pattern of the program has no place for it (it has {known}). Keep the names and the "
-        "order of what partial matches may have reached, or give the operator a new uid and start "
-        "without them (--allow-non-restored-state)"
-    )
+def _start(match: PartialMatch | FoundMatch) -> Order:
+    return match.start.order

@@ -291,9 +291,9 @@ class DynamicCepOperator(PatternOperator):
         self._current = rule
         self._take(key, found, timed_out, results)
 
-    def _events_of(self, match: FoundMatch) -> RuleMatch:
+    def _match(self, events: dict[str, list[Any]]) -> RuleMatch:
         rule = self._current.rule
-        return RuleMatch(match.events(), rule.id, rule.version, dict(rule.metadata))
+        return RuleMatch(events, rule.id, rule.version, dict(rule.metadata))
 
 
 def _earliest(all_matches: Iterable[Matches]) -> int | None:

@@ -24,7 +24,7 @@ from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.deadlines import Deadlines
-from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches
+from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches, events_of
 from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch, WaitingEvents
@@ -221,24 +221,26 @@ class PatternOperator(FunctionOperator):
     ) -> None:
         """Let the user's function make records."""
         self._context.key = key if self._keyed else None
-        for match in found:
-            self._call(self._process_match, match, results)
-        if self._process_timed_out is not None:
-            for match in timed_out:
-                self._call(self._process_timed_out, match, results)
+        if found:
+            self._call(self._process_match, found, results)
+        if timed_out and self._process_timed_out is not None:
+            self._call(self._process_timed_out, timed_out, results)
 
-    def _call(self, function: Callable[..., Any], match: FoundMatch, results: Results) -> None:
-        self._context.time = time = match.time
-        value = self._events_of(match)
-        if self._buffer.mutable:
-            value = detached(value)
-        produced = function(value, self._context)
-        if produced is not None:
-            results.extend((time, result) for result in records_of(produced, function))
+    def _call(
+        self, function: Callable[..., Any], matches: list[FoundMatch], results: Results
+    ) -> None:
+        for match, events in zip(matches, events_of(matches), strict=True):
+            self._context.time = time = match.time
+            value = self._match(events)
+            if self._buffer.mutable:
+                value = detached(value)
+            produced = function(value, self._context)
+            if produced is not None:
+                results.extend((time, result) for result in records_of(produced, function))
 
-    def _events_of(self, match: FoundMatch) -> dict[str, list[Any]]:
+    def _match(self, events: dict[str, list[Any]]) -> dict[str, list[Any]]:
         """What the user's function gets of a match."""
-        return match.events()
+        return events
 
     def _emit(self, results: Results) -> None:
         if results:
