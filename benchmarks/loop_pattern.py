@@ -70,12 +70,13 @@ def section(data: Data) -> Section:
         ["resident", *(f"{part['resident'] / 2**20:.1f}" for part in whole[0])],
         ["Python objects", *(f"{part['traced'] / 2**20:.3f}" for part in memory)],
     ]
+    half = GREEDY_EVENTS // 2
     greedy_text = (
         f"A greedy loop and then one event, {GREEDY_EVENTS:,} events, a snapshot every 100: "
         f"{greedy['entries']:,} entries of state, {greedy['taking']:.2f} s to take the events, "
-        f"{greedy['results'] * 1000:.0f} ms for the {GREEDY_EVENTS:,} matches at the end. `match` with "
-        f"the loop alone, half of the events, {GREEDY_EVENTS // 2 * (GREEDY_EVENTS // 2 + 1) // 2:,} "
-        f"matches: {greedy['match']:.2f} s."
+        f"{greedy['results'] * 1000:.0f} ms for the {GREEDY_EVENTS:,} matches at the end. "
+        f"`match` with the loop alone, half of the events, {half * (half + 1) // 2:,} matches: "
+        f"{greedy['match']:.2f} s."
     )
     table_of_parts = table(["tenth", *map(str, numbers)], lines)
     return Section([row, greedy_row], [text, table_of_parts, greedy_text])
