@@ -1,9 +1,11 @@
 """A keyed exchange of columns: a source of record batches, ``key_by`` on a column, and nothing.
 
-    python columns_exchanged.py ROWS TARGETS --checkpoint-dir DIR
+    python columns_exchanged.py EPOCHS TARGETS... --checkpoint-dir DIR
 
-The batches (an int64 key, a float64, a short text) are made before the clock starts. Prints one
-JSON line; ``seconds`` is the time the job takes.
+Each number of targets is a job of its own, one after the other in one Spark application; all its
+epochs read the same number of rows. The batches (an int64 key, a float64, a short text) are made
+before the clock starts, which is when the first epochs are over. Prints one JSON line: per number
+of targets the rows, the seconds, and the processor time of all processes.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from workload import PARALLELISM, environment
+from cpu_seconds import cpu_seconds
+from workload import PARALLELISM
 
-from millrace.common import WatermarkStrategy
+from millrace.common import Configuration, WatermarkStrategy
 from millrace.common.source import (
     ReaderContext,
     SourceSplit,
@@ -27,9 +31,14 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.types.batch import ColumnBatch
+from millrace.datastream import StreamExecutionEnvironment
 
 BATCH = 65_536
 KEYS = 1_000_000
+ROWS = 2_000_000
+"""Of a split in an epoch."""
+WARM_UP = 3
+"""Epochs before the clock starts."""
 
 
 class BatchSource(SplitSource[Any]):
@@ -71,24 +80,44 @@ class BatchReader(SplitReader[Any]):
         return self._position >= self._rows
 
 
-def run(rows: int, targets: int, checkpoint_dir: str) -> float:
+def environment(checkpoint_dir: str) -> StreamExecutionEnvironment:
+    """One whose epochs all read the same number of rows."""
+    config = Configuration()
+    config.set_string("execution.checkpointing.dir", checkpoint_dir)
+    config.set_string("execution.checkpointing.interval", "0 ms")
+    config.set_string("millrace.epoch.initial-records-per-split", str(ROWS))
+    config.set_string("millrace.epoch.max-records-per-split", str(ROWS))
+    config.set_string("millrace.epoch.target-duration", "1 h")
+    env = StreamExecutionEnvironment.get_execution_environment(config)
+    return env.set_parallelism(PARALLELISM)
+
+
+def run(epochs: int, targets: int, checkpoint_dir: str) -> dict[str, Any]:
     env = environment(checkpoint_dir)
-    stream = env.from_source(BatchSource(rows), WatermarkStrategy.no_watermarks(), "Batches")
-    stream = stream.set_parallelism(PARALLELISM)
+    source = BatchSource((WARM_UP + epochs) * ROWS * PARALLELISM)
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "Batches")
     stream.key_by("key").map_batches(lambda batch: None).set_parallelism(targets).print()
-    start = time.perf_counter()
+    marks: list[tuple[float, Counter[str]]] = []
+    env.launcher.listeners.append(
+        lambda progress: marks.append((time.perf_counter(), cpu_seconds()))
+    )
     env.execute()
-    return time.perf_counter() - start
+    (start, before), (end, after) = marks[WARM_UP - 1], marks[-1]
+    rows = (len(marks) - WARM_UP) * ROWS * PARALLELISM
+    return {"rows": rows, "seconds": round(end - start, 3), "cpu": dict(after - before)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rows", type=int)
-    parser.add_argument("targets", type=int)
+    parser.add_argument("epochs", type=int)
+    parser.add_argument("targets", type=int, nargs="+")
     parser.add_argument("--checkpoint-dir", required=True)
     args = parser.parse_args()
-    seconds = run(args.rows, args.targets, args.checkpoint_dir)
-    print(json.dumps({"seconds": round(seconds, 3), "records": args.rows}))
+    runs = {
+        targets: run(args.epochs, targets, f"{args.checkpoint_dir}/{targets}")
+        for targets in args.targets
+    }
+    print(json.dumps(runs))
 
 
 if __name__ == "__main__":

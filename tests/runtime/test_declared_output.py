@@ -13,7 +13,7 @@ from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.common.types.logical.arrow_type import arrow_schema
 from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import Types
-from millrace.runtime.declared_output import declared_output
+from millrace.runtime.declared_output import DeclaredRecords, declared_output
 
 
 class Collected:
@@ -53,3 +53,12 @@ def test_what_python_makes_of_a_column_is_checked() -> None:
     """A decimal is no big integer: it is refused, not handed on."""
     with pytest.raises(SerializationError, match="BIG_INT"):
         emitted(Types.ROW_NAMED(["n"], [Types.BIG_INT()]), [{"n": Decimal(5)}])
+
+
+def test_the_columns_of_a_type_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = DeclaredRecords.of(Types.TUPLE([Types.LONG()]))
+    assert declared is not None
+    batch = ColumnBatch(pa.record_batch({"f0": [1]}), form="tuple")
+    assert declared.has_columns(batch)
+    monkeypatch.setattr("millrace.runtime.declared_output.arrow_schema", None)
+    assert declared.has_columns(batch)

@@ -278,3 +278,18 @@ def test_no_piece_of_columns_tells_a_watermark_that_the_others_are_behind() -> N
     assert [buffer.watermark for buffer in pieces] == [5] * len(pieces)
     assert len(pieces) > 1
     assert end.watermark == 9
+
+
+def test_metadata_that_differs_does_not_begin_another_stream() -> None:
+    output = exchange(Exchange.GLOBAL, limit=1)
+    for number in range(3):
+        batch = columns([{"key": number, "word": "a", "number": 1}] * 20)
+        noted = batch.data.replace_schema_metadata({"pandas": str(number)})
+        output.emit(ColumnBatch(noted))
+    output.end_epoch(False)
+    buffers = [buffer for buffer in sent(output) if buffer.kind != BufferKind.END]
+    begun = [buffer.kind for buffer in buffers].count(BufferKind.COLUMNS_BEGIN)
+    assert begun == 1
+    reader = ChannelReader()
+    read = [record for buffer in buffers for record in reader.read(buffer).to_rows().values]
+    assert [record["key"] for record in read] == [n for n in range(3) for _ in range(20)]

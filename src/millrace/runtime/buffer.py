@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-_HEADER = struct.Struct("<IHIQIBqI13x")
+_HEADER = struct.Struct("<BIHIQIBqI12x")
 """Of 48 bytes: Arrow's arrays in a payload are aligned if the payload is."""
+PACKED = 1
+"""The first byte of a packed buffer."""
 _COUNT = struct.Struct("=I")
 END_SEQUENCE = (1 << 32) - 1
 """Of END buffers: they come last."""
@@ -50,13 +52,13 @@ class Buffer(NamedTuple):
 
     def pack(self) -> bytes:
         """The buffer as bytes."""
-        return _HEADER.pack(*self[:8]) + self.payload
+        return _HEADER.pack(PACKED, *self[:8]) + self.payload
 
     @staticmethod
     def unpack(data: bytes) -> Buffer:
         """The buffer that `pack` wrote."""
         payload = memoryview(data)[_HEADER.size :]  # not copied: it may be megabytes
-        return Buffer._make((*_HEADER.unpack_from(data), payload))
+        return Buffer._make((*_HEADER.unpack_from(data)[1:], payload))
 
 
 _IDLE = 0x01

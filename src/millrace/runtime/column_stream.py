@@ -138,13 +138,13 @@ class _Sink(io.RawIOBase):
     """Holds what is written until it is taken."""
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []
+        self._pieces: list[Any] = []
 
     def writable(self) -> bool:
         return True
 
     def write(self, piece: Any) -> int:
-        self._pieces.append(bytes(piece))
+        self._pieces.append(piece)
         return len(piece)
 
     def taken(self) -> bytes:

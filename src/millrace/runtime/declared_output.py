@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from millrace.common.errors import SerializationError
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
@@ -19,10 +20,13 @@ from millrace.common.types.value_types import DateTypeInfo
 from millrace.runtime.operator import Operator
 from millrace.runtime.output import Output
 
+if TYPE_CHECKING:
+    import pyarrow
+
 __all__ = ["DeclaredRecords", "declared_output", "with_declared_output"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DeclaredRecords:
     """Makes batches what a declared type says: rows where it has rows, and nothing else."""
 
@@ -54,15 +58,26 @@ class DeclaredRecords:
     def has_columns(self, batch: ColumnBatch) -> bool:
         """Whether columns are of the type as they are: its records, its names, its Arrow types; and
         what Python makes of each column is what the type wants."""
-        if not _is_plain(self.type_info):
+        wanted = self._columns
+        if wanted is None:
             return False
-        kind, schema = self.type_info.logical_type, batch.data.schema
+        form, names, types = wanted
+        schema = batch.data.schema
+        return batch.form == form and schema.names == names and schema.types == types
+
+    @cached_property
+    def _columns(self) -> tuple[str, list[str], list[pyarrow.DataType]] | None:
+        """The form, the names and the types of columns that are of the type; None: whatever they
+        are, their records have to be looked at."""
+        if not _is_plain(self.type_info):
+            return None
+        kind = self.type_info.logical_type
         if isinstance(kind, RowType):
             form = "row" if isinstance(self.type_info, RowTypeInfo) else "tuple"
             wanted = arrow_schema(kind)
         else:
             form, wanted = "value", arrow_schema(RowType.of((VALUE, kind)))
-        return batch.form == form and (schema.names, schema.types) == (wanted.names, wanted.types)
+        return form, wanted.names, wanted.types
 
     def refuse(self, values: list[Any]) -> NoReturn:
         """Raise the error that names the first record that is not of the type."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import TaskContext
 
 from millrace.filesystem.crash_points import crash_point
+from millrace.runtime.buffer import PACKED
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.main_classes import install_main_classes
 from millrace.runtime.program import Program
@@ -33,6 +34,8 @@ ANCHOR = b"\x00anchor"
 
 _TARGET = struct.Struct(">q")
 _FRAME = 256 * 1024
+_ALONE = 64 * 1024
+"""A packed buffer of so many bytes is a frame by itself: nothing is copied."""
 
 _programs: dict[str, Program] = {}
 _worker: Worker | None = None
@@ -96,10 +99,14 @@ class LevelTask:
 
 
 def framed(elements: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """What goes to one task in as few pieces as may be: each costs Spark and its consumer."""
+    """What goes to one task in as few pieces as may be: each costs Spark and its consumer. The
+    order of what goes to a task is not kept: buffers are numbered."""
     waiting: dict[int, list[bytes]] = {}
     sizes: dict[int, int] = {}
     for target, element in elements:
+        if len(element) >= _ALONE:
+            yield target, element
+            continue
         waiting.setdefault(target, []).append(element)
         sizes[target] = sizes.get(target, 0) + len(element)
         if sizes[target] > _FRAME:
@@ -112,7 +119,9 @@ def framed(elements: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]
 def unframed(frames: Iterable[Any]) -> Iterator[bytes]:
     """The elements that `framed` took."""
     for frame in frames:
-        if frame != ANCHOR:
+        if frame[0] == PACKED:
+            yield frame
+        elif frame != ANCHOR:
             yield from marshal.loads(frame)
 
 

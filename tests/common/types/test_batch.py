@@ -75,3 +75,9 @@ def test_a_batch_that_has_a_form_already_stays_as_it_is(form) -> None:
     assert (in_form(rows, form) is rows) == (form is not BatchForm.COLUMNS)
     assert (in_form(columns, form) is columns) == (form is not BatchForm.ROWS)
     assert in_form(rows, form).to_rows() == in_form(columns, form).to_rows() == rows
+
+
+def test_batches_with_other_metadata_of_the_same_columns_can_be_one() -> None:
+    data = pa.record_batch({"x": [1]})
+    noted = data.replace_schema_metadata({"pandas": "index of 1"})
+    assert ColumnBatch(data).same_columns(ColumnBatch(noted))

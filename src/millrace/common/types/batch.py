@@ -107,12 +107,13 @@ class ColumnBatch:
         return self
 
     def same_columns(self, other: ColumnBatch) -> bool:
-        """Whether both have columns of the same names and types, and could be one batch."""
+        """Whether both have columns of the same names and types, and could be one batch. Metadata
+        (what pandas adds of its index, for example) may differ from batch to batch."""
         return (
             self.form == other.form
             and (self.timestamps is None) == (other.timestamps is None)
             and (self.row_kinds is None) == (other.row_kinds is None)
-            and self.data.schema.equals(other.data.schema, check_metadata=True)
+            and self.data.schema.equals(other.data.schema)
         )
 
     def slice(self, start: int, end: int) -> ColumnBatch:
