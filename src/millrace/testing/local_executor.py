@@ -23,6 +23,7 @@ from millrace.state.checkpoint.segment import write_segment
 from millrace.state.serialization.payload import decode, dump_code
 from millrace.state.state_delta import StateDelta
 from millrace.testing.faults import Dice, Faults
+from millrace.testing.paused_collector import paused_collector
 
 TASKS = (1, 2, 3, None)
 
@@ -71,6 +72,10 @@ class LocalExecutor:
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         """Run one epoch. Raises ExecutorError when it is lost to an injected fault."""
+        with paused_collector():
+            return self._run_epoch(plan)
+
+    def _run_epoch(self, plan: EpochPlan) -> list[Ack]:
         assert self._program is not None
         program = self._program
         self._dice.begin_epoch(plan.attempt)

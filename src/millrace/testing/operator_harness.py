@@ -24,6 +24,7 @@ from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.testing.operator_stream import operator_stream
+from millrace.testing.paused_collector import paused_collector
 from millrace.testing.state_view import StateView, Timer
 from millrace.testing.stream_record import StreamRecord
 
@@ -153,7 +154,8 @@ class OperatorHarness:
 
     def process_batch(self, batch: Batch, number: int = 0) -> None:
         """A batch of rows or columns, for an input of several."""
-        operator_input(self.operator, number).emit(batch)
+        with paused_collector():
+            operator_input(self.operator, number).emit(batch)
 
     def process_element1(self, value: Any, timestamp: int | None = None) -> None:
         """One record of the first input."""
@@ -170,7 +172,8 @@ class OperatorHarness:
     def process_watermark(self, timestamp: int) -> None:
         """A watermark of all inputs, ms since the epoch."""
         self._marks = [timestamp, timestamp]
-        self.operator.process_watermark(timestamp)
+        with paused_collector():
+            self.operator.process_watermark(timestamp)
 
     def process_watermark1(self, timestamp: int) -> None:
         """A watermark of the first input; event time is the lesser of both inputs'."""
@@ -184,7 +187,8 @@ class OperatorHarness:
         before = min(self._marks)
         self._marks[number] = timestamp
         if min(self._marks) > before:
-            self.operator.process_watermark(min(self._marks))
+            with paused_collector():
+                self.operator.process_watermark(min(self._marks))
 
     def set_processing_time(self, timestamp: int) -> None:
         """Move the clock (ms since the epoch): a new epoch begins, and timers that are due fire."""
@@ -332,9 +336,10 @@ class OperatorHarness:
         redistribution.restore(RestoreAssignment(tuple(handles)), version)
 
     def _accept(self) -> None:
-        self.operator.end_epoch(False)
         version = f"harness-{self._epoch}"
-        delta = self._state.snapshot(self._epoch, version)
+        with paused_collector():
+            self.operator.end_epoch(False)
+            delta = self._state.snapshot(self._epoch, version)
         if delta is not None:
             self._deltas = live([*self._deltas, delta])
             self._state.align(version, (), _inline)

@@ -29,6 +29,7 @@ from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.pattern_operator import rich_conditions
 from millrace.state.store import SubtaskState
+from millrace.testing.paused_collector import paused_collector
 
 __all__ = [
     "Comparator",
@@ -129,7 +130,7 @@ class PatternRun:
             if event.timestamp <= watermark:
                 by_key.setdefault(event.key, []).append(event)
         result = MatchResult()
-        with self._opened_conditions():
+        with self._opened_conditions(), paused_collector():
             for key, of_key in by_key.items():
                 _KeyRun(self.matcher, key, result, observer).take(of_key, watermark)
         result.found.sort(key=_timestamp)
