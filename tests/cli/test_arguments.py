@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli.arguments import RunArguments, UsageError
-from millrace.cli.parser import parse_arguments
+from millrace.cli import parser
+from millrace.cli.arguments import RunArguments, UsageError, run_arguments
 
 
 @pytest.fixture
@@ -18,7 +18,8 @@ def job(tmp_path: Path) -> str:
 
 
 def parse(*argv: str) -> RunArguments:
-    return parse_arguments(["run", *argv])
+    arguments = ["run", *argv]
+    return run_arguments(parser.parse(arguments), arguments)
 
 
 def test_what_is_not_said_is_left_to_the_program(job: str) -> None:

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 
 from millrace import __version__
-from millrace.cli.arguments import RunArguments, run_arguments
 from millrace.cli.commands import cancel, list_jobs, rescale, run, savepoint, status, stop
 
 COMMANDS = (run, list_jobs, status, savepoint, stop, cancel, rescale)
@@ -32,13 +31,3 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         UsageError: a word could mean two things.
     """
     return create_parser().parse_args(savepoint.with_subcommand(argv))
-
-
-def parse_arguments(argv: Sequence[str]) -> RunArguments:
-    """The arguments of ``millrace run`` (which is the first of them).
-
-    Raises:
-        UsageError: a file is missing, or a setting is unknown or wrong.
-        SystemExit: as argparse does.
-    """
-    return run_arguments(parse(argv), argv)

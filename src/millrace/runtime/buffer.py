@@ -93,8 +93,3 @@ def sent_before(end: Buffer, position: int) -> int:
     """How many buffers came before an END buffer for the task's subtask number ``position``."""
     count: int = _COUNT.unpack_from(end.payload, 1 + position * _COUNT.size)[0]
     return count
-
-
-def in_order(buffer: Buffer) -> tuple[int, int, int]:
-    """The order in which a subtask takes its input, whatever order Spark delivers it in."""
-    return buffer.edge, buffer.channel, buffer.sequence

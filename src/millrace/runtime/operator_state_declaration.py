@@ -14,13 +14,6 @@ from millrace.state.table_kinds import BROADCAST, SPLIT_LIST, UNION_LIST
 
 __all__ = ["OperatorStateDeclaration", "check_declarations", "kind_of"]
 
-_VALUES = frozenset(
-    {
-        RedistributionMode.SOURCE_SPLIT,
-        RedistributionMode.SMALLEST_WATERMARK,
-        RedistributionMode.MERGE,
-    }
-)
 _TABLES = {kind.redistribution: kind for kind in (SPLIT_LIST, UNION_LIST, BROADCAST)}
 
 
@@ -50,11 +43,6 @@ class OperatorStateDeclaration:
     of_inputs: bool = False
     """Whether it is about the channels of the subtask's inputs: it is lost where the inputs are
     others, and merged again where channels can be taken for one another."""
-
-    @property
-    def is_value(self) -> bool:
-        """Whether it is one value, or one per source split, and no list or map."""
-        return self.mode in _VALUES
 
     @property
     def table_kind(self) -> TableKind:

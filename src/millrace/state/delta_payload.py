@@ -245,16 +245,6 @@ def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSche
             yield TableId(*table), kind_named(kind), schema, encoded
 
 
-def tables_in(payload: bytes) -> dict[TableId, tuple[TableKind, TableSchema]]:
-    """The tables that a delta has something of, with kind and schema; nothing in them is
-    decoded."""
-    found: dict[TableId, tuple[TableKind, TableSchema]] = {}
-    for piece in split(payload):
-        content: Content = decode(piece)
-        found.update((table, (kind, schema)) for table, kind, schema, _ in entries_in(content))
-    return found
-
-
 def _encoded(table: TableId, table_delta: TableDelta) -> bytes:
     try:
         return encode(table_delta)

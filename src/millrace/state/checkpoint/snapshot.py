@@ -24,7 +24,6 @@ from millrace.state.state_delta import StateDelta
 
 __all__ = ["SAVEPOINT", "Snapshot", "open_snapshot", "read_snapshot_manifest", "snapshot_metadata"]
 
-CHECKPOINT = "checkpoint"
 SAVEPOINT = "savepoint"
 
 
