@@ -73,6 +73,7 @@ class TableForm:
         """What deltas that were read have; None: none was read."""
         key_type = owner.key_type if owner is not None and kind.is_keyed else None
         self._key_type = key_type or ANYTHING
+        self._key_schema = self._key_type.schema()
         self._written_key: Schema = ANY
         """Of keys that are in their plain form."""
         self._out = (TableDeltaMap(), TableDeltaMap())
@@ -102,7 +103,7 @@ class TableForm:
             return
         types = self.kind.entry_types(type_info)
         if self._types is not None:
-            if _schemas(types) != _schemas(self._types):
+            if _schemas(types) != self._schemas:
                 raise StateError(f"{self._described()} is declared twice with different types")
             self._declared = type_info
             return
@@ -205,13 +206,14 @@ class TableForm:
         self.stale = False
 
     def _present(self) -> _Written:
-        return self._written or UNTYPED if self._types is None else _schemas(self._types)
+        return self._schemas or self._written or UNTYPED
 
     def _key(self) -> Schema:
-        return self._written_key if self._owner is None else self._key_type.schema()
+        return self._written_key if self._owner is None else self._key_schema
 
     def _prepare(self) -> None:
         values = TableDeltaMap()
+        self._schemas = None if self._types is None else _schemas(self._types)
         if self._types is not None:
             inner, value = to_plain(self._types.inner), to_plain(self._types.value)
             values = self.kind.value_map(inner, value)
