@@ -24,7 +24,6 @@ from millrace.state.table_id import TableId
 __all__ = ["Sample", "StateDiff", "diff_snapshots", "is_about_data"]
 
 _ABSENT: Any = object()
-_LISTS = (StateShape.OPERATOR_LIST, StateShape.UNION_LIST)
 
 
 class Sample(NamedTuple):
@@ -283,7 +282,7 @@ def _unkeyed(side: _DiffSide, pair: _Pair) -> dict[Any, Entry]:
     if info is None:
         return {}
     entries = side.reader.entries(info)
-    if info.shape not in _LISTS:
+    if not info.shape.is_operator_list:
         return {entry.key: entry for entry in entries}
     # an element is known by what it is, and by being the first, second... that is so
     counted: dict[bytes, int] = {}

@@ -33,7 +33,7 @@ from millrace.state_processor.window_savepoint_reader import WindowSavepointRead
 
 __all__ = ["SavepointReader"]
 
-_KEYED_SHAPES = (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
+_KEYED_SHAPES = tuple(shape for shape in StateShape if shape.is_per_key)
 
 
 class SavepointReader:
@@ -266,7 +266,7 @@ class SavepointReader:
 
     def _keyed_states(self, uid: str) -> list[StateInfo]:
         own = [info for info in self.states() if uid in (info.uid, info.operator)]
-        found = [info for info in own if info.shape in _KEYED_SHAPES]
+        found = [info for info in own if info.shape.is_per_key]
         if not found:
             names = ", ".join(info.name for info in own) or "nothing"
             raise StateError(f"operator '{uid}' has no keyed state in this snapshot (has: {names})")

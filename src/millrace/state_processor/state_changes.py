@@ -12,7 +12,6 @@ from millrace.common.types.row import RowKind
 from millrace.state.alike import alike
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range
-from millrace.state.kinds.state_shape import StateShape
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.state_source import StateSource
@@ -21,7 +20,6 @@ __all__ = ["CHANGES", "CHANGE_TYPES", "ChangesQuery"]
 
 CHANGES = ("kind", "key", "value", "checkpoint")
 CHANGE_TYPES: dict[str, LogicalType] = {"kind": VarCharType(), "checkpoint": BigIntType()}
-_KEYED = (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
 _SHORT = {
     RowKind.INSERT: "+I",
     RowKind.UPDATE_BEFORE: "-U",
@@ -48,7 +46,7 @@ class _ChangeSide:
         if not found:
             return None
         info = reader.state(uid, name)
-        if info.shape not in _KEYED:
+        if not info.shape.is_per_key:
             raise StateError(
                 f"state '{name}' of operator '{uid}' is {info.shape.value} state; changes can be "
                 "read of value, list and map state of keys"

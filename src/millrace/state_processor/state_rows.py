@@ -104,7 +104,7 @@ def _row_maker(info: StateInfo) -> Callable[[Entry], Row]:
     if shape.is_timers:
         domain = "EVENT_TIME" if shape is StateShape.EVENT_TIMERS else "PROCESSING_TIME"
         return lambda e: (e.key, e.value, domain, *window_columns(e.window))
-    if shape in (StateShape.OPERATOR_LIST, StateShape.UNION_LIST):
+    if shape.is_operator_list:
         return lambda entry: (entry.value,)
     if info.has_ttl:
         return lambda entry: (entry.key, entry.value, entry.written)

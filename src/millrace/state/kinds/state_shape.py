@@ -42,6 +42,16 @@ class StateShape(enum.Enum):
         return self not in _UNKEYED
 
     @property
+    def is_per_key(self) -> bool:
+        """Whether an entry is all that a keyed function has of a key: a value, list or map."""
+        return self in (self.VALUE, self.LIST, self.MAP)
+
+    @property
+    def is_operator_list(self) -> bool:
+        """Whether entries are the elements of an operator's list."""
+        return self in (self.OPERATOR_LIST, self.UNION_LIST)
+
+    @property
     def is_windowed(self) -> bool:
         """Whether entries belong to windows."""
         return self in (self.WINDOW_VALUE, self.WINDOW_LIST, self.WINDOW_MAP)

@@ -118,7 +118,7 @@ class TableKind:
 
     @property
     def _has_elements(self) -> bool:
-        return self.layout is Layout.LIST or self.shape in _ELEMENTS
+        return self.layout is Layout.LIST or self.shape.is_operator_list
 
     def key_map(self, convert: Convert | None) -> TableDeltaMap:
         """Converts the key of the stream, wherever entries have it."""
@@ -142,7 +142,7 @@ class TableKind:
     @property
     def is_per_key(self) -> bool:
         """Whether it is the state of a keyed function: one value, list or map per key."""
-        return self.shape in (StateShape.VALUE, StateShape.LIST, StateShape.MAP)
+        return self.shape.is_per_key
 
     def shown(self, found: Any) -> Any:
         """What users see of what a key has; `MISSING` stays that."""
@@ -157,7 +157,6 @@ class TableKind:
 
 
 _MAPS = (StateShape.MAP, StateShape.WINDOW_MAP, StateShape.BROADCAST)
-_ELEMENTS = (StateShape.OPERATOR_LIST, StateShape.UNION_LIST)
 
 
 def expiring(kind: TableKind) -> TableKind:
