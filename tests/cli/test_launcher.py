@@ -15,6 +15,7 @@ from millrace.cli.terminal import Terminal
 from millrace.common import Configuration
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.program_file import default_job_name, program_file
 from millrace.testing.local_executor import LocalExecutor
 
 
@@ -84,7 +85,7 @@ def test_jobs_of_one_name_have_directories_of_their_own(tmp_path: Path) -> None:
     run_job(None)
     run_job(None)
     lines = said.getvalue().splitlines()
-    assert "job 'Millrace Streaming Job (2)'" in lines[1]
+    assert f"job '{default_job_name(program_file())} (2)'" in lines[1]
     assert len(list(tmp_path.iterdir())) == 2
 
 

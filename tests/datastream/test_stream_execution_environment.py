@@ -17,6 +17,7 @@ from millrace.datastream import (
     StreamExecutionEnvironment,
 )
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.program_file import default_job_name, program_file
 from millrace.testing import run_local
 
 
@@ -143,7 +144,7 @@ def test_the_job_name_is_given_configured_or_the_default(tmp_path) -> None:
         env.from_collection([1]).print()
         env.execute()
     names = [progress.job_name for progress in cluster.progress]
-    assert names == ["mine", "Millrace Streaming Job", "configured"]
+    assert names == ["mine", default_job_name(program_file()), "configured"]
 
 
 @pytest.mark.parametrize(

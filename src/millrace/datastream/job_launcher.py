@@ -32,6 +32,7 @@ from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import Listener
 from millrace.engine.job_identity import new_run_id
 from millrace.engine.job_manager import JobManager
+from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
 from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
@@ -183,6 +184,7 @@ class JobLauncher:
             min_interval=configuration.get(options.EPOCH_MIN_INTERVAL).to_millis(),
             keep_warm=configuration.get(options.EPOCH_KEEP_WARM).to_millis(),
             batch=batch,
+            program=program_file() or "",
         )
 
 

@@ -28,6 +28,7 @@ from millrace.datastream.job_launcher import JobLauncher
 from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.datastream.stream import DataStream
 from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.program_file import default_job_name, program_file
 from millrace.plan.transformation import Input, Role, Transformation
 from millrace.runtime.declared_output import DeclaredRecords, with_declared_output
 from millrace.runtime.operators.source import SourceOperator
@@ -396,7 +397,8 @@ class StreamExecutionEnvironment(JobDependencies):
         )
 
     def _job_name(self, job_name: str | None) -> str:
-        return job_name or self._configuration.get(options.JOB_NAME) or "Millrace Streaming Job"
+        configured = self._configuration.get(options.JOB_NAME)
+        return job_name or configured or default_job_name(program_file())
 
     def close(self) -> None:
         """Nothing to close: the Spark session outlives the environment."""

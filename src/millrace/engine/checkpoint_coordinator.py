@@ -18,6 +18,7 @@ from millrace.engine.job_identity import job_id_of
 from millrace.engine.job_requests import SavepointRequest
 from millrace.engine.lease import Lease
 from millrace.engine.own_savepoints import is_own
+from millrace.engine.program_check import require_same_program
 from millrace.engine.savepoint_writer import AsyncSavepointWriter
 from millrace.engine.sink_coordinator import Pending
 from millrace.engine.state_assignment import (
@@ -32,7 +33,7 @@ from millrace.engine.state_registry import StateRegistry
 from millrace.filesystem.registry import exists, file_system_of, resolved
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.state_owners import owners_of
-from millrace.state.checkpoint.directory import COMMITTED, committed_path
+from millrace.state.checkpoint.directory import COMMITTED, checkpoint_dir, committed_path
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
 from millrace.state.checkpoint.savepoint import savepoint_path
@@ -109,7 +110,7 @@ class CheckpointCoordinator:
             durable=self.durable,
             retained=self._config.retained_checkpoints,
         )
-        origin = self._origin(self._storage, resume)
+        origin = self._origin(self._storage, graph, resume)
         return self._restored(origin, graph) if origin is not None else None
 
     def assign(self, graph: JobGraph, parts: Parts) -> Restored:
@@ -127,10 +128,12 @@ class CheckpointCoordinator:
         self._graph = graph
         return restored
 
-    def _origin(self, storage: CheckpointStorage, resume: bool) -> Origin | None:
+    def _origin(self, storage: CheckpointStorage, graph: JobGraph, resume: bool) -> Origin | None:
         """What to go on from: the job's own checkpoint if it resumes, else a given snapshot."""
         allowed = self._config.allow_non_restored
         if resume and (manifest := self._chosen(storage)) is not None:
+            where = checkpoint_dir(self.job_dir, manifest.checkpoint)
+            require_same_program(manifest, self._config.program, graph.uid_of.values(), where)
             return Origin(manifest, storage.deltas(manifest), allow_non_restored=allowed)
         if self._config.start_from is None:
             return None
@@ -213,6 +216,7 @@ class CheckpointCoordinator:
         content = Manifest(
             job_id=self.job_id,
             job_name=self._job_name,
+            program=self._config.program,
             epoch=epoch,
             timestamp=now,
             max_parallelism=program.max_parallelism,

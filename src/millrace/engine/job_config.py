@@ -49,3 +49,5 @@ class JobConfig:
     keep_warm: int = 45_000
     """The most time between two epochs: idle workers are ended by Spark after 60 s."""
     batch: bool = False
+    program: str = ""
+    """The file of the program; empty: an interactive session."""

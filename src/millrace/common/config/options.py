@@ -36,7 +36,8 @@ MAX_PARALLELISM = known(
 )
 JOB_NAME = known(
     ConfigOptions.key("pipeline.name").string_type().no_default_value(),
-    "Name of the job if `execute` is given none.",
+    "Name of the job if `execute` is given none. If there is none here either, it follows from the "
+    "path of the program's file.",
 )
 AUTO_WATERMARK_INTERVAL = known(
     ConfigOptions.key("pipeline.auto-watermark-interval")

@@ -58,6 +58,8 @@ class Manifest:
     job_name: str
     run_id: str = ""
     """The run that wrote it."""
+    program: str = ""
+    """The file of the program that wrote it; empty: an interactive session."""
     checkpoint: int = 0
     """Its number; later ones of a job are greater."""
     epoch: int
@@ -138,6 +140,7 @@ _FIELDS: dict[str, Any] = {
     "job_id": str,
     "job_name": str,
     "run_id": str,
+    "program": str,
     "checkpoint": int,
     "epoch": int,
     "timestamp": int,

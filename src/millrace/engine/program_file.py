@@ -1,0 +1,52 @@
+"""The program that this process runs: its file, and the name that jobs of it have by default.
+
+Two programs that give their jobs no name must not share a directory of checkpoints, so the name
+follows from the program's place.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["default_job_name", "program_file"]
+
+_NOTEBOOKS = ("__vsc_ipynb_file__", "JPY_SESSION_NAME")
+"""How an editor's kernel and Jupyter's server tell a kernel its notebook: a variable of the
+notebook, and one of the environment."""
+
+
+def program_file(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The path of the script or notebook; None: it is an interactive session.
+
+    Symbolic links are kept: what a deployment swaps is still the same program.
+    """
+    main = sys.modules.get("__main__")
+    variable, session = _NOTEBOOKS
+    found = getattr(main, "__file__", None) or getattr(main, variable, None)
+    found = found or environment.get(session)
+    return os.path.abspath(found) if isinstance(found, str) and found else None
+
+
+def default_job_name(file: str | None) -> str:
+    """The name of a job that has been given none.
+
+    Example:
+        >>> default_job_name("/srv/fraud/alarms.py"), default_job_name("/srv/fraud/__main__.py")
+        ('alarms (/srv/fraud)', 'fraud (/srv)')
+    """
+    if file is None:
+        return f"interactive session ({_shown(Path.cwd())})"
+    path = Path(file)
+    if path.name == "__main__.py":
+        path = path.parent
+    return f"{path.stem} ({_shown(path.parent)})"
+
+
+def _shown(directory: Path) -> str:
+    home = os.path.expanduser("~")
+    if directory.is_relative_to(home) and home != os.sep:
+        return str(Path("~", directory.relative_to(home)))
+    return str(directory)
