@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from millrace.common.sink import CommitRequest
-from millrace.connectors import durable_files, file_committer
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.file_committer import FileCommitter
 from millrace.connectors.part_file import ObsoleteChunks, PartCommittable
+from millrace.filesystem import local_file_system
+from millrace.filesystem.local_file_system import LocalFileSystem
 
 
 class Crash(Exception):
@@ -24,7 +25,7 @@ def parts(tmp_path: Path) -> list[PartCommittable]:
     made = []
     for i in range(2):
         chunks = [tmp_path / f".part-0-{i}.inprogress.{n}" for n in range(2)]
-        pending = tmp_path / f".part-0-{i}.pending.2"
+        pending = tmp_path / f".part-0-{i}.merged.2"
         for file in (*chunks, pending):
             file.write_text(f"part {i}\n")
         final = tmp_path / f"part-run-0-{i}"
@@ -70,8 +71,8 @@ def test_a_crash_at_any_step_is_mended_by_the_next_commit(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", crashing(os.replace))
-        patch.setattr(file_committer, "sync_directories", crashing(durable_files.sync_directories))
-        patch.setattr(file_committer, "delete_if_there", crashing(durable_files.delete_if_there))
+        patch.setattr(local_file_system, "sync_all", crashing(local_file_system.sync_all))
+        patch.setattr(LocalFileSystem, "delete", crashing(LocalFileSystem.delete))
         with pytest.raises(Crash):
             commit(FileCommitter(str(tmp_path)), parts)
     commit(FileCommitter(str(tmp_path)), parts)
@@ -82,8 +83,8 @@ def test_chunks_are_deleted_only_after_the_names_are_durable(
     parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = []
-    monkeypatch.setattr(file_committer, "sync_directories", lambda _: steps.append("flush"))
-    monkeypatch.setattr(file_committer, "delete_if_there", lambda _: steps.append("delete"))
+    monkeypatch.setattr(local_file_system, "sync_all", lambda _: steps.append("flush"))
+    monkeypatch.setattr(LocalFileSystem, "delete", lambda *_: steps.append("delete"))
     commit(FileCommitter(str(tmp_path)), parts)
     assert steps == ["flush"] + ["delete"] * 4
 
@@ -118,7 +119,7 @@ def test_a_truncated_part_is_not_made_visible(parts, tmp_path: Path) -> None:
     assert not os.path.exists(parts[0].final)
 
 
-WORK, PART = ".part-0-0.pending.run-3", "part-run-0-0"
+WORK, PART = ".part-0-0.merged.run-3", "part-run-0-0"
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_path_that_does_not_exist_has_no_orphans(tmp_path: Path) -> None:
 
 def test_only_what_the_named_runs_made(tmp_path: Path) -> None:
     """Another job may write to the same directory."""
-    names = [".part-0-7.inprogress.aa-3-0-5-1-0", ".part-1-8.pending.aab-3-0-5-1-0", ".hidden"]
+    names = [".part-0-7.inprogress.aa-3-0-5-1-0", ".part-1-8.merged.aab-3-0-5-1-0", ".hidden"]
     for name in names:
         (tmp_path / name).touch()
     assert sweep_orphans(tmp_path, 0, set(), run_ids=["bb"]) == []

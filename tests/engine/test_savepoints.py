@@ -439,7 +439,7 @@ def test_a_savepoint_has_nothing_for_the_sinks_to_commit(job: Job) -> None:
     """One that says otherwise was tampered with."""
     build = to_files(job.directory / "out")
     job.run(build, lambda c: c.stop_with_savepoint())
-    pending = job.directory / "out" / ".part-0-0.pending.x"
+    pending = job.directory / "out" / ".part-0-0.merged.x"
     pending.write_text("99999")
     part = PartCommittable(str(pending), str(job.directory / "out" / "part-x-0-0"), 5)
     [path] = paths(job)

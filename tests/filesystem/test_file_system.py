@@ -128,7 +128,9 @@ class TestFileSystem:
         pending.discard()
         assert (upload.location, upload.length) == (f"{root}/d/a", 4)
         assert list(files.list(root, recursive=True)) == []
-        assert [found.location for found in files.uploads(root)] == [upload.token]
+        assert [(u.location, u.token) for u in files.uploads(root)] == [
+            (upload.location, upload.token)
+        ]
         for _ in range(2):
             files.commit([upload])
             assert files.read(f"{root}/d/a") == b"part"

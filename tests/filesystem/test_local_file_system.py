@@ -42,8 +42,8 @@ def test_leftovers_are_not_listed(tmp_path: Path) -> None:
     pending.rest()
     assert list(files.list(str(tmp_path))) == []
     [left] = files.uploads(str(tmp_path))
-    assert left.location == pending.token
-    files.abort(left.location)
+    assert (left.location, left.token) == (str(tmp_path / "a"), pending.token)
+    files.abort(left.token)
     assert list(tmp_path.iterdir()) == []
 
 

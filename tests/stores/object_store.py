@@ -18,6 +18,7 @@ from millrace.filesystem.file_system import (
     FileSystem,
     PendingFile,
     PendingUpload,
+    UploadStatus,
     Version,
 )
 
@@ -45,9 +46,9 @@ class ObjectStore(FileSystem):
             self.requests["put"] += 1
             found = self.objects.get(key)
             if absent and found is not None:
-                raise FileExistsError(key)
+                raise FileExistsError(17, "precondition failed", key)
             if version is not None and (found is None or found[2] != version):
-                raise FileExistsError(key)
+                raise FileExistsError(17, "precondition failed", key)
             tag = f'"{next(self._tags)}"'
             self.objects[key] = (bytes(data), self.now(), tag)
             return tag
@@ -111,16 +112,16 @@ class ObjectStore(FileSystem):
             found = self.multipart.get(upload.token)
             if found is None:
                 if upload.location not in self.objects:
-                    raise FileNotFoundError(upload.location)
+                    raise FileNotFoundError(2, "no such upload", upload.location)
             else:
                 self.put(upload.location, found[1], absent=True)
                 del self.multipart[upload.token]
 
-    def uploads(self, directory: str) -> Iterator[FileStatus]:
+    def uploads(self, directory: str) -> Iterator[UploadStatus]:
         self.requests["list"] += 1
-        for token, (key, data, begun) in list(self.multipart.items()):
+        for token, (key, _, begun) in list(self.multipart.items()):
             if key.startswith(directory.rstrip("/") + "/"):
-                yield FileStatus(token, len(data), begun)
+                yield UploadStatus(key, token, begun)
 
     def abort(self, token: str) -> None:
         self.multipart.pop(token, None)

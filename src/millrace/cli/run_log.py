@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 from millrace.cli.terminal import Terminal
+from millrace.filesystem.local_file_system import LocalFileSystem
 
 
 def open_run_log(directory: Path, job: Path, terminal: Terminal) -> Path:
@@ -16,9 +17,10 @@ def open_run_log(directory: Path, job: Path, terminal: Terminal) -> Path:
 
     The root logger is left to the job file.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    LocalFileSystem().make_directory(str(directory), durable=False)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     path = directory / f"{job.stem}-{stamp}-{os.getpid()}.log"
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # what users print is theirs
     to_file = logging.FileHandler(path, encoding="utf-8")
     to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     _route("millrace", logging.INFO, to_file, TerminalHandler(terminal))

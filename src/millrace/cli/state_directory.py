@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from millrace.filesystem.local_file_system import LocalFileSystem
+
 CHECKPOINTS = "checkpoints"
 SAVEPOINTS = "savepoints"
 
@@ -16,7 +18,7 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     Specification); made if missing. A temporary directory if it cannot be made."""
     directory = _wanted(environment)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        LocalFileSystem().make_directory(str(directory), durable=False)  # for its user alone
         if os.access(directory, os.W_OK):
             return directory
     except OSError:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.part_file import Chunk
-from millrace.filesystem.local_pending_file import sync
+from millrace.filesystem.file_system import PendingUpload
+from millrace.filesystem.registry import file_system_of
 
 __all__ = ["ChunkFile", "join_chunks"]
 
@@ -18,18 +19,17 @@ _BUFFER_BYTES = 1 << 20
 
 
 class ChunkFile(io.RawIOBase):
-    """A new file that is opened only while its buffer is flushed.
-
-    A subtask may write to thousands of buckets in an epoch: open files would run out.
-    """
+    """A new file, to become a chunk (`seal`) or to appear with a commit (`persist`). It is not
+    flushed to the disk: all files of an epoch are, at once."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
         self.path = path
         self.length = 0
         self._crc = 0
-        self._buffer = bytearray()
-        self._mode = "x"
+        with _refusals(path):
+            files = file_system_of(path)
+            self._pending = files.begin(path, durable=False, private=False)
 
     def writable(self) -> bool:
         return True
@@ -40,51 +40,59 @@ class ChunkFile(io.RawIOBase):
     def write(self, data: Any) -> int:
         size = memoryview(data).nbytes
         self._crc = zlib.crc32(data, self._crc)
-        self._buffer += data
+        with _refusals(self.path):
+            self._pending.write(data)
         self.length += size
-        if len(self._buffer) >= _BUFFER_BYTES:
-            self._spill()
         return size
 
-    def seal(self, durable: bool) -> Chunk:
-        """Nothing more follows; with ``durable`` the content is flushed to the disk."""
-        self._spill()
-        if durable:
-            sync(self.path)
+    def seal(self) -> Chunk:
+        """Nothing more follows; make it a file of its own."""
+        with _refusals(self.path):
+            self._pending.complete(exclusive=True)
         return Chunk(self.path, self.length, self._crc)
 
-    def _spill(self) -> None:
-        try:
-            with io.FileIO(self.path, self._mode) as file:
-                _write_all(file, self._buffer)
-        except FileExistsError:
-            raise PartFileError(
-                self.path,
-                "this file exists already. Do two sinks of the job write to the same directory? "
-                "Give each a path of its own, or a prefix with OutputFileConfig",
-            ) from None
-        except OSError as error:
-            raise PartFileError(self.path, f"cannot be written: {error.strerror}") from error
-        self._mode = "a"
-        self._buffer.clear()
+    def persist(self) -> PendingUpload:
+        """Nothing more follows; it is to appear when it is committed."""
+        with _refusals(self.path):
+            return self._pending.persist()
+
+    def discard(self) -> None:
+        """Forget it, unless it is sealed or persisted."""
+        self._pending.discard()
 
 
-def join_chunks(chunks: Sequence[Chunk], path: str) -> Chunk:
-    """Write the chunks one after the other into a new file, durably.
+@contextlib.contextmanager
+def _refusals(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise PartFileError(
+            path,
+            "this file exists already. Do two sinks of the job write to the same directory? "
+            "Give each a path of its own, or a prefix with OutputFileConfig",
+        ) from None
+    except OSError as error:
+        raise PartFileError(path, f"cannot be written: {error.strerror}") from error
+
+
+def join_chunks(chunks: Sequence[Chunk], target: ChunkFile) -> None:
+    """Write the chunks one after the other into a new file.
 
     Raises:
         PartFileError: a chunk is gone or not as it was written.
     """
-    target = ChunkFile(path)
-    for chunk in chunks:
-        _copy(chunk, target)
-    return target.seal(durable=True)
+    try:
+        for chunk in chunks:
+            _copy(chunk, target)
+    except BaseException:
+        target.discard()
+        raise
 
 
 def _copy(chunk: Chunk, target: ChunkFile) -> None:
     crc, length = 0, 0
     try:
-        with open(chunk.path, "rb", buffering=0) as file:
+        with file_system_of(chunk.path).open(chunk.path, buffered=False) as file:
             while data := file.read(_BUFFER_BYTES):
                 crc, length = zlib.crc32(data, crc), length + len(data)
                 target.write(data)
@@ -100,19 +108,3 @@ def _copy(chunk: Chunk, target: ChunkFile) -> None:
             f"this piece of an unfinished part is damaged: {length} bytes with checksum {crc}, "
             f"expected {chunk.length} with {chunk.crc}",
         )
-
-
-def _write_all(file: io.FileIO, data: bytearray) -> None:
-    with memoryview(data) as view:
-        done = 0
-        while done < len(view):
-            done += file.write(view[done:])
-
-
-def discard(paths: Sequence[str]) -> None:
-    """Delete files of a failed attempt; what cannot be deleted is left to the sweep."""
-    for path in paths:
-        try:
-            os.unlink(path)
-        except OSError:
-            continue

@@ -29,7 +29,7 @@ from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.part_file import FileWriterState
 from millrace.connectors.part_writer import BulkParts, PartFormat, RowParts
 from millrace.connectors.rolling_policy import RollingPolicy
-from millrace.filesystem.location import qualified
+from millrace.filesystem.registry import resolved
 
 __all__ = ["BulkFormatBuilder", "FileSink", "RowFormatBuilder", "StreamingFileSink"]
 
@@ -116,7 +116,7 @@ class BulkFormatBuilder:
 
     def __init__(self, base_path: str | os.PathLike[str], part_format: PartFormat) -> None:
         self._settings = FileSinkSettings(
-            qualified(base_path),
+            resolved(base_path),
             part_format,
             BucketAssigner.date_time_bucket_assigner(),
             RollingPolicy.on_checkpoint_rolling_policy(),

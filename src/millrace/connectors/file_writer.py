@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +11,6 @@ from typing import Any
 from millrace.common.sink.sink import SinkWriter, WriterContext
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
 from millrace.connectors.bucket_assigner import BucketAssigner, require_bucket_id
-from millrace.connectors.chunk_file import discard
-from millrace.connectors.durable_files import sync_directories
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.part_file import (
@@ -22,11 +21,9 @@ from millrace.connectors.part_file import (
 )
 from millrace.connectors.part_writer import PartFormat, PartWriter
 from millrace.connectors.rolling_policy import RollingPolicy
-from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.filesystem.registry import file_system_of
 
 __all__ = ["FileSinkSettings", "FileWriter"]
-
-_FILES = LocalFileSystem()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +50,7 @@ class FileWriter(SinkWriter[Any]):
         self, settings: FileSinkSettings, context: WriterContext, state: FileWriterState | None
     ) -> None:
         self._settings = settings
+        self._files = file_system_of(settings.base_path)
         self._now = context.now
         self._names = PartNames(
             settings.output_file_config, context.run_id, context.subtask_index, context.attempt
@@ -72,6 +70,7 @@ class FileWriter(SinkWriter[Any]):
         self._committables: list[Any] = []
         self._directories: set[str] = set()
         self._work_files: list[str] = []
+        self._uploads: list[str] = []
         self._prepared = False
 
     def write(self, batch: RowBatch[Any]) -> None:
@@ -100,7 +99,8 @@ class FileWriter(SinkWriter[Any]):
                 self._roll(bucket)
             else:
                 self._keep(bucket)
-        sync_directories(self._directories)
+        # one wait for the disk serves them all
+        self._files.sync([*self._work_files, *self._uploads, *sorted(self._directories)])
         self._prepared = True
         return self._committables
 
@@ -115,8 +115,19 @@ class FileWriter(SinkWriter[Any]):
 
     def close(self) -> None:
         if not self._prepared:
-            work_files = [path for part in self._parts.values() for path in part.work_files]
-            discard(self._work_files + work_files)
+            for part in [*self._parts.values(), *(part for _, part in self._surplus)]:
+                part.discard()
+                self._work_files += part.work_files
+                self._uploads += part.uploads
+            self._delete_quietly()
+
+    def _delete_quietly(self) -> None:
+        """What cannot be deleted is left to the sweep."""
+        with contextlib.suppress(OSError):
+            self._files.delete_all(self._work_files)
+        for token in self._uploads:
+            with contextlib.suppress(OSError):
+                self._files.abort(token)
 
     def _check(self, parts: Sequence[OpenPart]) -> None:
         """What was restored may be somebody's attack."""
@@ -129,7 +140,7 @@ class FileWriter(SinkWriter[Any]):
 
     def _begin(self, bucket: str) -> PartWriter:
         directory = self._directory(require_bucket_id(bucket))
-        _FILES.make_directory(directory)
+        self._files.make_directory(directory, private=False)
         subtask, counter = self._names.subtask, self._next_counter
         part = OpenPart(bucket, subtask, counter, (), self._now, self._now)
         self._next_counter += 1
@@ -160,11 +171,13 @@ class FileWriter(SinkWriter[Any]):
 
     def _note(self, bucket: str, part: PartWriter) -> None:
         self._work_files += part.work_files
-        if part.work_files:
+        self._uploads += part.uploads
+        if part.work_files or part.uploads:
             self._directories.add(self._directory(bucket))
 
     def _part_writer(self, part: OpenPart) -> PartWriter:
-        return PartWriter(self._directory(part.bucket), self._names, part)
+        ends_with_epoch = self._settings.rolling_policy.ends_with_epoch
+        return PartWriter(self._directory(part.bucket), self._names, part, ends_with_epoch)
 
     def _directory(self, bucket: str) -> str:
         base_path = self._settings.base_path

@@ -7,14 +7,15 @@ import time
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from millrace.connectors.durable_files import delete_if_there
 from millrace.connectors.part_file import (
     FileWriterState,
     PartCommittable,
     is_made_by,
+    is_part_of,
     is_work_file,
 )
-from millrace.filesystem.location import qualified
+from millrace.filesystem.file_system import FileStatus, UploadStatus
+from millrace.filesystem.registry import file_system_of, resolved
 
 __all__ = ["sweep_orphans", "work_files_in_use"]
 
@@ -43,23 +44,34 @@ def sweep_orphans(
         run_ids: delete only what these runs have made; None: whoever made it.
 
     Returns:
-        The deleted paths, sorted.
+        What was deleted, paths and tokens of uploads, sorted.
     """
     now = time.time_ns() // 1_000_000 if now is None else now
-    files = [
-        os.path.join(d, name)
-        for d, _, names in os.walk(qualified(base_path))
-        for name in names
-        if (is_work_file(name) if run_ids is None else is_made_by(name, run_ids))
+    latest = now - older_than_ms
+    base = resolved(base_path)
+    files = file_system_of(base)
+    chunks = [
+        file.location
+        for file in files.list(base, recursive=True)
+        if file.location not in keep and _milliseconds(file) <= latest and _is_chunk(file, run_ids)
     ]
-    orphans = [path for path in files if path not in keep and _is_older(path, now - older_than_ms)]
-    for path in orphans:
-        delete_if_there(path)
-    return sorted(orphans)
+    files.delete_all(chunks)
+    uploads = [
+        upload.token
+        for upload in files.uploads(base)
+        if upload.token not in keep
+        and _milliseconds(upload) <= latest
+        and is_part_of(os.path.basename(upload.location), run_ids)
+    ]
+    for token in uploads:
+        files.abort(token)
+    return sorted(chunks + uploads)
 
 
-def _is_older(path: str, limit: int) -> bool:
-    try:
-        return os.stat(path).st_mtime_ns // 1_000_000 <= limit
-    except FileNotFoundError:
-        return False
+def _milliseconds(found: FileStatus | UploadStatus) -> int:
+    return int(found.modified * 1000)
+
+
+def _is_chunk(file: FileStatus, run_ids: Collection[str] | None) -> bool:
+    name = os.path.basename(file.location)
+    return is_work_file(name) if run_ids is None else is_made_by(name, run_ids)

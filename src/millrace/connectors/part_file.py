@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.filesystem.file_system import PendingUpload
 
 __all__ = [
     "Chunk",
@@ -23,35 +24,49 @@ __all__ = [
     "PartCommittable",
     "PartNames",
     "is_made_by",
+    "is_part_of",
     "is_work_file",
     "require_part_files",
     "require_work_files",
 ]
 
-_WORK_FILE = re.compile(r"\..+-\d+-\d+\.(?:inprogress|pending|merged)\.(?P<attempt>.+)", re.DOTALL)
+_CHUNK = re.compile(r"\..+-\d+-\d+\.(?:inprogress|merged)\.(?P<attempt>.+)", re.DOTALL)
+_UPLOAD = re.compile(r"\.(?P<part>[^._].*-\d+-\d+.*)\.[0-9a-f]{32}\.tmp", re.DOTALL)
+_WORK_FILE = re.compile(f"{_CHUNK.pattern}|{_UPLOAD.pattern}", re.DOTALL)
 _PART_FILE = re.compile(r"[^._].*-\d+-\d+.*", re.DOTALL)
 
 
 def is_work_file(name: str) -> bool:
-    """Whether a file of this name is a chunk or a pending part of some file sink.
+    """Whether a file of this name is a chunk of some file sink.
 
     >>> is_work_file(".part-0-7.inprogress.run-3"), is_work_file(".bashrc")
     (True, False)
     """
-    return _WORK_FILE.fullmatch(name) is not None
+    return _CHUNK.fullmatch(name) is not None
 
 
 def is_made_by(name: str, run_ids: Collection[str]) -> bool:
-    """Whether one of these runs made the chunk or pending part of this name.
+    """Whether one of these runs made the chunk of this name.
 
     >>> is_made_by(".part-0-7.inprogress.3f2-12-0-5-1-0", ["3f2"])
     True
     """
-    found = _WORK_FILE.fullmatch(name)
+    found = _CHUNK.fullmatch(name)
     if found is None:
         return False
     run = found["attempt"].partition("-")[0]
     return run.partition(".")[0] in run_ids  # with another parallelism a run has another number
+
+
+def is_part_of(name: str, run_ids: Collection[str] | None) -> bool:
+    """Whether a part of this name was made by some file sink, in one of these runs.
+
+    >>> is_part_of("part-3f2-0-7.csv", ["3f2"]), is_part_of("part-3f2-0-7.csv", ["3f"])
+    (True, False)
+    """
+    if _PART_FILE.fullmatch(name) is None:
+        return False
+    return run_ids is None or any(f"-{run}-" in name or f"-{run}." in name for run in run_ids)
 
 
 def require_work_files(paths: Iterable[str], base_path: str) -> None:
@@ -153,12 +168,17 @@ class FileWriterState:
 
 @dataclass(frozen=True, slots=True)
 class PartCommittable:
-    """A part to make visible: from its pending to its final name; then the chunks can go."""
+    """A part to make visible; then the chunks can go. ``pending`` is the token of its upload."""
 
     pending: str
     final: str
     length: int
     obsolete: tuple[str, ...] = ()
+
+    @property
+    def upload(self) -> PendingUpload:
+        """As the file system knows it."""
+        return PendingUpload(self.final, self.pending, self.length)
 
 
 @dataclass(frozen=True, slots=True)

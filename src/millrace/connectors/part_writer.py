@@ -10,7 +10,6 @@ from typing import Any, BinaryIO, Protocol, cast
 from millrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, in_form
 from millrace.connectors.chunk_file import ChunkFile, join_chunks
-from millrace.connectors.durable_files import delete_if_there
 from millrace.connectors.part_file import (
     Chunk,
     ObsoleteChunks,
@@ -19,6 +18,8 @@ from millrace.connectors.part_file import (
     PartNames,
 )
 from millrace.connectors.rolling_policy import PartFileInfo
+from millrace.filesystem.file_system import PendingUpload
+from millrace.filesystem.registry import file_system_of
 from millrace.formats.encoder_writer import EncoderBulkWriter
 from millrace.formats.header import HasHeader
 
@@ -75,13 +76,21 @@ class BulkParts:
 class PartWriter:
     """Adds records to a part and closes it for the epoch or for good."""
 
-    def __init__(self, directory: str, names: PartNames, part: OpenPart) -> None:
+    def __init__(
+        self, directory: str, names: PartNames, part: OpenPart, ends_with_epoch: bool = False
+    ) -> None:
+        self._files = file_system_of(directory)
         self._directory = directory
+        self._direct = ends_with_epoch and not part.chunks
+        """Whether what is written is the whole part, so that it need not be a chunk first."""
         self._names = names
         self._part = part
         self._file: ChunkFile | None = None
         self._writer: BulkWriter[Any] | None = None
         self.work_files: list[str] = []
+        """Chunks that were written."""
+        self.uploads: list[str] = []
+        """Tokens of what was persisted."""
 
     @property
     def info(self) -> PartFileInfo:
@@ -103,47 +112,72 @@ class PartWriter:
 
     def close_for_good(self) -> PartCommittable:
         """The whole part as one pending file."""
-        earlier, own = self._part.chunks, self._seal(durable=not self._part.chunks)
-        chunks = earlier if own is None else (*earlier, own)
-        pending = chunks[0]
-        if len(chunks) > 1:
-            pending = join_chunks(chunks, self._work_path("pending"))
-            if own is not None:
-                delete_if_there(own.path)
-        obsolete = tuple(chunk.path for chunk in earlier if chunk is not pending)
-        final = os.path.join(self._directory, self._names.final(self._part))
-        return PartCommittable(pending.path, final, pending.length, obsolete)
+        upload, obsolete = self._persisted()
+        self.uploads.append(upload.token)
+        return PartCommittable(upload.token, upload.location, upload.length, obsolete)
+
+    def _persisted(self) -> tuple[PendingUpload, tuple[str, ...]]:
+        """The upload of the part, and the chunks that are not needed after its commit."""
+        final = self._final_path()
+        file = self._finished()
+        if file is not None and self._direct:
+            return file.persist(), ()
+        earlier = self._part.chunks
+        chunks = earlier if file is None else (*earlier, self._sealed(file))
+        if len(chunks) == 1:
+            path = chunks[0].path
+            return self._files.adopt(path, final, private=False), (path,)
+        target = ChunkFile(final)
+        join_chunks(chunks, target)
+        upload = target.persist()
+        for chunk in chunks[len(earlier) :]:
+            self._files.delete(chunk.path)
+            self.work_files.remove(chunk.path)
+        return upload, tuple(chunk.path for chunk in earlier)
 
     def close_for_epoch(self) -> tuple[OpenPart, ObsoleteChunks | None]:
         """The part as the next epoch finds it, and chunks that it does not need any more."""
-        own = self._seal(durable=True)
-        chunks = self._part.chunks if own is None else (*self._part.chunks, own)
+        file = self._finished()
+        chunks = self._part.chunks if file is None else (*self._part.chunks, self._sealed(file))
         mergeable = _mergeable(chunks)
         obsolete = None
         if mergeable:
-            merged = join_chunks(mergeable, self._work_path("merged"))
-            level = mergeable[0].level + 1
-            kept = chunks[: -len(mergeable)]
-            chunks = (*kept, Chunk(merged.path, merged.length, merged.crc, level))
+            target = ChunkFile(self._work_path("merged"))
+            join_chunks(mergeable, target)
+            merged = replace(self._sealed(target), level=mergeable[0].level + 1)
+            chunks = (*chunks[: -len(mergeable)], merged)
             obsolete = ObsoleteChunks(tuple(chunk.path for chunk in mergeable))
         return replace(self._part, chunks=chunks), obsolete
 
+    def discard(self) -> None:
+        """Forget what is being written."""
+        if self._file is not None:
+            self._file.discard()
+
     def _open(self, part_format: PartFormat) -> BulkWriter[Any]:
-        self._file = ChunkFile(self._work_path("inprogress"))
+        self._file = ChunkFile(
+            self._final_path() if self._direct else self._work_path("inprogress")
+        )
         first_chunk = not self._part.chunks
         self._writer = part_format.create(cast(BinaryIO, self._file), first_chunk)
         return self._writer
 
-    def _seal(self, durable: bool) -> Chunk | None:
+    def _finished(self) -> ChunkFile | None:
         if self._file is None or self._writer is None:
             return None
         self._writer.finish()
-        return self._file.seal(durable)
+        return self._file
+
+    def _sealed(self, file: ChunkFile) -> Chunk:
+        chunk = file.seal()
+        self.work_files.append(chunk.path)
+        return chunk
+
+    def _final_path(self) -> str:
+        return os.path.join(self._directory, self._names.final(self._part))
 
     def _work_path(self, kind: str) -> str:
-        path = os.path.join(self._directory, self._names.work(self._part, kind))
-        self.work_files.append(path)
-        return path
+        return os.path.join(self._directory, self._names.work(self._part, kind))
 
 
 def _mergeable(chunks: Sequence[Chunk]) -> Sequence[Chunk]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import ClassVar
 
 from millrace.common.config.memory_size import MemorySize
 from millrace.common.errors import JobDefinitionError
@@ -32,6 +33,9 @@ class RollingPolicy(ABC):
     >>> policy.roll_time(PartFileInfo("", size=10, creation_time=500, last_update_time=900))
     1500
     """
+
+    ends_with_epoch: ClassVar[bool] = False
+    """Whether no part is ever continued in another epoch."""
 
     @abstractmethod
     def should_roll_on_size(self, part: PartFileInfo) -> bool:
@@ -97,6 +101,8 @@ class DefaultRollingPolicy(RollingPolicy):
 @dataclass(frozen=True, slots=True)
 class OnCheckpointRollingPolicy(RollingPolicy):
     """Only checkpoints end a part."""
+
+    ends_with_epoch: ClassVar[bool] = True
 
     def should_roll_on_size(self, part: PartFileInfo) -> bool:
         return False

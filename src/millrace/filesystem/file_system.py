@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, BinaryIO, ClassVar, Self
 
-__all__ = ["FileLock", "FileStatus", "FileSystem", "PendingFile", "PendingUpload", "Version"]
+__all__ = [
+    "FileLock",
+    "FileStatus",
+    "FileSystem",
+    "PendingFile",
+    "PendingUpload",
+    "UploadDamagedError",
+    "UploadStatus",
+    "Version",
+]
 
 Version = str
 """Names one content of a file; opaque. Object stores: the entity tag."""
@@ -32,6 +41,21 @@ class FileStatus:
     """Bytes."""
     modified: float
     """Seconds since the epoch of Unix."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadStatus:
+    """An upload that was begun and has not appeared."""
+
+    location: str
+    """The file that it was to become."""
+    token: str
+    modified: float
+    """When something was last written; seconds since the epoch of Unix."""
+
+
+class UploadDamagedError(OSError):
+    """What is to appear is not what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +260,13 @@ class FileSystem(ABC):
         Raises:
             FileNotFoundError: an upload is gone, and has not appeared.
             FileExistsError: there is another file of that name.
-            OSError: it is not what was written.
+            UploadDamagedError: it is not what was written.
         """
 
     @abstractmethod
-    def uploads(self, directory: str) -> Iterator[FileStatus]:
-        """What was begun below a directory and neither completed nor discarded: the tokens, with
-        the time when something was last written (Flink's ``RecoverableWriter`` leaves such, too).
-        Nothing where the storage cannot tell, and forgets them itself after a time."""
+    def uploads(self, directory: str) -> Iterator[UploadStatus]:
+        """What was begun below a directory and neither completed nor discarded, as processes that
+        die leave it. Nothing where the storage cannot tell, and forgets such after a time."""
 
     @abstractmethod
     def abort(self, token: str) -> None:

@@ -17,10 +17,18 @@ from millrace.filesystem.file_system import (
     FileSystem,
     PendingFile,
     PendingUpload,
+    UploadDamagedError,
+    UploadStatus,
     Version,
 )
 from millrace.filesystem.local_lock import lock_file
-from millrace.filesystem.local_pending_file import LocalPendingFile, is_temporary, sync, sync_all
+from millrace.filesystem.local_pending_file import (
+    LocalPendingFile,
+    is_temporary,
+    named_for,
+    sync,
+    sync_all,
+)
 
 __all__ = ["LocalFileSystem"]
 
@@ -70,7 +78,7 @@ class LocalFileSystem(FileSystem):
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
         for entry in _entries(directory):
             if entry.is_dir():
-                if recursive:
+                if recursive and not entry.is_symlink():
                     yield from self.list(entry.path, recursive=True)
             elif entry.is_file() and not is_temporary(entry.name):
                 with contextlib.suppress(FileNotFoundError):  # it vanished meanwhile
@@ -133,13 +141,14 @@ class LocalFileSystem(FileSystem):
     def adopt(self, source: str, location: str, *, private: bool = True) -> PendingUpload:
         return PendingUpload(location, source, os.path.getsize(source))
 
-    def uploads(self, directory: str) -> Iterator[FileStatus]:
+    def uploads(self, directory: str) -> Iterator[UploadStatus]:
         for entry in _entries(directory):
             if entry.is_dir(follow_symlinks=False):
                 yield from self.uploads(entry.path)
             elif is_temporary(entry.name) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(FileNotFoundError):
-                    yield _status(entry.path, entry.stat())
+                    modified = entry.stat().st_mtime
+                    yield UploadStatus(named_for(entry.path), entry.path, modified)
 
     def abort(self, token: str) -> None:
         self.delete(token)
@@ -187,7 +196,9 @@ def _commit(upload: PendingUpload) -> None:
     found = final if pending is None else pending
     if found != upload.length:
         where = upload.location if pending is None else upload.token
-        raise OSError(errno.EIO, f"it has {found} bytes, but {upload.length} were written", where)
+        raise UploadDamagedError(
+            errno.EIO, f"it has {found} bytes, but {upload.length} were written", where
+        )
     if pending is not None:
         os.replace(upload.token, upload.location)
 

@@ -12,7 +12,15 @@ from typing import Any
 
 from millrace.filesystem.file_system import PendingFile, PendingUpload
 
-__all__ = ["TEMP_SUFFIX", "LocalPendingFile", "is_temporary", "rename_new", "sync", "sync_all"]
+__all__ = [
+    "TEMP_SUFFIX",
+    "LocalPendingFile",
+    "is_temporary",
+    "named_for",
+    "rename_new",
+    "sync",
+    "sync_all",
+]
 
 TEMP_SUFFIX = ".tmp"
 """Files being written are hidden and end so."""
@@ -146,6 +154,12 @@ def sync_all(paths: Iterable[str | os.PathLike[str]]) -> None:
         return
     with ThreadPoolExecutor(min(len(found), 32)) as pool:
         list(pool.map(sync, found))
+
+
+def named_for(path: str) -> str:
+    """The file that a temporary one is to become."""
+    directory, name = os.path.split(path)
+    return os.path.join(directory, name[1 : -len(TEMP_SUFFIX)].rpartition(".")[0])
 
 
 def is_temporary(name: str) -> bool:

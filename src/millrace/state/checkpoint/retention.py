@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass
 
 from millrace.filesystem.crash_points import crash_point
-from millrace.filesystem.file_system import FileStatus
 from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.directory import (
     SHARED,
@@ -164,18 +163,18 @@ class Retention:
         wanted = [in_use, needed, {path for _, path in self._condemned}]
         latest = self._clock() - age
 
-        def is_orphan(file: FileStatus) -> bool:
-            path = file.location.removeprefix(f"{self._job_dir}/")
-            return file.modified < latest and not any(path in some for some in wanted)
+        def is_orphan(location: str, modified: float) -> bool:
+            path = location.removeprefix(f"{self._job_dir}/")
+            return modified < latest and not any(path in some for some in wanted)
 
         shared = self._files.list(f"{self._job_dir}/{SHARED}")
-        orphans = [file.location for file in shared if is_orphan(file)]
+        orphans = [f.location for f in shared if is_orphan(f.location, f.modified)]
         for _ in orphans:
             crash_point("collect-orphan")
         self._delete(orphans)
         for upload in self._files.uploads(self._job_dir):
-            if is_orphan(upload):
-                self._files.abort(upload.location)
+            if is_orphan(upload.token, upload.modified):
+                self._files.abort(upload.token)
 
     @staticmethod
     def _delete(locations: list[str]) -> None:
