@@ -72,3 +72,11 @@ def test_print_names_subtasks_and_stream(env, capsys) -> None:
     env.from_collection(["a", "b"]).rebalance().print("x").set_parallelism(2)
     env.execute()
     assert sorted(capsys.readouterr().out.splitlines()) == ["x:1> a", "x:2> b"]
+
+
+def test_next_is_a_method_too(env) -> None:
+    """As in PyFlink."""
+    with env.from_collection([1, 2]).execute_and_collect() as results:
+        assert (results.next(), results.next()) == (1, 2)
+        with pytest.raises(StopIteration):
+            results.next()

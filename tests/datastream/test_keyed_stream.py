@@ -4,9 +4,16 @@ from collections import namedtuple
 
 import pytest
 
-from millrace.common import Row, Time
+from millrace.common import Row, Time, Types
 from millrace.common.errors import JobDefinitionError, UserFunctionError
-from millrace.datastream import KeyedProcessFunction, KeySelector, StreamExecutionEnvironment
+from millrace.datastream import (
+    KeyedProcessFunction,
+    KeySelector,
+    ReduceFunction,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
+from millrace.datastream.state import ValueStateDescriptor
 from millrace.datastream.window import TumblingEventTimeWindows, WindowAssigner
 from millrace.testing import run_local
 
@@ -134,3 +141,39 @@ def test_reducing_strings_or_mixing_types_fails_with_the_record(env) -> None:
     message = r"operator 'Sum' failed for the record \('a', 'x'\)"
     with pytest.raises(UserFunctionError, match=message):
         env.execute()
+
+
+def test_a_list_keys_like_the_tuple_of_its_items(env) -> None:
+    """Also within a tuple, and where fields are lists."""
+    pairs = env.from_collection([(["a", 1], 1), (["b", 1], 2), (["a", 1], 3)])
+    for selector in (lambda pair: [pair[0]], lambda pair: (1, pair[0]), 0):
+        sums = pairs.key_by(selector).map(lambda pair: (str(pair[0]), pair[1])).key_by(0).sum(1)
+        assert sorted(sums.execute_and_collect())[-1] == ("['b', 1]", 2)
+    seen = pairs.key_by(lambda pair: [pair[0]]).process(KeyOf()).execute_and_collect()
+    assert list(seen) == [(("a", 1),), (("b", 1),), (("a", 1),)]
+
+
+class KeyOf(KeyedProcessFunction):
+    def process_element(self, value, ctx):
+        yield ctx.get_current_key()
+
+
+class Longest(ReduceFunction):
+    """Reduces texts, and counts in its own state how often it was called for a key."""
+
+    def open(self, runtime_context):
+        self.calls = runtime_context.get_state(ValueStateDescriptor("calls", Types.INT()))
+
+    def reduce(self, value1, value2):
+        self.calls.update((self.calls.value() or 0) + 1)
+        return value1[0], f"{value1[1]}{value2[1]}{self.calls.value()}"
+
+
+@pytest.mark.parametrize("mode", RuntimeExecutionMode)
+def test_a_reduce_function_has_keyed_state(env, mode) -> None:
+    """Its own for each key, from epoch to epoch, in batch mode too."""
+    env.set_runtime_mode(mode)
+    records = [("x", "a"), ("y", "b"), ("x", "c"), ("x", "d"), ("y", "e")]
+    reduced = list(env.from_collection(records).key_by(0).reduce(Longest()).execute_and_collect())
+    assert dict(reduced) == {"x": "ac1d2", "y": "be1"}
+    assert len(reduced) == (5 if mode is RuntimeExecutionMode.STREAMING else 2)

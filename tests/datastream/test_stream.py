@@ -132,9 +132,10 @@ def test_names_and_descriptions(env) -> None:
     transformation = stream._transformation
     assert transformation.uid == "t"
     stream.print()
-    operators = [o for s in json.loads(env.get_execution_plan())["stages"] for o in s["operators"]]
-    assert {"uid": "t", "name": "text", "description": "as text"} in operators
-    assert sum("description" in operator for operator in operators) == 1
+    nodes = {node["uid"]: node for node in json.loads(env.get_execution_plan())["nodes"]}
+    assert (nodes["t"]["type"], nodes["t"]["contents"]) == ("text", "as text")
+    others = [node for uid, node in nodes.items() if uid != "t"]
+    assert [node["contents"] for node in others] == [node["type"] for node in others]
 
 
 @pytest.mark.parametrize("method", ["rebalance", "shuffle", "broadcast", "forward"])

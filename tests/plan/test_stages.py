@@ -211,22 +211,3 @@ def test_the_same_function_object_in_two_operators_is_two() -> None:
         one = numbers(env).process(shared).name("one")
         two = numbers(env).process(shared).name("two")
         assert sorted(one.union(two).execute_and_collect()) == ["one"] * 3 + ["two"] * 3
-
-
-def test_the_plan_as_json() -> None:
-    env = new_env()
-    numbers(env).uid("n").key_by(lambda v: v).sum().uid("s").print().uid("p")
-    assert graph(env).to_json() == {
-        "job": "job",
-        "stages": [
-            {
-                "id": 0, "uid": "n", "name": "Collection", "level": 0, "parallelism": 2,
-                "operators": [{"uid": "n", "name": "Collection"}],
-            },
-            {
-                "id": 1, "uid": "s", "name": "Sum -> Print", "level": 1, "parallelism": 2,
-                "operators": [{"uid": "s", "name": "Sum"}, {"uid": "p", "name": "Print"}],
-            },
-        ],
-        "edges": [{"source": 0, "target": 1, "exchange": "KEYED"}],
-    }  # fmt: skip

@@ -227,12 +227,22 @@ def test_a_missing_field_is_named_as_for_rows() -> None:
 
 
 @pytest.mark.parametrize("key", ["x", lambda record: record["x"]], ids=["name", "function"])
-@pytest.mark.parametrize("value", [[1], float("nan")], ids=["list", "nan"])
+@pytest.mark.parametrize("value", [{"a": 1}, float("nan")], ids=["struct", "nan"])
 def test_keys_without_a_stable_encoding_are_refused(key, value) -> None:
     output = exchange(Exchange.KEYED, key)
     output.emit(ColumnBatch(pa.record_batch({"x": [value]})))
     with pytest.raises(KeyTypeError):
         sent(output)
+
+
+@pytest.mark.parametrize("key", ["x", lambda record: record["x"]], ids=["name", "function"])
+def test_lists_in_columns_key_like_tuples(key) -> None:
+    """They go where the tuple of a record goes."""
+    output, plain = exchange(Exchange.KEYED, key), exchange(Exchange.KEYED, lambda r: tuple(r["x"]))
+    batch = ColumnBatch(pa.record_batch({"x": [[n, n + 1] for n in range(20)]}))
+    output.emit(batch)
+    plain.emit(batch)
+    assert received(sent(output)) == received(sent(plain))
 
 
 def test_what_arrow_cannot_divide_is_named() -> None:

@@ -66,6 +66,10 @@ class CloseableIterator(Generic[T]):
                     return value
         raise StopIteration
 
+    def next(self) -> T:
+        """The next record; raises StopIteration when there is none."""
+        return next(self)
+
     def take(self, limit: int) -> list[T]:
         """The first ``limit`` records; then the job is cancelled."""
         with self:

@@ -110,7 +110,8 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         return self._then("Keyed Process", factory, func, output_type=output_type)
 
     def reduce(self, func: ReduceFunction[T] | Callable[[T, T], T]) -> DataStream[T]:
-        """Combine each record with what its key has so far, and emit that."""
+        """Combine each record with what its key has so far, and emit that; a `ReduceFunction` may
+        use keyed state."""
         checked_function(func, ReduceFunction, "reduce")
         return self._reduce("Reduce", func)
 

@@ -283,7 +283,8 @@ class DataStream(OperatorSettings, Generic[T]):
         The selector is a function, a `KeySelector`, or names or positions of fields. Keys are
         of types with a stable encoding: str, int, float, bytes, bool, None, Decimal, Fraction,
         complex, dates and times, UUID, enums, rows, frozen dataclasses, tuples and frozensets of
-        these. With ``key_type``, keys are written as plain data with their type, not pickled.
+        these; a list keys like the tuple of its items. With ``key_type``, keys are written as plain
+        data with their type, not pickled.
         """
         from millrace.datastream.keyed_stream import KeyedStream
 

@@ -29,6 +29,8 @@ from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.datastream.stream import DataStream
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.program_file import default_job_name, program_file
+from millrace.plan.execution_plan import execution_plan
+from millrace.plan.stages import inputs_first
 from millrace.plan.transformation import Input, Role, Transformation
 from millrace.runtime.declared_output import DeclaredRecords, with_declared_output
 from millrace.runtime.operators.source import SourceOperator
@@ -374,14 +376,14 @@ class StreamExecutionEnvironment(JobDependencies):
         return self.build_client(job_name).start()
 
     def get_execution_plan(self) -> str:
-        """The plan of the job so far, as JSON."""
+        """The plan of the job so far, as JSON in the form of Flink's plans."""
         graph = self.launcher.graph(
             self._sinks,
             self._configuration,
             self._job_name(None),
             backend=self._state_backend,
         )
-        return json.dumps(graph.to_json(), indent=2)
+        return json.dumps(execution_plan(graph, inputs_first(self._sinks)), indent=2)
 
     def build_client(self, job_name: str | None) -> EmbeddedJobClient:
         """A client of the job that the sinks so far make up, not yet started."""

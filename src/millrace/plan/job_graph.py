@@ -59,31 +59,3 @@ class JobGraph:
     uid_of: Mapping[Transformation, str]
     """Per transformation, the uid of its operator."""
     loops: tuple[LoopNode, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The plan as plain data: stages with their operators, and edges."""
-        described = {
-            uid: {"description": t.description} for t, uid in self.uid_of.items() if t.description
-        }
-        stages = [
-            {
-                "id": stage.id,
-                "uid": stage.uid,
-                "name": stage.name,
-                "level": stage.level,
-                "parallelism": stage.parallelism,
-                "operators": [
-                    {"uid": n.uid, "name": n.name, **described.get(n.uid, {})} for n in stage.nodes
-                ],
-            }
-            for stage in self.program.stages
-        ]
-        edges = [
-            {
-                "source": edge.source_stage,
-                "target": edge.target_stage,
-                "exchange": edge.exchange.value,
-            }
-            for edge in self.program.edges
-        ]
-        return {"job": self.program.job_name, "stages": stages, "edges": edges}

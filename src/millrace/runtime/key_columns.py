@@ -9,6 +9,8 @@ from millrace.common.functions.key_selector import CompositeKey, FieldKey, Posit
 from millrace.common.types.batch import ColumnBatch
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from millrace.state.column_key_groups import KeyColumns
 
 _NAMED = frozenset({"dict", "row"})
@@ -18,22 +20,31 @@ _ORDERED = frozenset({"row", "tuple"})
 def key_columns(selector: Callable[[Any], Any] | None, batch: ColumnBatch) -> KeyColumns | None:
     """The column of the key, or for a key of several parts the columns of the parts.
 
-    None: the selector is a function, or records of the batch's form have no such field; then the
-    keys come from the records.
+    None: the selector is a function, records of the batch's form have no such field, or it has
+    lists; then the keys come from the records.
     """
     data = batch.data
     if isinstance(selector, FieldKey):
         if batch.form in _NAMED and data.schema.names.count(selector.name) == 1:
-            return data.column(selector.name)
+            return _without_lists(data.column(selector.name))
     elif isinstance(selector, PositionKey):
         width = data.num_columns
         if batch.form in _ORDERED and -width <= selector.position < width:
-            return data.column(selector.position % width)
+            return _without_lists(data.column(selector.position % width))
     elif isinstance(selector, CompositeKey):
         parts = [key_columns(part, batch) for part in selector.parts]
         if all(part is not None for part in parts):
             return tuple(parts)
     return None
+
+
+def _without_lists(column: pa.Array) -> pa.Array | None:
+    """The column, unless its values are lists: these key like tuples, which columns cannot be."""
+    from pyarrow import types
+
+    kind = column.type
+    are_lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return None if are_lists else column
 
 
 def key_objects(columns: KeyColumns) -> list[Any]:

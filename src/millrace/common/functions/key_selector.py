@@ -75,6 +75,27 @@ def batch_keys(selector: Any) -> Callable[[list[Any]], list[Any]]:
     return batched(resolve_key_selector(selector))
 
 
+def hashable(keys: list[Any]) -> list[Any]:
+    """The keys, tuples in place of lists: a list keys like the tuple of its items.
+
+    Example:
+        >>> hashable([["a", [1]], "b"])
+        [('a', (1,)), 'b']
+    """
+    try:
+        # at the speed of C; keys that are hashed again have kept their hash
+        hash(tuple(keys))
+    except TypeError:
+        return list(map(_without_lists, keys))
+    return keys
+
+
+def _without_lists(key: Any) -> Any:
+    if type(key) is list or type(key) is tuple:
+        return tuple(map(_without_lists, key))
+    return key
+
+
 def batched(getter: Getter) -> Callable[[list[Any]], list[Any]]:
     """The form for lists of what takes one key."""
     if isinstance(getter, (FieldKey, PositionKey, CompositeKey)):
@@ -89,7 +110,7 @@ class BatchKeys:
     get_key: Getter
 
     def __call__(self, values: list[Any]) -> list[Any]:
-        return list(map(self.get_key, values))
+        return hashable(list(map(self.get_key, values)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +124,7 @@ class PositionKey:
 
     def batch(self, values: list[Any]) -> list[Any]:
         """The keys of a list of records, at the speed of C."""
-        return list(map(itemgetter(self.position), values))
+        return hashable(list(map(itemgetter(self.position), values)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +159,9 @@ class FieldKey:
         """The keys of a list of records, at the speed of C if all are of one type."""
         types = set(map(type, values))
         if len(types) != 1:
-            return list(map(self, values))
+            return hashable(list(map(self, values)))
         try:
-            return list(map(self.getter(types.pop()), values))
+            return hashable(list(map(self.getter(types.pop()), values)))
         except (AttributeError, LookupError):
             # Once more, one by one, for an error that shows the record.
             return list(map(self, values))

@@ -6,13 +6,15 @@ each key comes out, at the end (Flink docs, "Execution Mode").
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
+from millrace.runtime.keyed_state import KeyedStates
 from millrace.state.flat_table import FlatTable
 from millrace.state.internal_tables import REDUCED
 from millrace.state.table_id import TableId
@@ -20,16 +22,18 @@ from millrace.state.table_kinds import FLAT
 
 
 class ReduceOperator(FunctionOperator):
-    """Combines each record with what its key has so far."""
+    """Combines each record with what its key has so far. The function may have keyed state."""
 
     def __init__(self, function: Any, key_batch: Callable[[list[Any]], list[Any]]) -> None:
         super().__init__(function)
         self._keys_of = key_batch
 
     def open(self) -> None:
-        super().open()
-        self._reduce = as_callable(self.function, "reduce")
         state, uid = self.context.state, self.context.uid
+        self._current = CurrentKey()
+        self._states = KeyedStates(state, uid, self._current, clock=self.context.clock)
+        self.open_function(self._states)
+        self._reduce = as_callable(self.function, "reduce")
         self._table: FlatTable = state.table(TableId(uid, REDUCED), FLAT, state.record_type(uid))
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -44,13 +48,26 @@ class ReduceOperator(FunctionOperator):
         keys = self._keys_of(values)
         self._table.prefetch(keys)
         data = self._table.writable(keys)
-        for key, value in zip(keys, values, strict=True):
+        pairs: Iterable[tuple[Any, Any]] = zip(keys, values, strict=True)
+        if self._states.names():
+            pairs = self._with_current_key(keys, pairs)
+        for key, value in pairs:
             if key in data:
                 value = reduce(data[key], value)
             data[key] = value
             append(value)
         if not self.context.batch_mode:
             self.output.emit(RowBatch(results, timestamps))
+
+    def _with_current_key(
+        self, keys: list[Any], pairs: Iterable[tuple[Any, Any]]
+    ) -> Iterator[tuple[Any, Any]]:
+        """The pairs, each while the function's states are those of its key."""
+        self._states.records += len(keys)
+        self._states.prefetch(keys)
+        for pair in pairs:
+            self._current.key = pair[0]
+            yield pair
 
     def process_watermark(self, timestamp: int) -> None:
         if self.context.batch_mode and timestamp == MAX_WATERMARK and self._table.data:
