@@ -4,30 +4,17 @@ Imports nothing else of millrace, so every room may import it. Names are those o
 
 from __future__ import annotations
 
-from millrace.common.completable_future import (
-    CompletableFuture,
-)
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.config.checkpoint_config import (
     CheckpointConfig,
     CheckpointingMode,
     ExternalizedCheckpointRetention,
 )
-from millrace.common.config.config_options import (
-    ConfigOption,
-    ConfigOptions,
-)
-from millrace.common.config.configuration import (
-    Configuration,
-)
-from millrace.common.config.execution_config import (
-    ExecutionConfig,
-)
-from millrace.common.config.execution_mode import (
-    RuntimeExecutionMode,
-)
-from millrace.common.config.memory_size import (
-    MemorySize,
-)
+from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.execution_config import ExecutionConfig
+from millrace.common.config.execution_mode import RuntimeExecutionMode
+from millrace.common.config.memory_size import MemorySize
 from millrace.common.config.restart_strategy import (
     ExponentialDelayRestartStrategy,
     FailureRateRestartStrategy,
@@ -80,27 +67,11 @@ from millrace.common.functions.base import (
     SourceFunction,
     WindowFunction,
 )
-from millrace.common.functions.metrics import (
-    Counter,
-    Distribution,
-    Meter,
-    MetricGroup,
-)
-from millrace.common.functions.output_tag import (
-    OutputTag,
-)
-from millrace.common.functions.runtime_context import (
-    KeyedStateStore,
-    RuntimeContext,
-)
-from millrace.common.job import (
-    JobExecutionResult,
-    JobID,
-    JobStatus,
-)
-from millrace.common.job_client import (
-    JobClient,
-)
+from millrace.common.functions.metrics import Counter, Distribution, Meter, MetricGroup
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.functions.runtime_context import KeyedStateStore, RuntimeContext
+from millrace.common.job import JobExecutionResult, JobID, JobStatus
+from millrace.common.job_client import JobClient
 from millrace.common.serialization import (
     BulkWriter,
     BulkWriterFactory,
@@ -126,17 +97,9 @@ from millrace.common.state.descriptors import (
     ValueState,
     ValueStateDescriptor,
 )
-from millrace.common.time.amounts import (
-    Duration,
-    Instant,
-    Time,
-)
-from millrace.common.time.time_domain import (
-    TimeDomain,
-)
-from millrace.common.time.timer_service import (
-    TimerService,
-)
+from millrace.common.time.amounts import Duration, Instant, Time
+from millrace.common.time.time_domain import TimeDomain
+from millrace.common.time.timer_service import TimerService
 from millrace.common.time.watermark_strategy import (
     BoundedOutOfOrdernessGenerator,
     MonotonousGenerator,
@@ -145,13 +108,8 @@ from millrace.common.time.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
-from millrace.common.types.row import (
-    Row,
-    RowKind,
-)
-from millrace.common.types.serializer import (
-    TypeSerializer,
-)
+from millrace.common.types.row import Row, RowKind
+from millrace.common.types.serializer import TypeSerializer
 from millrace.common.types.typeinfo import (
     ArrayTypeInfo,
     BasicTypeInfo,
@@ -177,9 +135,7 @@ from millrace.common.window import (
     Window,
     WindowAssigner,
 )
-from millrace.common.window.triggers import (
-    EventTimeTrigger,
-)
+from millrace.common.window.triggers import EventTimeTrigger
 
 __all__ = [
     "Accumulator",

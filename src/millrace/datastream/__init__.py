@@ -10,15 +10,9 @@ from millrace.common.config.checkpoint_config import (
     CheckpointingMode,
     ExternalizedCheckpointRetention,
 )
-from millrace.common.config.checkpoint_storage import (
-    FileSystemCheckpointStorage,
-)
-from millrace.common.config.execution_mode import (
-    RuntimeExecutionMode,
-)
-from millrace.common.config.memory_size import (
-    MemorySize,
-)
+from millrace.common.config.checkpoint_storage import FileSystemCheckpointStorage
+from millrace.common.config.execution_mode import RuntimeExecutionMode
+from millrace.common.config.memory_size import MemorySize
 from millrace.common.window import (
     CountWindow,
     GlobalWindow,
@@ -29,20 +23,14 @@ from millrace.common.window import (
     Window,
     WindowAssigner,
 )
-from millrace.datastream.all_windowed_stream import (
-    AllWindowedStream,
-)
-from millrace.datastream.async_data_stream import (
-    AsyncDataStream,
-)
+from millrace.datastream.all_windowed_stream import AllWindowedStream
+from millrace.datastream.async_data_stream import AsyncDataStream
 from millrace.datastream.connected_streams import (
     BroadcastConnectedStream,
     BroadcastStream,
     ConnectedStreams,
 )
-from millrace.datastream.data_stream_sink import (
-    DataStreamSink,
-)
+from millrace.datastream.data_stream_sink import DataStreamSink
 from millrace.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -82,30 +70,18 @@ from millrace.datastream.functions import (
     TimerService,
     WindowFunction,
 )
-from millrace.datastream.keyed_stream import (
-    KeyedStream,
-)
-from millrace.datastream.output_tag import (
-    OutputTag,
-)
-from millrace.datastream.slot_sharing_group import (
-    SlotSharingGroup,
-)
+from millrace.datastream.keyed_stream import KeyedStream
+from millrace.datastream.output_tag import OutputTag
+from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.datastream.state_backend import (
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,
     PredefinedOptions,
     StateBackend,
 )
-from millrace.datastream.stream import (
-    DataStream,
-)
-from millrace.datastream.stream_execution_environment import (
-    StreamExecutionEnvironment,
-)
-from millrace.datastream.windowed_stream import (
-    WindowedStream,
-)
+from millrace.datastream.stream import DataStream
+from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millrace.datastream.windowed_stream import WindowedStream
 
 __all__ = [
     "AggregateFunction",

@@ -41,16 +41,9 @@ from millrace.common.functions.join_functions import (
     JoinFunction,
     ProcessJoinFunction,
 )
-from millrace.common.functions.key_selector import (
-    NullByteKeySelector,
-)
-from millrace.common.functions.partitioner import (
-    Partitioner,
-)
-from millrace.common.functions.runtime_context import (
-    KeyedStateStore,
-    RuntimeContext,
-)
+from millrace.common.functions.key_selector import NullByteKeySelector
+from millrace.common.functions.partitioner import Partitioner
+from millrace.common.functions.runtime_context import KeyedStateStore, RuntimeContext
 from millrace.common.functions.window_functions import (
     AllWindowFunction,
     PassThroughAllWindowFunction,
@@ -62,12 +55,8 @@ from millrace.common.state.operator_state import (
     FunctionInitializationContext,
     FunctionSnapshotContext,
 )
-from millrace.common.time.time_domain import (
-    TimeDomain,
-)
-from millrace.common.time.timer_service import (
-    TimerService,
-)
+from millrace.common.time.time_domain import TimeDomain
+from millrace.common.time.timer_service import TimerService
 
 __all__ = [
     "AggregateFunction",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.common.state.broadcast_state import (
-    BroadcastState,
-    ReadOnlyBroadcastState,
-)
+from millrace.common.state.broadcast_state import BroadcastState, ReadOnlyBroadcastState
 from millrace.common.state.descriptors import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -22,12 +19,8 @@ from millrace.common.state.descriptors import (
     ValueState,
     ValueStateDescriptor,
 )
-from millrace.common.state.operator_state import (
-    OperatorStateStore,
-)
-from millrace.common.state.state_ttl import (
-    StateTtlConfig,
-)
+from millrace.common.state.operator_state import OperatorStateStore
+from millrace.common.state.state_ttl import StateTtlConfig
 
 __all__ = [
     "AggregatingState",

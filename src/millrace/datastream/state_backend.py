@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from millrace.state.backend.rocksdb import (
-    EmbeddedRocksDBStateBackend,
-    PredefinedOptions,
-)
-from millrace.state.backend.state_backend import (
-    HashMapStateBackend,
-    StateBackend,
-)
+from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend, PredefinedOptions
+from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
 __all__ = [
     "EmbeddedRocksDBStateBackend",

@@ -15,13 +15,7 @@ from itertools import islice
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.types.inferred_type import (
-    JSON,
-    NULL,
-    WIDE,
-    fits,
-    plain_scalar,
-)
+from millrace.common.types.inferred_type import JSON, NULL, WIDE, fits, plain_scalar
 from millrace.common.types.json_values import json_text
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type

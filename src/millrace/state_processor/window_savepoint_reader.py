@@ -12,11 +12,7 @@ from millrace.common.window import SlidingEventTimeWindows, WindowAssigner
 from millrace.runtime.window_logic import WindowLogic
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.functions import WindowReaderFunction
-from millrace.state_processor.reader_queries import (
-    OperatorPlace,
-    WindowQuery,
-    WindowReaderQuery,
-)
+from millrace.state_processor.reader_queries import OperatorPlace, WindowQuery, WindowReaderQuery
 from millrace.state_processor.state_frame import SAMPLE, frame_of, frame_of_values
 from millrace.state_processor.state_rows import FIXED, WINDOWED
 from millrace.state_processor.state_source import StateSource

@@ -10,11 +10,7 @@ from millrace.common.sink.committer import (
     CommitterContext,
 )
 from millrace.common.sink.orphan_sweep import SupportsOrphanSweep
-from millrace.common.sink.sink import (
-    Sink,
-    SinkWriter,
-    WriterContext,
-)
+from millrace.common.sink.sink import Sink, SinkWriter, WriterContext
 
 __all__ = [
     "CommitMode",

@@ -10,11 +10,7 @@ from millrace.common.source.split_enumerator import (
     SplitEnumerator,
     StaticEnumerator,
 )
-from millrace.common.source.split_source import (
-    MultiplexSourceReader,
-    SplitReader,
-    SplitSource,
-)
+from millrace.common.source.split_source import MultiplexSourceReader, SplitReader, SplitSource
 
 __all__ = [
     "AssignedSplit",

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.common.time.amounts import (
-    Duration,
-    Instant,
-    Time,
-    millis,
-)
+from millrace.common.time.amounts import Duration, Instant, Time, millis
 
 __all__ = [
     "Duration",

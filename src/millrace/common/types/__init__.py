@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.common.types.row import (
-    Row,
-    RowKind,
-)
+from millrace.common.types.row import Row, RowKind
 
 __all__ = [
     "Row",

@@ -21,11 +21,7 @@ from uuid import UUID
 from millrace.common.errors import SerializationError
 from millrace.common.time.amounts import Instant
 from millrace.common.types.class_types import ClassTypeInfo, EnumTypeInfo
-from millrace.common.types.collection_types import (
-    SetTypeInfo,
-    UnionTypeInfo,
-    VariadicTupleTypeInfo,
-)
+from millrace.common.types.collection_types import SetTypeInfo, UnionTypeInfo, VariadicTupleTypeInfo
 from millrace.common.types.composite_types import (
     ArrayTypeInfo,
     ListTypeInfo,

@@ -17,11 +17,7 @@ from typing import Any
 
 from millrace.common.errors import SerializationError
 from millrace.common.types.class_types import ClassTypeInfo, EnumTypeInfo
-from millrace.common.types.collection_types import (
-    SetTypeInfo,
-    UnionTypeInfo,
-    VariadicTupleTypeInfo,
-)
+from millrace.common.types.collection_types import SetTypeInfo, UnionTypeInfo, VariadicTupleTypeInfo
 from millrace.common.types.composite_types import (
     ArrayTypeInfo,
     ListTypeInfo,

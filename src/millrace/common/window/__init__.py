@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.common.window.base_window import (
-    Window,
-)
+from millrace.common.window.base_window import Window
 from millrace.common.window.count_windows import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -23,9 +21,7 @@ from millrace.common.window.global_windows import (
     GlobalWindows,
     GlobalWindowSerializer,
 )
-from millrace.common.window.merging_window_assigner import (
-    MergingWindowAssigner,
-)
+from millrace.common.window.merging_window_assigner import MergingWindowAssigner
 from millrace.common.window.processing_time_windows import (
     SlidingProcessingTimeWindows,
     TumblingProcessingTimeWindows,
@@ -37,14 +33,8 @@ from millrace.common.window.session_windows import (
     ProcessingTimeSessionWindows,
     SessionWindowTimeGapExtractor,
 )
-from millrace.common.window.time_window import (
-    TimeWindow,
-    TimeWindowSerializer,
-)
-from millrace.common.window.trigger import (
-    Trigger,
-    TriggerResult,
-)
+from millrace.common.window.time_window import TimeWindow, TimeWindowSerializer
+from millrace.common.window.trigger import Trigger, TriggerResult
 from millrace.common.window.triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from millrace.common.sink.sink import (
-    Sink,
-)
-from millrace.common.source import (
-    Source,
-)
+from millrace.common.sink.sink import Sink
+from millrace.common.source import Source
 
 __all__ = [
     "Sink",

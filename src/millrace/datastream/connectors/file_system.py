@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.connectors.bucket_assigner import (
-    BucketAssigner,
-)
-from millrace.connectors.file_sink import (
-    FileSink,
-    StreamingFileSink,
-)
-from millrace.connectors.file_source import (
-    FileSource,
-    FileSourceBuilder,
-)
-from millrace.connectors.output_file_config import (
-    OutputFileConfig,
-)
-from millrace.connectors.rolling_policy import (
-    RollingPolicy,
-)
-from millrace.formats.file_format import (
-    BulkFormat,
-)
-from millrace.formats.stream_format import (
-    StreamFormat,
-)
+from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.file_sink import FileSink, StreamingFileSink
+from millrace.connectors.file_source import FileSource, FileSourceBuilder
+from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.connectors.rolling_policy import RollingPolicy
+from millrace.formats.file_format import BulkFormat
+from millrace.formats.stream_format import StreamFormat
 
 __all__ = [
     "BucketAssigner",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.connectors.number_sequence import (
-    NumberSequenceSource,
-)
+from millrace.connectors.number_sequence import NumberSequenceSource
 
 __all__ = [
     "NumberSequenceSource",

@@ -13,12 +13,7 @@ import pyarrow.parquet as pq
 from millrace.common.errors import CheckpointCorruptError, SerializationError
 from millrace.filesystem.registry import file_system_of
 from millrace.state.canonical.columns import column_of, divided, united
-from millrace.state.canonical.page_check import (
-    Footer,
-    checked_footer,
-    read_footer,
-    within_limits,
-)
+from millrace.state.canonical.page_check import Footer, checked_footer, read_footer, within_limits
 from millrace.state.canonical.stored_state import StateFile
 from millrace.state.canonical.table_rows import Columns
 from millrace.state.checkpoint.files import opened, size_of_opened

@@ -33,14 +33,7 @@ from millrace.common.types.type_information import (
     TypeInformation,
 )
 from millrace.common.types.value_types import BigDecTypeInfo
-from millrace.state.serialization.schema import (
-    ENUM,
-    VERSION,
-    Schema,
-    has_class,
-    shown,
-    type_of,
-)
+from millrace.state.serialization.schema import ENUM, VERSION, Schema, has_class, shown, type_of
 
 __all__ = ["TypeChangeError", "key_migration", "migration"]
 

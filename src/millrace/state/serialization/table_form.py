@@ -17,11 +17,7 @@ from millrace.common.types.plain_data import Convert, chained, from_plain, to_pl
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.serialization.entry_types import (
-    ANYTHING,
-    EntryTypes,
-    StateOwner,
-)
+from millrace.state.serialization.entry_types import ANYTHING, EntryTypes, StateOwner
 from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
 from millrace.state.serialization.schema import ANY, Schema, type_of_schema
 from millrace.state.serialization.table_delta_map import TableDeltaMap
