@@ -276,6 +276,12 @@ def test_in_processing_time_the_comparator_orders_unioned_sources(sources: Any) 
     assert out == [(1, 1)]
 
 
+def test_a_job_fails_when_a_key_has_too_many_partial_matches() -> None:
+    many: list[Event] = [("ann", "small", time) for time in range(5)]
+    with pytest.raises(JobExecutionError, match="'Pattern': the key 'ann' has 4 partial matches"):
+        found(many, small_then_large(), lambda m: m.limit_partial_matches(3).select(times))
+
+
 def test_late_events_go_to_their_side_output() -> None:
     events: list[Event] = [("ann", "small", 10), ("ann", "small", 3), ("ann", "large", 12)]
     main, side = found(
@@ -448,6 +454,15 @@ def test_conditions_have_no_state_of_their_own() -> None:
         (lambda s: CEP.pattern(s, Pattern.begin("a"), 5), "a comparator is a callable of two ev"),
         (lambda s: CEP.pattern(s, Pattern.begin("a"), lambda one: 0), "a comparator is a callable"),
         (lambda s: CEP.pattern(s, Pattern.begin("a"), int), "a comparator is a callable of two ev"),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).limit_partial_matches(0),
+            "at least 1, got 0",
+        ),
+        (lambda s: CEP.pattern(s, Pattern.begin("a")).limit_partial_matches(True), "got True"),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).limit_partial_matches(9, "drop"),
+            "takes PartialMatchOverflow.FAIL or PartialMatchOverflow.DROP, got 'drop'",
+        ),
         (lambda s: CEP.pattern(s, Pattern.begin("a")).select(5), "select() takes a PatternSelectF"),
         (lambda s: CEP.pattern(s, Pattern.begin("a")).select(Each()), "got Each, which is neither"),
         (lambda s: CEP.pattern(s, Pattern.begin("a")).select(Times), "pass an instance: Times()"),

@@ -26,6 +26,7 @@ from millrace.common.functions.pattern_functions import (
     TimedOutPartialMatchHandler,
 )
 from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
+from millrace.runtime.cep.partial_match_limit import PartialMatchOverflow
 from millrace.runtime.cep.pattern_model import WithinType
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "GroupPattern",
     "IterativeCondition",
     "MalformedPatternError",
+    "PartialMatchOverflow",
     "Pattern",
     "PatternFlatSelectFunction",
     "PatternFlatTimeoutFunction",

@@ -46,6 +46,7 @@ class RuleSearch(Search):
             self.late_tag,
             self.event_time,
             keyed,
+            self.limit,
             self.rejected_tag,
         )
 

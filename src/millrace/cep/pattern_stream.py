@@ -28,6 +28,7 @@ from millrace.cep.match_functions import (
     SelectWithTimeout,
     TimeoutFunction,
 )
+from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.functions.pattern_functions import (
     PatternFlatSelectFunction,
@@ -40,6 +41,7 @@ from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.keyed_stream import KeyedStream
 from millrace.datastream.stream import DataStream
 from millrace.plan.transformation import Input
+from millrace.runtime.cep.partial_match_limit import PartialMatchLimit, PartialMatchOverflow
 from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.cep import CepOperator
@@ -57,6 +59,7 @@ class Search(ABC):
     comparator: Comparator | None = None
     late_tag: OutputTag[Any] | None = None
     event_time: bool = True
+    limit: PartialMatchLimit | None = None
 
     @abstractmethod
     def name(self) -> str:
@@ -94,6 +97,7 @@ class PatternSearch(Search):
             self.late_tag,
             self.event_time,
             keyed,
+            self.limit,
         )
 
 
@@ -138,6 +142,32 @@ class PatternStream(Generic[T]):
         """
         tag = checked_tag("side_output_late_data", late_data_output_tag)
         return self._with(replace(self._search, late_tag=tag))
+
+    def limit_partial_matches(
+        self, most: int, on_overflow: PartialMatchOverflow = PartialMatchOverflow.FAIL
+    ) -> Self:
+        """Bound the partial matches that a key may have at a time; of rules, each by itself.
+        Without, there is no limit. How many there are of all keys is the metric
+        ``numPartialMatches``. (Flink has no such limit; Esper has one for its whole engine.)
+
+        Args:
+            most: so many, at least 1.
+            on_overflow: whether the job fails, with the key in the message, or the partial matches
+                that began last are dropped and counted in ``numPartialMatchesDropped``.
+
+        Raises:
+            JobDefinitionError: it is no such number, or no `PartialMatchOverflow`.
+        """
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise JobDefinitionError(
+                f"limit_partial_matches() takes a whole number of at least 1, got {most!r}"
+            )
+        if not isinstance(on_overflow, PartialMatchOverflow):
+            raise JobDefinitionError(
+                "limit_partial_matches() takes PartialMatchOverflow.FAIL or "
+                f"PartialMatchOverflow.DROP, got {on_overflow!r}"
+            )
+        return self._with(replace(self._search, limit=PartialMatchLimit(most, on_overflow)))
 
     # -- what is made of matches -------------------------------------------------------
 

@@ -18,6 +18,7 @@ from millrace.common.functions.pattern_functions import (
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep import shared_buffer
 from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
+from millrace.runtime.cep.partial_match_limit import PartialMatchLimit, PartialMatchOverflow
 from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Quantifier
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.operators.cep import CepOperator
@@ -213,6 +214,42 @@ def test_events_are_kept_once_and_given_up() -> None:
     assert max(sizes) == max(sizes[:10])
     # 5 matches begin in 10 ms; 10 events; an entry for each a, and for each b after each a
     assert max(sizes) <= 5 + 5 * 2 + (5 + 5 * 6 // 2) + 2
+
+
+def test_how_many_partial_matches_there_are_is_a_metric() -> None:
+    job = harness(AB_SOON)
+    job.process_elements([("k", "a1"), ("k", "a2"), ("l", "a3"), ("l", "x")], [1, 2, 3, 4])
+    job.process_watermark(4)
+    job = job.restored(job.snapshot())
+    assert job.metric("numPartialMatches") == 3
+    job.process_element(("k", "b"), 5)
+    job.process_watermark(5)
+    job.snapshot()
+    assert job.metric("numPartialMatches") == 1
+    job.process_element(("k", "a4"), 6)
+    job.process_watermark(6)
+    job.abort()
+    assert job.metric("numPartialMatches") == 1
+    job.process_watermark(30)
+    job.snapshot()
+    assert job.metric("numPartialMatches") == 0
+
+
+def test_too_many_partial_matches_of_a_key_are_an_error() -> None:
+    job = harness(AB, limit=PartialMatchLimit(2), event_time=False)
+    job.process_elements([("k", "a1"), ("l", "a2"), ("k", "a3"), ("k", "b"), ("k", "a4")])
+    with pytest.raises(JobExecutionError, match="key 'k' has 3 partial matches, more than the 2"):
+        job.process_elements([("k", "a5"), ("k", "a6")])
+
+
+def test_or_the_newest_are_dropped() -> None:
+    limit = PartialMatchLimit(2, PartialMatchOverflow.DROP)
+    job = harness(AB, limit=limit)
+    job.process_elements([("k", f"a{number}") for number in range(5)], [*range(5)])
+    job.process_element(("k", "b"), 5)
+    job.process_watermark(5)
+    assert job.output() == ["k: a0 b @5", "k: a1 b @5"]
+    assert job.metric("numPartialMatchesDropped") == 3
 
 
 GREEDY = Event("a", letter("a"), quantifier=Quantifier(1, None, greedy=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from millrace.cep import (
     CEP,
     AfterMatchSkipStrategy,
+    PartialMatchOverflow,
     Pattern,
     PatternProcessFunction,
     RichIterativeCondition,
@@ -23,7 +25,7 @@ from millrace.cep import (
     WithinType,
 )
 from millrace.cep.rules import RejectedRule, field_condition, rule_to_json
-from millrace.common.errors import MalformedPatternError
+from millrace.common.errors import JobExecutionError, MalformedPatternError
 from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.operators.cep import CepOperator
@@ -95,6 +97,30 @@ def test_each_match_names_its_rule() -> None:
     events(job, "a1", "x", "b1", "c1")
     assert job.output() == ["k: ab1 a1 b1 @3", "k: ac1 a1 c1 @4"]
     assert [record.timestamp for record in job.records()] == [3, 4]
+
+
+LOOP = Pattern.begin("a").where(is_("a")).one_or_more().followed_by("b").where(is_("b"))
+
+
+@pytest.mark.parametrize("pattern", [then("a", "b"), LOOP])
+def test_partial_matches_are_limited_rule_by_rule(pattern: Any) -> None:
+    """Rules whose matches only begin with an event have a way of their own."""
+
+    def build(stream: Any, overflow: PartialMatchOverflow) -> Any:
+        rules = stream.get_execution_environment().from_collection([])
+        found = CEP.dynamic_pattern(stream.key_by(itemgetter(0)), rules)
+        return found.limit_partial_matches(2, overflow).process(Tell())
+
+    job = OperatorHarness(partial(build, overflow=PartialMatchOverflow.DROP))
+    send(job, Rule("r", 1, pattern), AC)
+    events(job, "a1", "a2", "a3", "a4")
+    job.snapshot()
+    assert job.metric("numPartialMatches") == 4
+    assert job.metric("numPartialMatchesDropped") >= 4
+    job = OperatorHarness(partial(build, overflow=PartialMatchOverflow.FAIL))
+    send(job, Rule("r", 1, pattern))
+    with pytest.raises(JobExecutionError, match="key 'k' has 3 partial matches of rule 'r', more"):
+        events(job, "a1", "a2", "a3", "a4")
 
 
 def test_without_rules_nothing_is_found_or_kept() -> None:

@@ -26,9 +26,10 @@ from millrace.runtime.cep.position import NUMBERED
 __all__ = ["COUNTS", "AutomatonOf", "BufferReading"]
 
 COUNTS = 0
-"""Inner key of how many events and entries of a key were numbered, and of its last time. Entries
-are under their numbers, partial matches under the place of the event they began with, those of all
-rules together; matches that are held back under the name of their rule."""
+"""Inner key of how many events and entries of a key were numbered, of its last time, and of how
+many partial matches it has. Entries are under their numbers, partial matches under the place of the
+event they began with, those of all rules together; matches that are held back under the name of
+their rule."""
 AutomatonOf = Callable[[str, int], Automaton | None]
 """From a rule's name and version to its automaton; None: there is no such rule any more."""
 _BEGUN = msgspec.msgpack.Decoder(dict[str, tuple[int, tuple[tuple[str, str | int], ...]]])
@@ -63,7 +64,7 @@ class BufferReading:
             CheckpointError: a pattern has no place for a partial match.
         """
         result, rows = self._result, self._rows
-        result.events, result.entries, result.time = rows[COUNTS]
+        result.events, result.entries, result.time, result.partial = rows[COUNTS]
         for start in sorted(inner for inner in rows if type(inner) is tuple):
             result.begun[start] = _BEGUN.decode(rows[start])
         result.held_back = {inner for inner in rows if type(inner) is str}

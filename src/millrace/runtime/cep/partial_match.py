@@ -222,6 +222,8 @@ class KeyMatches:
     """By rule, what else is in keyed state."""
     uses: dict[Order, int] = field(default_factory=dict)
     """How many rules have an event in their chains in keyed state."""
+    partial: int = 0
+    """How many partial matches are in keyed state."""
 
     def __bool__(self) -> bool:
         return any(self.matches.values())

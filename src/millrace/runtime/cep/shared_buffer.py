@@ -38,6 +38,8 @@ from millrace.state.table_kinds import MAP
 
 __all__ = ["SharedBuffer"]
 
+PARTIAL = 3
+"""Where the number of partial matches is in the row under COUNTS."""
 KEPT = 10_000
 """So many keys' matches stay objects from epoch to epoch."""
 
@@ -73,6 +75,8 @@ class SharedBuffer:
         self._touched: set[Any] = set()
         self.mutable = False
         """Whether any event kept here can be changed in place."""
+        self.partial_matches = sum(rows[COUNTS][PARTIAL] for rows in self._matches.data.values())
+        """How many partial matches keyed state has, as of the end of the last epoch."""
 
     def prefetch(self, keys: Iterable[Any]) -> None:
         """These keys are about to be worked on."""
@@ -160,6 +164,8 @@ class SharedBuffer:
     # -- writing -----------------------------------------------------------------------------------
 
     def _store(self, key: Any, live: KeyMatches) -> None:
+        before, live.partial = live.partial, sum(len(m.partial) for m in live.matches.values())
+        self.partial_matches += live.partial - before
         if not live:
             self._matches.drop(key)
             self._events.drop(key)
@@ -184,7 +190,7 @@ class SharedBuffer:
         for start in dirty:
             self._store_start(key, live, start)
         if live.changed:
-            self._matches.put(key, COUNTS, (live.events, live.entries, live.time))
+            self._matches.put(key, COUNTS, (live.events, live.entries, live.time, live.partial))
             live.changed.clear()
 
     def _store_begun(

@@ -16,6 +16,7 @@ from millrace.common.functions.pattern_functions import PatternProcessFunction
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.matcher import Matcher
 from millrace.runtime.cep.partial_match import KeyMatches
+from millrace.runtime.cep.partial_match_limit import PartialMatchLimit
 from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch
@@ -42,8 +43,9 @@ class CepOperator(PatternOperator):
         late_tag: OutputTag[Any] | None = None,
         event_time: bool = True,
         keyed: bool = True,
+        limit: PartialMatchLimit | None = None,
     ) -> None:
-        super().__init__(function, key_batch, comparator, late_tag, event_time, keyed)
+        super().__init__(function, key_batch, comparator, late_tag, event_time, keyed, limit)
         self._pattern = pattern
 
     def open(self) -> None:
@@ -105,6 +107,8 @@ class CepOperator(PatternOperator):
                 self._take(key, *advance(matches, time), results)
             if start or matches.partial:
                 found = process(matches, live.next_event(time, value), start)
+                if self._limit is not None:
+                    self._bound(key, matches)
                 if found:
                     self._take(key, found, [], results)
         self._leave(key, live)

@@ -17,6 +17,7 @@ from millrace.common.types.batch import RowBatch
 from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.partial_match import BufferedEvent, FoundMatch, KeyMatches, Matches
+from millrace.runtime.cep.partial_match_limit import PartialMatchLimit
 from millrace.runtime.cep.pattern_rule import RejectedRule, RuleMatch
 from millrace.runtime.cep.rule_table import RULE_STATE, ReadRule, RuleTable
 from millrace.runtime.cep.shared_buffer import SharedBuffer
@@ -51,9 +52,10 @@ class DynamicCepOperator(PatternOperator):
         late_tag: OutputTag[Any] | None = None,
         event_time: bool = True,
         keyed: bool = True,
+        limit: PartialMatchLimit | None = None,
         rejected_tag: OutputTag[Any] | None = None,
     ) -> None:
-        super().__init__(function, key_batch, comparator, late_tag, event_time, keyed)
+        super().__init__(function, key_batch, comparator, late_tag, event_time, keyed, limit)
         self._read = read
         self._rejected_tag = rejected_tag
 
@@ -208,6 +210,8 @@ class DynamicCepOperator(PatternOperator):
         except Exception as error:
             rule.name(error)
             raise
+        if self._limit is not None:
+            self._bound(key, matches, rule.id)
         if found:
             self._tell(key, rule, found, [], results)
         matches.deadline = rule.matcher.next_deadline(matches) if rule.timed else None
@@ -226,8 +230,12 @@ class DynamicCepOperator(PatternOperator):
             self._advance(key, rule, matches, event.order[0], results)
         if rule.opens is not None and not matches.held_back:
             rule.open(matches, event)
+            if self._limit is not None:
+                self._bound(key, matches, rule.id)
             return matches
         found = rule.matcher.begin(matches, event, rule.begins)
+        if self._limit is not None:
+            self._bound(key, matches, rule.id)
         if found:
             self._tell(key, rule, found, [], results)
         if not matches:

@@ -24,7 +24,8 @@ from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.deadlines import Deadlines
-from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches, events_of
+from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches, Matches, events_of
+from millrace.runtime.cep.partial_match_limit import PartialMatchLimit
 from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch, WaitingEvents
@@ -32,6 +33,7 @@ from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.late_records import LateRecords
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
 __all__ = [
@@ -74,6 +76,7 @@ class PatternOperator(FunctionOperator):
         event_time: whether events are ordered by their times; otherwise they are taken as they
             arrive, at the time of the clock.
         keyed: whether the keys mean something to the user.
+        limit: of the partial matches that a key has; None: there is none.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class PatternOperator(FunctionOperator):
         late_tag: OutputTag[Any] | None = None,
         event_time: bool = True,
         keyed: bool = True,
+        limit: PartialMatchLimit | None = None,
     ) -> None:
         super().__init__(function)
         self._keys_of = key_batch
@@ -91,6 +95,7 @@ class PatternOperator(FunctionOperator):
         self._late_tag = late_tag
         self._event_time = event_time
         self._keyed = keyed
+        self._limit = limit
 
     @abstractmethod
     def make_buffer(self) -> SharedBuffer:
@@ -111,6 +116,9 @@ class PatternOperator(FunctionOperator):
         self._waiting = WaitingEvents(self.context)
         self._deadlines = Deadlines()
         self._late = LateRecords(self)
+        metrics = RegisteredGroup(self.context.metrics)
+        metrics.gauge("numPartialMatches", lambda: self._buffer.partial_matches)
+        self._dropped = metrics.counter("numPartialMatchesDropped")
         self._process_match = self.function.process_match
         self._process_timed_out = _timed_out_handler(self.function)
 
@@ -211,6 +219,11 @@ class PatternOperator(FunctionOperator):
             else:
                 indices.sort(key=lambda index: (times[index], rank(values[index])))
             yield key, indices
+
+    def _bound(self, key: Any, matches: Matches, rule: str = "") -> None:
+        """Keep the partial matches of a key within the limit there is."""
+        assert self._limit is not None
+        self._dropped.inc(self._limit.enforce(matches, self.context.name, key, rule))
 
     def _take(
         self,

@@ -1,0 +1,50 @@
+"""How many partial matches a key may have, and what is done about more."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import JobExecutionError
+from millrace.runtime.cep.partial_match import Matches
+
+__all__ = ["PartialMatchOverflow", "PartialMatchLimit"]
+
+
+class PartialMatchOverflow(enum.Enum):
+    """What is done if a key has more partial matches of a pattern than it may have."""
+
+    FAIL = "fail"
+    """The job fails."""
+    DROP = "drop"
+    """Those that began last are dropped, and counted in ``numPartialMatchesDropped``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialMatchLimit:
+    """The most partial matches that one key may have of one pattern."""
+
+    most: int
+    on_overflow: PartialMatchOverflow = PartialMatchOverflow.FAIL
+
+    def enforce(self, matches: Matches, operator: str, key: Any, rule: str) -> int:
+        """Drop what is too much; returns how many those were.
+
+        Raises:
+            JobExecutionError: there are too many, and that is an error.
+        """
+        over = len(matches.partial) - self.most
+        if over <= 0:
+            return 0
+        if self.on_overflow is PartialMatchOverflow.FAIL:
+            of_rule = f" of rule {rule!r}" if rule else ""
+            raise JobExecutionError(
+                f"operator '{operator}': the key {key!r} has {self.most + over} partial matches"
+                f"{of_rule}, more than the {self.most} that limit_partial_matches() allows. Make "
+                "them fewer: within() ends them, until() ends loops, consecutive() and greedy() "
+                "loops fork less often, a skip strategy takes away what a match overlaps. Or drop "
+                "the newest, with PartialMatchOverflow.DROP"
+            )
+        del matches.partial[self.most :]
+        return over
