@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import affinity
 import async_lookups
+import checkpoint_files
 import columns_exchanged
 import dynamic_rules
 import epoch_overhead
@@ -55,6 +56,7 @@ BARS: dict[str, Bar] = {
             memory,
             state_growth,
             state_bytes,
+            checkpoint_files,
             affinity,
             vectorised,
             columns_exchanged,

@@ -31,7 +31,7 @@ from millrace.common.source import (
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.common.types.batch import RowBatch
 from millrace.engine.job_identity import job_id_of
-from millrace.filesystem.location import qualified
+from millrace.filesystem.registry import resolved
 from millrace.state.alike import alike
 from millrace.state.checkpoint.directory import complete_checkpoints, metadata_path
 from millrace.state.checkpoint.files import StrPath
@@ -121,7 +121,7 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
         self.poll_interval = millis(poll_interval)
         if self.poll_interval <= 0:
             raise JobDefinitionError(f"the poll interval must be positive, not {poll_interval!r}")
-        base = qualified(directory)
+        base = resolved(directory)
         self.directory = os.path.join(base, job_id_of(job_name)) if job_name else base
         self.uid = uid
         self.state_name = state_name

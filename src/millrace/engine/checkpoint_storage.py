@@ -265,7 +265,7 @@ class CheckpointStorage:
                 self._noted = checkpoint_dir(self._job_dir, number)
 
     def _unflushed_notes(self) -> list[str]:
-        noted = self._noted
+        noted = self._noted if self._files.has_directories else None
         return [noted] if noted is not None and self._files.is_directory(noted) else []
 
     def _accept(self, manifest: Manifest, draft: _CheckpointDraft) -> None:

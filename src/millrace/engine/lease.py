@@ -157,7 +157,7 @@ class Lease:
             yield
             return
         files, job_dir = self._record.files, self._record.job_dir
-        if self._released or (files.has_locks and not files.is_directory(job_dir)):
+        if self._released or (files.has_directories and not files.is_directory(job_dir)):
             raise LeaseLostError(f"the lease of {job_dir} was released or deleted")
         with self._record.commit_lock():
             self.verify()

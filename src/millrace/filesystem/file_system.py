@@ -164,6 +164,8 @@ class FileSystem(ABC):
     What is ``private`` nobody but the user who makes it may read, where that can be said.
     """
 
+    has_directories: ClassVar[bool] = False
+    """Whether directories exist by themselves, so that they have to be made and removed."""
     has_locks: ClassVar[bool] = False
     """Whether there are locks (`lock`) that end with their process."""
 

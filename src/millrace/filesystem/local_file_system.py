@@ -47,6 +47,7 @@ class LocalFileSystem(FileSystem):
         (None, b'whole')
     """
 
+    has_directories: ClassVar[bool] = True
     has_locks: ClassVar[bool] = True
 
     def open(self, location: str, buffered: bool = True) -> BinaryIO:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from millrace.common.errors import StateError
 from millrace.engine.job_identity import job_id_of
-from millrace.state.checkpoint.files import StrPath
+from millrace.filesystem.location import StrPath
+from millrace.filesystem.registry import file_system_of, resolved
 
 __all__ = ["NAME", "RestAddress", "find_address"]
 
@@ -31,27 +30,19 @@ class RestAddress:
     def __repr__(self) -> str:
         return f"RestAddress({self.url!r})"  # the token is nobody's business
 
-    def write(self, job_dir: StrPath) -> Path:
+    def write(self, job_dir: StrPath) -> str:
         """Write the file, replacing that of an earlier run; nobody else ever sees its content."""
-        path = Path(job_dir, NAME)
-        temporary = path.with_name(f".{NAME}.{uuid.uuid4().hex}.tmp")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with open(descriptor, "w", encoding="utf-8") as file:
-                json.dump({"url": self.url, "token": self.token}, file)
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        path = os.path.join(job_dir, NAME)
+        content = json.dumps({"url": self.url, "token": self.token}).encode()
+        file_system_of(path).publish(path, (content,), durable=False)
         return path
 
     def remove(self, job_dir: StrPath) -> None:
         """Remove the file, unless another run's has taken its place."""
-        path = Path(job_dir, NAME)
+        path = os.path.join(job_dir, NAME)
         with suppress(OSError, StateError):
             if _read(path) == self:
-                path.unlink()
+                file_system_of(path).delete(path)
 
 
 def find_address(directory: StrPath, job_name: str | None = None) -> RestAddress:
@@ -59,14 +50,16 @@ def find_address(directory: StrPath, job_name: str | None = None) -> RestAddress
 
     Raises:
         StateError: there is none, so the job does not run or has no endpoint.
+        UnsupportedFileSystemSchemeError: the directory is of a file system that is not supported.
     """
-    path = Path(directory)
-    return _read((path / job_id_of(job_name) if job_name else path) / NAME)
+    path = resolved(directory)
+    job_dir = os.path.join(path, job_id_of(job_name)) if job_name else path
+    return _read(os.path.join(job_dir, NAME))
 
 
-def _read(path: Path) -> RestAddress:
+def _read(path: str) -> RestAddress:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(file_system_of(path).read(path))
         return RestAddress(content["url"], content["token"])
     except FileNotFoundError:
         raise StateError(

@@ -82,9 +82,10 @@ def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
     except OSError:
         return False
     crash_point("collect-metadata")
-    directory = checkpoint_dir(job_dir, number)
-    rest = [status.location for status in files.list(directory)]
-    if rest:
-        delete_quietly(*rest)
-    files.remove_empty(directory)
+    delete_quietly(committed_path(job_dir, number))
+    if files.has_directories:
+        directory = checkpoint_dir(job_dir, number)
+        for file in files.list(directory):
+            delete_quietly(file.location)
+        files.remove_empty(directory)
     return True
