@@ -7,7 +7,6 @@ the database has to compact them; it does so once the load has ended, not over a
 
 from __future__ import annotations
 
-from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ _COMPACTIONS = "disable_auto_compactions"
 _Gathered = tuple[bytes, bytes | None]
 """A row; None: it is to be deleted."""
 _key: Any = itemgetter(0)
-_END: _Gathered = (b"", None)
 
 
 class RocksDBLoad:
@@ -47,13 +45,16 @@ class RocksDBLoad:
         self._most_bytes = most_bytes
         self._rows: list[_Gathered] = []
         self._bytes = 0
+        self._deletes = False
         self._files = 0
 
     def add(self, changes: Changes) -> None:
         """Take deletions, then rows; ranges are not for this."""
         rows = self._rows
         before = len(rows)
-        rows.extend((key, None) for key in changes.deletes)
+        if changes.deletes:
+            self._deletes = True
+            rows.extend((key, None) for key in changes.deletes)
         rows += changes.puts
         size = sum([len(value) for _, value in changes.puts])
         self._bytes += size + _ROW_BYTES * (len(rows) - before)
@@ -62,34 +63,24 @@ class RocksDBLoad:
 
     def settle(self) -> None:
         """Hand over what has come together."""
-        rows, size = self._rows, self._bytes
-        self._rows, self._bytes = [], 0
-        if not rows:
-            return
-        rows.sort(key=_key)  # stable: of several with one key the last one counts
-        following = chain(islice(rows, 1, None), (_END,))
-        rows = [row for row, after in zip(rows, following, strict=True) if row[0] != after[0]]
-        puts = rows if size >= LEAST_BYTES else []
-        batch = self._rocks.WriteBatch(raw_mode=True)
-        if not puts or None in map(itemgetter(1), rows):
-            puts = self._divide(rows, batch, size)
-        if not batch.is_empty():
-            self._db.write(batch)
-        if puts:
-            self._ingest(puts)
+        rows, few, deletes = self._rows, self._bytes < LEAST_BYTES, self._deletes
+        self._rows, self._bytes, self._deletes = [], 0, False
+        if rows and (few or deletes):
+            rows = self._batched(dict(rows), few)
+        if rows:
+            rows.sort(key=_key)  # stable: of several with one key the last one counts
+            self._ingest(rows)
 
-    def _divide(self, rows: list[_Gathered], batch: Any, size: int) -> list[_Gathered]:
-        """Put into ``batch`` what is not for a file; returns the rest."""
-        kept: list[_Gathered] = []
-        for row in rows:
-            key, value = row
+    def _batched(self, latest: dict[bytes, bytes | None], few: bool) -> list[_Gathered]:
+        """Write what is not for a file; returns the rest."""
+        batch = self._rocks.WriteBatch(raw_mode=True)
+        for key, value in latest.items():
             if value is None:
                 batch.delete(key)
-            elif size < LEAST_BYTES:
+            elif few:
                 batch.put(key, value)
-            else:
-                kept.append(row)
-        return kept
+        self._db.write(batch)
+        return [] if few else [row for row in latest.items() if row[1] is not None]
 
     def _ingest(self, rows: list[_Gathered]) -> None:
         if not self._files:
@@ -101,8 +92,13 @@ class RocksDBLoad:
         file.unlink(missing_ok=True)  # left by a crash, it may be a file of the database as well
         writer = self._rocks.SstFileWriter(self._options)
         writer.open(str(file))
-        for key, value in rows:
-            writer[key] = value
+        rest = iter(rows)
+        key, value = next(rest)
+        for after, later in rest:
+            if after != key:
+                writer[key] = value
+            key, value = after, later
+        writer[key] = value
         writer.finish()
         moved = self._rocks.IngestExternalFileOptions()
         moved.set_move_files(True)
