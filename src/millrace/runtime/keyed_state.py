@@ -24,7 +24,13 @@ from millrace.common.state.descriptors import (
 from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import are_immutable
 from millrace.runtime.epoch import QueryableState
-from millrace.runtime.state_check import StateCheck, entry_check, key_check, value_check
+from millrace.runtime.state_check import (
+    StateCheck,
+    checked_update,
+    entry_check,
+    key_check,
+    value_check,
+)
 from millrace.runtime.state_scope import FUNCTION, StateScope
 from millrace.runtime.ttl_cleanup import Cleanup, Lifetime, without_expired
 from millrace.runtime.ttl_state import (
@@ -97,26 +103,14 @@ class _ValueState(ValueState[Any]):
 class _ImmutableValueState(_ValueState):
     """For declared types whose values nobody can change in place."""
 
-    __slots__ = ("_cls", "_high", "_low")
+    __slots__ = ("update",)
 
     def __init__(self, table: FlatTable, current: CurrentKey, check: StateCheck) -> None:
         super().__init__(table, current, check)
-        self._check: StateCheck = check
-        self._cls, self._low, self._high = check.cls, check.low, check.high
-        self._put = table.put_immutable
+        self.update = checked_update(table, current, check)  # type: ignore[assignment]
 
     def value(self) -> Any:
         return self._data.get(self._current.key)
-
-    def update(self, value: Any) -> None:
-        if type(value) is not self._cls or (
-            self._low is not None and not self._low <= value <= self._high
-        ):
-            self._check(value)
-        if value is None:
-            self._table.remove(self._current.key)
-        else:
-            self._put(self._current.key, value)
 
 
 class _ListState(ListState[Any]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from millrace.common.errors import SerializationError
@@ -15,8 +15,10 @@ from millrace.common.types.composite_types import (
 from millrace.common.types.logical.logical_type import IntegralType
 from millrace.common.types.type_check import batch_check, mismatch
 from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
+from millrace.runtime.current_key import CurrentKey
+from millrace.state.flat_table import FlatTable
 
-__all__ = ["StateCheck", "entry_check", "key_check", "value_check"]
+__all__ = ["StateCheck", "checked_update", "entry_check", "key_check", "value_check"]
 
 NEVER = type("Never", (), {})
 """A class that no value has."""
@@ -75,6 +77,35 @@ def _leaf(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
     kind = type_info.logical_type
     bounds = kind.bounds() if isinstance(kind, IntegralType) else (None, None)
     return type_info.python_types[0], *bounds
+
+
+def checked_update(
+    table: FlatTable, current: CurrentKey, check: StateCheck
+) -> Callable[[Any], None]:
+    """`ValueState.update` for one type: what a method would look up for every record is known."""
+    put, remove = table.put_immutable, table.remove
+    cls, low, high = check.cls, check.low, check.high
+
+    def update_other(value: Any) -> None:
+        check(value)
+        if value is None:
+            remove(current.key)
+        else:
+            put(current.key, value)
+
+    def update_number(value: Any) -> None:
+        if type(value) is cls and low <= value <= high:
+            put(current.key, value)
+        else:
+            update_other(value)
+
+    def update(value: Any) -> None:
+        if type(value) is cls:
+            put(current.key, value)
+        else:
+            update_other(value)
+
+    return update if low is None else update_number
 
 
 def value_check(descriptor: StateDescriptor) -> StateCheck | None:
