@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.functions.pattern_conditions import condition_of
+from millrace.runtime.cep import partial_match
 from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.matcher import Matcher
@@ -140,25 +143,37 @@ def test_what_must_not_occur_ends_a_match_between_occurrences_too() -> None:
     assert Run(twice, not_next, letter("c")).feed("a1 n a2 c") == ["a1 a2 c"]
 
 
-def test_events_of_matches_that_end_alike_are_slices_of_one_chain() -> None:
+LETTERS = st.lists(st.sampled_from("abxy"), min_size=6, max_size=14)
+
+
+@settings(max_examples=150, deadline=None)
+@given(LETTERS, st.sampled_from(["loop", "ended", "group", "any"]))
+def test_events_of_matches_found_together_are_slices_of_chains(letters: Any, kind: str) -> None:
     """They are what each match says of itself, and lists of its own."""
     loop = letter("a", quantifier=LOOP)
     group = Group((letter("x"), letter("y", quantifier=LOOP)), quantifier=LOOP)
-    for parts, text in (
-        ((loop,), "a1 a2 a3 a4"),
-        ((loop, letter("b")), "a1 a2 a3 b4"),
-        ((loop, group), "a1 a2 x3 y4 y5 x6 y7"),
-    ):
-        run = Run(*parts)
-        for time, value in enumerate(text.split()):
-            found = run.matcher.process(run.key.of(""), run.event(time, value))
-            together = list(events_of(found))
-            assert together == [match.events() for match in found]
-            assert [list(events) for events in together] == [list(m.events()) for m in found]
+    parts = {
+        "loop": (loop,),
+        "ended": (loop, letter("b")),
+        "group": (loop, group),
+        "any": (letter("a", quantifier=Quantifier(1, 3)), Event("z", quantifier=LOOP), letter("b")),
+    }[kind]
+    run = Run(*parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partial_match, "WORTH_A_CHAIN", 2)
+        _check_events_of(run, letters)
+
+
+def _check_events_of(run: Run, letters: list[str]) -> None:
+    for time, name in enumerate(letters):
+        found = run.matcher.process(run.key.of(""), run.event(time, f"{name}{time}"))
+        for matches in (found, found[::-1]):
+            together = list(events_of(matches))
+            assert together == [match.events() for match in matches]
+            assert [list(events) for events in together] == [list(m.events()) for m in matches]
             for events in together:
                 for values in events.values():
                     values.clear()
-            assert list(events_of(found)) == [match.events() for match in found]
 
 
 def test_what_is_taken_alike_is_one_entry() -> None:

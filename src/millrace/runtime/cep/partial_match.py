@@ -11,8 +11,7 @@ what no partial match leads to any more is freed by Python's own reference count
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -32,6 +31,8 @@ __all__ = [
     "events_of",
 ]
 
+WORTH_A_CHAIN = 32
+"""So many entries are laid out; fewer are as fast to go through again."""
 Order = tuple[int, int]
 """The place of an event: its time (ms since the epoch), and its number among those of its key."""
 
@@ -120,45 +121,64 @@ def entries_between(start: BufferedEvent, last: MatchedEntry) -> list[MatchedEnt
 
 
 def events_of(matches: list[FoundMatch]) -> Iterator[dict[str, list[Any]]]:
-    """The events of each match, by pattern. What leads to an entry that several matches end with is
-    laid out once, so that the events of each are slices of it."""
+    """The events of each match, by pattern. What leads to several of them is laid out once, so that
+    most of what a match has taken is copied as slices."""
     if len(matches) == 1:
         yield matches[0].events()
         return
-    ends = Counter(match.last for match in matches)
-    chains: dict[MatchedEntry, _Chain] = {}
+    known: dict[MatchedEntry, _Chain] = {}
     for match in matches:
-        if ends[match.last] == 1:
-            yield match.events()
-            continue
-        chain = chains.get(match.last)
-        if chain is None or match.start.order < chain.orders[0]:
-            chain = chains[match.last] = _Chain(match.entries())
-        yield chain.events(match.start)
+        start = match.start
+        after: list[MatchedEntry] = []
+        entry, chain = match.last, known.get(match.last)
+        while (chain is None or chain.start > start.order) and entry.event is not start:
+            after.append(entry)
+            assert entry.before is not None
+            entry = entry.before
+            chain = known.get(entry)
+        if chain is not None and chain.start <= start.order:
+            events = chain.events(start, entry)
+        else:
+            after.append(entry)
+            events = {}
+            if len(after) >= WORTH_A_CHAIN:
+                chain = _Chain(after[::-1])
+                known.update(dict.fromkeys(after, chain))
+        for entry in reversed(after):
+            found = events.get(entry.name)
+            if found is None:
+                events[entry.name] = [entry.event.value]
+            else:
+                found.append(entry.event.value)
+        yield events
 
 
 class _Chain:
     """What leads to one entry, as columns."""
 
-    __slots__ = ("orders", "runs", "values")
+    __slots__ = ("_orders", "_runs", "_values", "start")
 
     def __init__(self, entries: list[MatchedEntry]) -> None:
-        self.orders = [entry.event.order for entry in entries]
-        self.values = [entry.event.value for entry in entries]
-        self.runs: list[tuple[str, int, int]] = []
+        self._orders = [entry.event.order for entry in entries]
+        self._values = [entry.event.value for entry in entries]
+        self._runs: list[tuple[str, int, int]] = []
         """Names, and where their events are."""
         end = 0
         for name, run in groupby(entries, _name):
             begin, end = end, end + sum(1 for _ in run)
-            self.runs.append((name, begin, end))
+            self._runs.append((name, begin, end))
+        self.start = self._orders[0]
 
-    def events(self, start: BufferedEvent) -> dict[str, list[Any]]:
-        """The events, by pattern, of the match that began with ``start``."""
-        first = bisect_left(self.orders, start.order)
+    def events(self, start: BufferedEvent, last: MatchedEntry) -> dict[str, list[Any]]:
+        """The events, by pattern, from one to another."""
+        first = bisect_left(self._orders, start.order)
+        stop = bisect_right(self._orders, last.event.order)
         events: dict[str, list[Any]] = {}
-        for name, begin, end in self.runs:
+        for name, begin, end in self._runs:
+            if begin >= stop:
+                break
             if end > first:
-                part = self.values[max(begin, first) : end]
+                part = self._values[max(begin, first) : min(end, stop)]
                 found = events.setdefault(name, part)
                 if found is not part:
                     found += part
