@@ -501,6 +501,15 @@ def test_the_note_of_a_commit_is_flushed_later(
     assert flushed[-1] == str(job_dir / "chk-3")
 
 
+def test_what_a_crash_left_goes_with_the_checkpoint(job: Job, job_dir: Path) -> None:
+    """A file that was being written is no file of the checkpoint, but it is in its directory."""
+    job.publish()
+    (job_dir / "chk-1" / "._metadata.0123.tmp").write_bytes(b"{")
+    for _ in range(2):
+        job.publish()
+    assert job.checkpoints() == {"chk-2", "chk-3"}
+
+
 def test_a_note_of_what_is_gone(job: Job, job_dir: Path) -> None:
     """It is only a note."""
     job.publish()

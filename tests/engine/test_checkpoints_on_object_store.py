@@ -304,6 +304,21 @@ class TestFencing:
         assert complete_checkpoints(JOB) == [1, 2]
         run.end()
 
+    def test_an_answer_that_was_lost(
+        self, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The client asks again, and hears that there is such an object: its own."""
+        put = object_store.put
+
+        def put_twice(key: str, data: bytes, *conditions: Any, **more: Any) -> str:
+            tag = put(key, data, *conditions, **more)
+            return put(key, data, *conditions, **more) if key.endswith("/_metadata") else tag
+
+        monkeypatch.setattr(object_store, "put", put_twice)
+        run = Run(JOB, "run-1")
+        assert [run.publish(), run.publish()] == [1, 2]
+        run.end()
+
     def test_a_checkpoint_takes_few_requests(self, object_store: ObjectStore) -> None:
         run = Run(JOB, "run-1")
         for _ in range(5):

@@ -230,28 +230,31 @@ class CheckpointStorage:
         number = manifest.checkpoint
         self._files.make_directory(checkpoint_dir(self._job_dir, number), durable=False)
         shared = [f"{self._job_dir}/{deltas.ref.path}", self._shared] if deltas else []
+        path, data = metadata_path(self._job_dir, number), manifest.encode()
         try:
             write_file(
-                metadata_path(self._job_dir, number),
-                (manifest.encode(),),
+                path,
+                (data,),
                 durable=self._durable,
                 flush_too=[self._job_dir, *shared, *self._unflushed_notes()],
                 exclusive=True,
                 before_complete=lambda: crash_point("during-metadata"),
             )
-            self._noted = None
-            self._newest = number
             crash_point("after-metadata")
         except FileExistsError:
-            raise LeaseLostError(
-                f"checkpoint {number} of {self._job_dir} was written by another run; "
-                "this run must not go on"
-            ) from None
+            # a store that was asked again, since its answer was lost, finds what we have written
+            if self._files.read(path) != data:
+                raise LeaseLostError(
+                    f"checkpoint {number} of {self._job_dir} was written by another run; "
+                    "this run must not go on"
+                ) from None
         except BaseException:
             # only here it is certain that the directory is ours and not another owner's
             gone = remove_checkpoint(self._job_dir, number)
             self._newest = number - 1 if gone else number
             raise
+        self._noted = None
+        self._newest = number
 
     def note_committed(self, number: int) -> None:
         """The sinks have committed what a checkpoint names as pending.

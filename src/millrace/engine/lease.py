@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 
-from millrace.common.errors import LeaseError, LeaseLostError
+from millrace.common.errors import CheckpointError, LeaseError, LeaseLostError
 from millrace.engine.lease_renewal import LeaseRenewal
 from millrace.filesystem.file_system import FileLock, FileSystem, Version
 from millrace.filesystem.registry import file_system_of
@@ -173,7 +173,8 @@ class Lease:
                 self._lock.release()
             if self._renewal is not None:
                 self._renewal.end()
-                self._record.extend(self.owner, 0)
+                with contextlib.suppress(CheckpointError, LeaseError):  # it ends by itself
+                    self._record.extend(self.owner, 0)
 
     def _renew(self) -> bool:
         return self._record.extend(self.owner, LIFETIME)

@@ -6,6 +6,7 @@ several checkpoints refer to (Flink docs, "Checkpoints", directory structure).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 
@@ -84,8 +85,6 @@ def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
     crash_point("collect-metadata")
     delete_quietly(committed_path(job_dir, number))
     if files.has_directories:
-        directory = checkpoint_dir(job_dir, number)
-        for file in files.list(directory):
-            delete_quietly(file.location)
-        files.remove_empty(directory)
+        with contextlib.suppress(OSError):
+            files.delete_directory(checkpoint_dir(job_dir, number))
     return True
