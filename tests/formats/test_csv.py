@@ -10,6 +10,7 @@ from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types import Row
 from millrace.common.types.typeinfo import Types
 from millrace.formats import CsvReaderFormat, CsvSchema, CsvSchemaBuilder, FileRange
+from millrace.formats.csv_rows import parse_columns
 
 
 def flights() -> CsvSchemaBuilder:
@@ -145,3 +146,17 @@ def test_csv_files_are_not_cut(tmp_path: Path) -> None:
     csv_format = CsvReaderFormat.for_header()
     [file_range] = csv_format.ranges("a.csv", 1 << 40, 1)
     assert isinstance(file_range, FileRange)
+
+
+def test_arrays_without_a_separator_are_one_element() -> None:
+    """Of all array columns so far, or of one."""
+    builder = CsvSchema.builder().add_array_column("a").add_array_column("b", "|")
+    assert len(builder) == 2
+    one = builder.remove_array_element_separator(0).build()
+    assert [column.separator for column in one.columns] == ["", "|"]
+    assert len(one) == 2
+    both = builder.disable_array_element_separator().build()
+    assert [column.separator for column in both.columns] == ["", ""]
+    assert parse_columns(both, (0, 1), 2, [["x;y", "z"]]) == [[["x;y"]], [["z"]]]
+    with pytest.raises(JobDefinitionError, match="no column 2: the schema has 2"):
+        builder.remove_array_element_separator(2)

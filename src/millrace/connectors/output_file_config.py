@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.connectors.file_listing import is_hidden
 
 __all__ = ["OutputFileConfig", "OutputFileConfigBuilder"]
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFileConfig:
-    """What part files begin and end with.
-
-    >>> OutputFileConfig.builder().with_part_suffix(".csv").build().get_part_suffix()
-    '.csv'
-    """
-
-    part_prefix: str = "part"
-    part_suffix: str = ""
-
-    @staticmethod
-    def builder() -> OutputFileConfigBuilder:
-        """A builder with the prefix ``part`` and no suffix."""
-        return OutputFileConfigBuilder()
-
-    def get_part_prefix(self) -> str:
-        """What the names begin with."""
-        return self.part_prefix
-
-    def get_part_suffix(self) -> str:
-        """What the names end with."""
-        return self.part_suffix
 
 
 class OutputFileConfigBuilder:
@@ -64,3 +40,30 @@ class OutputFileConfigBuilder:
                 "readers ignore files that begin with '.' or '_'"
             )
         return self._config
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFileConfig:
+    """What part files begin and end with.
+
+    >>> OutputFileConfig.builder().with_part_suffix(".csv").build().get_part_suffix()
+    '.csv'
+    """
+
+    part_prefix: str = "part"
+    part_suffix: str = ""
+
+    @staticmethod
+    def builder() -> OutputFileConfigBuilder:
+        """A builder with the prefix ``part`` and no suffix."""
+        return OutputFileConfigBuilder()
+
+    def get_part_prefix(self) -> str:
+        """What the names begin with."""
+        return self.part_prefix
+
+    def get_part_suffix(self) -> str:
+        """What the names end with."""
+        return self.part_suffix
+
+    OutputFileConfigBuilder: ClassVar = OutputFileConfigBuilder

@@ -76,6 +76,8 @@ def _parser(column: CsvColumn) -> Parser:
     parse = _number_parser(column.type_info)
     if column.kind is CsvColumnKind.ARRAY:
         separator = column.separator
+        if not separator:
+            return lambda text: [parse(text)]
         return lambda text: [parse(element) for element in text.split(separator)]
     return parse
 

@@ -78,6 +78,9 @@ class CsvSchema:
         """The number of columns."""
         return len(self.columns)
 
+    def __len__(self) -> int:
+        return len(self.columns)
+
 
 class CsvSchemaBuilder:
     """Collects columns and dialect; each method returns the builder."""
@@ -168,8 +171,28 @@ class CsvSchemaBuilder:
         self._columns = [replace(column, separator=separator) for column in self._columns]
         return self
 
+    def disable_array_element_separator(self) -> CsvSchemaBuilder:
+        """Take the fields of all array columns added so far as one element each."""
+        return self.set_array_element_separator("")
+
+    def remove_array_element_separator(self, index: int) -> CsvSchemaBuilder:
+        """Take the field of the array column at this position as one element.
+
+        Raises:
+            JobDefinitionError: there is no such column.
+        """
+        if not 0 <= index < len(self._columns):
+            raise JobDefinitionError(
+                f"there is no column {index}: the schema has {len(self._columns)} so far"
+            )
+        self._columns[index] = replace(self._columns[index], separator="")
+        return self
+
     def size(self) -> int:
         """The number of columns so far."""
+        return len(self._columns)
+
+    def __len__(self) -> int:
         return len(self._columns)
 
     def build(self) -> CsvSchema:

@@ -1,0 +1,255 @@
+"""Rows of a declared type as CSV lines and back, for messages. Flink docs: "CSV format"."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.serialization import DeserializationSchema, SerializationSchema
+from millrace.common.types.composite_types import ListTypeInfo, RowTypeInfo, TupleTypeInfo
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
+from millrace.common.types.row import Row
+from millrace.common.types.type_information import TypeInformation
+from millrace.formats.csv_rows import csv_options
+from millrace.formats.csv_schema import CsvDialect
+from millrace.formats.scalar_text import is_bytes, scalar_text
+
+__all__ = ["CsvRowDeserializationSchema", "CsvRowSerializationSchema"]
+
+B = TypeVar("B", bound="_Builder")
+
+
+@dataclass(frozen=True, slots=True)
+class RowDialect:
+    """The dialect, what stands between elements of arrays, and what to do about broken lines."""
+
+    csv: CsvDialect
+    array_delimiter: str = ";"
+    ignore_parse_errors: bool = False
+
+
+class _Builder:
+    """What both builders set."""
+
+    def __init__(self, type_info: TypeInformation[Any]) -> None:
+        if not isinstance(type_info, RowTypeInfo):
+            raise JobDefinitionError(
+                f"a schema of rows needs their type, such as Types.ROW([types]), not {type_info!r}"
+            )
+        self._type_info = type_info
+        self._dialect = RowDialect(CsvDialect())
+
+    def set_field_delimiter(self: B, delimiter: str) -> B:
+        """What stands between fields (default comma)."""
+        return self._csv(column_separator=_one(delimiter))
+
+    def set_array_element_delimiter(self: B, delimiter: str) -> B:
+        """What stands between elements of arrays and fields of nested rows (default semicolon)."""
+        self._dialect = replace(self._dialect, array_delimiter=delimiter)
+        return self
+
+    def set_quote_character(self: B, c: str) -> B:
+        """What encloses fields with separators (default double quote)."""
+        return self._csv(quote_char=_one(c))
+
+    def set_escape_character(self: B, c: str) -> B:
+        """What takes the meaning from the character after it (default: none)."""
+        return self._csv(escape_char=_one(c))
+
+    def set_null_literal(self: B, null_literal: str) -> B:
+        """The text that stands for None."""
+        return self._csv(null_value=null_literal)
+
+    def _csv(self: B, **changes: Any) -> B:
+        self._dialect = replace(self._dialect, csv=replace(self._dialect.csv, **changes))
+        return self
+
+
+class CsvRowSerializationSchemaBuilder(_Builder):
+    """Builds a `CsvRowSerializationSchema`."""
+
+    def build(self) -> CsvRowSerializationSchema:
+        """The schema."""
+        return CsvRowSerializationSchema(self._type_info, self._dialect)
+
+    def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchemaBuilder:
+        """What ends a line (default line feed); may be empty."""
+        return self._csv(line_separator=delimiter)
+
+    def disable_quote_character(self) -> CsvRowSerializationSchemaBuilder:
+        """Write fields as they are."""
+        return self._csv(quote_char=None)
+
+
+class CsvRowDeserializationSchemaBuilder(_Builder):
+    """Builds a `CsvRowDeserializationSchema`."""
+
+    def build(self) -> CsvRowDeserializationSchema:
+        """The schema."""
+        return CsvRowDeserializationSchema(self._type_info, self._dialect)
+
+    def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchemaBuilder:
+        """Give None for lines that begin with ``#``."""
+        return self._csv(allow_comments=allow_comments)
+
+    def set_ignore_parse_errors(
+        self, ignore_parse_errors: bool
+    ) -> CsvRowDeserializationSchemaBuilder:
+        """Give None for broken lines."""
+        self._dialect = replace(self._dialect, ignore_parse_errors=ignore_parse_errors)
+        return self
+
+
+class CsvRowSerializationSchema(SerializationSchema[Row]):
+    """Writes rows of a type as lines of CSV.
+
+    Example:
+        >>> from millrace.common import Types
+        >>> row_type = Types.ROW([Types.INT(), Types.LIST(Types.STRING())])
+        >>> schema = CsvRowSerializationSchema.Builder(row_type).set_field_delimiter("|").build()
+        >>> schema.serialize(Row(1, ["a", "b"]))
+        b'1|a;b\\n'
+    """
+
+    def __init__(self, type_info: RowTypeInfo, dialect: RowDialect) -> None:
+        self._type_info = type_info
+        self._dialect = dialect
+        null = dialect.csv.null_value or ""
+        self._writers = [_writer(t, dialect.array_delimiter, null) for t in type_info.types]
+
+    def serialize(self, value: Row) -> bytes:
+        """The line, with what ends it.
+
+        Raises:
+            SerializationError: a value is not of its field's type, or cannot be written.
+        """
+        text = io.StringIO()
+        options = csv_options(self._dialect.csv)
+        try:
+            fields = [write(item) for write, item in zip(self._writers, value, strict=True)]
+            csv.writer(text, lineterminator=self._dialect.csv.line_separator, **options).writerow(
+                fields
+            )
+        except (TypeError, ValueError, ArithmeticError, AttributeError, csv.Error) as error:
+            raise SerializationError(
+                f"{value!r} cannot be written as CSV of type {self._type_info.name}: {error}"
+            ) from error
+        return text.getvalue().encode()
+
+    # what writes is made of closures: it is made again where it is needed
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CsvRowSerializationSchema, (self._type_info, self._dialect)
+
+    Builder: ClassVar = CsvRowSerializationSchemaBuilder
+
+
+class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQueryable):
+    """Reads lines of CSV as rows of a type.
+
+    Example:
+        >>> from millrace.common import Types
+        >>> row_type = Types.ROW_NAMED(["n", "word"], [Types.INT(), Types.STRING()])
+        >>> CsvRowDeserializationSchema.Builder(row_type).build().deserialize(b'1,"to, be"')
+        Row(n=1, word='to, be')
+    """
+
+    def __init__(self, type_info: RowTypeInfo, dialect: RowDialect) -> None:
+        self._type_info = type_info
+        self._dialect = dialect
+        self._names = type_info.get_field_names()
+        null = dialect.csv.null_value
+        self._readers = [_reader(t, dialect.array_delimiter, null) for t in type_info.types]
+
+    def deserialize(self, message: bytes) -> Row | None:
+        """The row; None for a comment, and for a broken line if parse errors are ignored.
+
+        Raises:
+            SerializationError: the line is no such CSV.
+        """
+        try:
+            text = message.decode()
+            if self._dialect.csv.allow_comments and text.startswith("#"):
+                return None
+            (fields,) = csv.reader([text], **csv_options(self._dialect.csv))
+            items = [read(field) for read, field in zip(self._readers, fields, strict=True)]
+        except (ValueError, ArithmeticError, csv.Error) as error:
+            if self._dialect.ignore_parse_errors:
+                return None
+            shown = bytes(message[:200])
+            raise SerializationError(
+                f"a message is no CSV of type {self._type_info.name}: {error}: {shown!r}; skip "
+                "such messages with set_ignore_parse_errors(True)"
+            ) from error
+        row = Row(*items)
+        row.set_field_names(self._names)
+        return row
+
+    def get_produced_type(self) -> TypeInformation[Any]:
+        return self._type_info
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CsvRowDeserializationSchema, (self._type_info, self._dialect)
+
+    Builder: ClassVar = CsvRowDeserializationSchemaBuilder
+
+
+def _one(char: str) -> str:
+    if len(char) != 1:
+        raise JobDefinitionError(f"{char!r} must be one character")
+    return char
+
+
+def _writer(type_info: TypeInformation[Any], delimiter: str, null: str) -> Callable[[Any], str]:
+    write = _writer_of_values(type_info, delimiter, null)
+    return lambda value: null if value is None else write(value)
+
+
+def _writer_of_values(
+    type_info: TypeInformation[Any], delimiter: str, null: str
+) -> Callable[[Any], str]:
+    parts = _parts(type_info)
+    if parts is not None:
+        writers = [_writer(part, delimiter, null) for part in parts]
+        return lambda value: delimiter.join(w(i) for w, i in zip(writers, value, strict=True))
+    if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
+        write = _writer(type_info.element_type, delimiter, null)
+        return lambda value: delimiter.join(map(write, value))
+    return scalar_text(type_info).write
+
+
+def _reader(
+    type_info: TypeInformation[Any], delimiter: str, null: str | None
+) -> Callable[[str], Any]:
+    parts = _parts(type_info)
+    if parts is not None:
+        readers = [_reader(part, delimiter, null) for part in parts]
+        make = tuple if isinstance(type_info, TupleTypeInfo) else _row
+
+        def read(text: str) -> Any:
+            pairs = zip(readers, text.split(delimiter), strict=True)
+            return None if text == null else make([r(item) for r, item in pairs])
+
+        return read
+    if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
+        element = _reader(type_info.element_type, delimiter, null)
+        return lambda text: (
+            None if text == null else [element(item) for item in text.split(delimiter) if text]
+        )
+    scalar = scalar_text(type_info)
+    # an empty field is a text of no characters, and no number
+    empty = {null} if scalar.read is str else {null, ""}
+    return lambda text: None if text in empty else scalar.read(text)
+
+
+def _parts(type_info: TypeInformation[Any]) -> list[TypeInformation[Any]] | None:
+    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        return list(type_info.types)
+    return None
+
+
+def _row(items: list[Any]) -> Row:
+    return Row(*items)

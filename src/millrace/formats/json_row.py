@@ -1,0 +1,297 @@
+"""Rows of a declared type as JSON objects and back, for messages. Flink docs: "JSON format"."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.serialization import DeserializationSchema, SerializationSchema
+from millrace.common.types.composite_types import (
+    ListTypeInfo,
+    MapTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+)
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
+from millrace.common.types.row import Row
+from millrace.common.types.type_information import TypeInformation
+from millrace.formats.json_schema import type_of_json_schema
+from millrace.formats.scalar_text import is_bytes, scalar_text
+
+__all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
+
+Write = Callable[[Any], str]
+Read = Callable[[Any], Any]
+
+
+class JsonRowSerializationSchema(SerializationSchema[Row]):
+    """Writes rows of a type as JSON objects with its field names.
+
+    Dates and times are ISO 8601, bytes base64, decimals numbers.
+
+    Example:
+        >>> from millrace.common import Types
+        >>> row_type = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.INT()])
+        >>> schema = JsonRowSerializationSchema.builder().with_type_info(row_type).build()
+        >>> schema.serialize(Row("to", 2))
+        b'{"word":"to","n":2}'
+    """
+
+    def __init__(self, type_info: RowTypeInfo) -> None:
+        self._type_info = type_info
+        self._write = _writer(type_info)
+
+    @staticmethod
+    def builder() -> JsonRowSerializationSchema.Builder:
+        """Begin a schema."""
+        return JsonRowSerializationSchema.Builder()
+
+    def serialize(self, value: Row) -> bytes:
+        """The object.
+
+        Raises:
+            SerializationError: a value is not of its field's type.
+        """
+        try:
+            return self._write(value).encode()
+        except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+            raise SerializationError(
+                f"{value!r} cannot be written as JSON of type {self._type_info.name}: {error}"
+            ) from error
+
+    # what writes is made of closures: it is made again where it is needed
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JsonRowSerializationSchema, (self._type_info,)
+
+    class Builder:
+        """Builds the schema."""
+
+        def __init__(self) -> None:
+            self._type_info: TypeInformation[Any] | None = None
+
+        def with_type_info(
+            self, type_info: TypeInformation[Any]
+        ) -> JsonRowSerializationSchema.Builder:
+            """The type of the rows."""
+            self._type_info = type_info
+            return self
+
+        def build(self) -> JsonRowSerializationSchema:
+            """The schema.
+
+            Raises:
+                JobDefinitionError: the type is missing or not that of rows.
+            """
+            return JsonRowSerializationSchema(_row_type(self._type_info, "with_type_info"))
+
+
+class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQueryable):
+    """Reads JSON objects as rows of a type: its fields by name, others are left out.
+
+    Example:
+        >>> from millrace.common import Types
+        >>> row_type = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.INT()])
+        >>> schema = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+        >>> schema.deserialize(b'{"word": "to", "more": true}')
+        Row(word='to', n=None)
+    """
+
+    def __init__(
+        self,
+        type_info: RowTypeInfo,
+        fail_on_missing_field: bool = False,
+        ignore_parse_errors: bool = False,
+    ) -> None:
+        if fail_on_missing_field and ignore_parse_errors:
+            raise JobDefinitionError(
+                "fail_on_missing_field and ignore_parse_errors say opposite things: choose one"
+            )
+        self._type_info = type_info
+        self._fail_on_missing_field = fail_on_missing_field
+        self._ignore_parse_errors = ignore_parse_errors
+        self._read = _reader(type_info, fail_on_missing_field)
+
+    @staticmethod
+    def builder() -> JsonRowDeserializationSchema.Builder:
+        """Begin a schema."""
+        return JsonRowDeserializationSchema.Builder()
+
+    def deserialize(self, message: bytes) -> Row | None:
+        """The row; None for a broken message if parse errors are ignored.
+
+        Raises:
+            SerializationError: the message is no such JSON.
+        """
+        try:
+            row: Row | None = self._read(json.loads(message, parse_float=Decimal))
+            return row
+        except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+            if self._ignore_parse_errors:
+                return None
+            shown = bytes(message[:200])
+            raise SerializationError(
+                f"a message is no JSON of type {self._type_info.name}: {error}: {shown!r}; skip "
+                "such messages with ignore_parse_errors()"
+            ) from error
+
+    def get_produced_type(self) -> TypeInformation[Any]:
+        return self._type_info
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        flags = (self._fail_on_missing_field, self._ignore_parse_errors)
+        return JsonRowDeserializationSchema, (self._type_info, *flags)
+
+    class Builder:
+        """Builds the schema."""
+
+        def __init__(self) -> None:
+            self._type_info: TypeInformation[Any] | None = None
+            self._fail_on_missing_field = False
+            self._ignore_parse_errors = False
+
+        def type_info(
+            self, type_info: TypeInformation[Any]
+        ) -> JsonRowDeserializationSchema.Builder:
+            """The type of the rows."""
+            self._type_info = type_info
+            return self
+
+        def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
+            """The type of the rows as a JSON Schema tells it.
+
+            Raises:
+                JobDefinitionError: it describes no object, or uses what has no type here.
+            """
+            self._type_info = type_of_json_schema(json_schema)
+            return self
+
+        def fail_on_missing_field(self) -> JsonRowDeserializationSchema.Builder:
+            """Refuse messages that lack a field; otherwise it is None."""
+            self._fail_on_missing_field = True
+            return self
+
+        def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
+            """Give None for broken messages."""
+            self._ignore_parse_errors = True
+            return self
+
+        def build(self) -> JsonRowDeserializationSchema:
+            """The schema.
+
+            Raises:
+                JobDefinitionError: the type is missing or not that of rows, or the options
+                    contradict each other.
+            """
+            found = _row_type(self._type_info, "type_info")
+            flags = (self._fail_on_missing_field, self._ignore_parse_errors)
+            return JsonRowDeserializationSchema(found, *flags)
+
+
+def _row_type(type_info: TypeInformation[Any] | None, method: str) -> RowTypeInfo:
+    if not isinstance(type_info, RowTypeInfo):
+        raise JobDefinitionError(
+            f"a schema of rows needs their type: call {method}(Types.ROW_NAMED([names], [types])); "
+            f"got {type_info!r}"
+        )
+    return type_info
+
+
+def _writer(type_info: TypeInformation[Any]) -> Write:
+    write = _writer_of_values(type_info)
+    return lambda value: "null" if value is None else write(value)
+
+
+def _writer_of_values(type_info: TypeInformation[Any]) -> Write:
+    if isinstance(type_info, RowTypeInfo):
+        return _row_writer(type_info)
+    if isinstance(type_info, TupleTypeInfo):
+        writers = [_writer(kind) for kind in type_info.types]
+        return lambda value: _array(w(item) for w, item in zip(writers, value, strict=True))
+    if isinstance(type_info, MapTypeInfo):
+        key, item = scalar_text(type_info.key_type).write, _writer(type_info.value_type)
+        return lambda value: _object((key(k), item(v)) for k, v in value.items())
+    if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
+        element = _writer(type_info.element_type)
+        return lambda value: _array(map(element, value))
+    scalar = scalar_text(type_info)
+    if scalar.is_number:
+        return scalar.write
+    return lambda value: json.dumps(scalar.write(value), ensure_ascii=False)
+
+
+def _row_writer(type_info: RowTypeInfo) -> Write:
+    names = type_info.get_field_names()
+    writers = [_writer(kind) for kind in type_info.types]
+
+    def write(row: Any) -> str:
+        texts = [w(item) for w, item in zip(writers, row, strict=True)]
+        return _object(zip(names, texts, strict=True))
+
+    return write
+
+
+def _array(texts: Any) -> str:
+    return f"[{','.join(texts)}]"
+
+
+def _object(pairs: Any) -> str:
+    members = [f"{json.dumps(name, ensure_ascii=False)}:{text}" for name, text in pairs]
+    return f"{{{','.join(members)}}}"
+
+
+def _reader(type_info: TypeInformation[Any], strict: bool) -> Read:
+    read = _reader_of_values(type_info, strict)
+    return lambda value: None if value is None else read(value)
+
+
+def _reader_of_values(type_info: TypeInformation[Any], strict: bool) -> Read:
+    if isinstance(type_info, RowTypeInfo):
+        return _row_reader(type_info, strict)
+    if isinstance(type_info, TupleTypeInfo):
+        readers = [_reader(kind, strict) for kind in type_info.types]
+        return lambda value: tuple(r(i) for r, i in zip(readers, _is(list, value), strict=True))
+    if isinstance(type_info, MapTypeInfo):
+        key = scalar_text(type_info.key_type).read
+        item = _reader(type_info.value_type, strict)
+        return lambda value: {key(k): item(v) for k, v in _is(dict, value).items()}
+    if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
+        element = _reader(type_info.element_type, strict)
+        return lambda value: list(map(element, _is(list, value)))
+    scalar = scalar_text(type_info)
+    return lambda value: scalar.read(_scalar(value))
+
+
+def _row_reader(type_info: RowTypeInfo, strict: bool) -> Read:
+    names = type_info.get_field_names()
+    readers = [_reader(kind, strict) for kind in type_info.types]
+
+    def read(value: Any) -> Row:
+        found = _is(dict, value)
+        if strict:
+            for name in names:
+                if name not in found:
+                    raise LookupError(f"field {name!r} is missing")
+        row = Row(*[r(found.get(name)) for r, name in zip(readers, names, strict=True)])
+        row.set_field_names(names)
+        return row
+
+    return read
+
+
+def _is(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is no {kind.__name__}")
+    return value
+
+
+def _scalar(value: Any) -> str:
+    """The text that is read; as in Flink, a number may be in quotes and a text may be a number."""
+    if isinstance(value, str):
+        # the offset of UTC that Flink writes behind times
+        return value.removesuffix("Z") if value[:1].isdigit() and ":" in value else value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (int, Decimal)) else json.dumps(value)

@@ -1,0 +1,116 @@
+"""Single values of declared types as text, for the schemas that write rows as CSV and JSON."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.time.amounts import NANOS_PER_SECOND, Instant
+from millrace.common.types.composite_types import PrimitiveArrayTypeInfo
+from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
+from millrace.common.types.value_types import (
+    BigDecTypeInfo,
+    DateTypeInfo,
+    InstantTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+)
+
+__all__ = ["ScalarText", "is_bytes", "scalar_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarText:
+    """How values of a type are written and read.
+
+    ``read`` raises ValueError or ArithmeticError for text that stands for no such value.
+    """
+
+    write: Callable[[Any], str]
+    read: Callable[[str], Any]
+    is_number: bool = False
+    """Whether JSON has the text without quotes."""
+
+
+def scalar_text(type_info: TypeInformation[Any]) -> ScalarText:
+    """The text of a type that is not made of others.
+
+    Raises:
+        JobDefinitionError: the type has no text, for example that of pickled values.
+    """
+    if isinstance(type_info, BasicTypeInfo) and type_info.label in _BASIC:
+        return _BASIC[type_info.label]
+    for kind, text in _KINDS:
+        if isinstance(type_info, kind):
+            return text
+    if is_bytes(type_info):
+        return _BYTES
+    raise JobDefinitionError(
+        f"values of type {type_info.name} cannot be written as text; declare a string, a number, "
+        "a boolean, a date, a time or bytes, and lists, maps and rows of these"
+    )
+
+
+def is_bytes(type_info: TypeInformation[Any]) -> bool:
+    """Whether values of the type are bytes: an array of the primitive ``byte``."""
+    return (
+        isinstance(type_info, PrimitiveArrayTypeInfo)
+        and isinstance(type_info.element_type, BasicTypeInfo)
+        and type_info.element_type.label == "BYTE"
+    )
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _whole(value: Any) -> str:
+    return str(int(value))
+
+
+def _float(value: Any) -> str:
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not a number")
+    return repr(float(value))
+
+
+def _instant(text: str) -> Instant:
+    at = datetime.fromisoformat(text)
+    since = (at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    seconds = since.days * 86_400 + since.seconds
+    return Instant(seconds, since.microseconds * (NANOS_PER_SECOND // 1_000_000))
+
+
+_STRING = ScalarText(str, str)
+_WHOLE = ScalarText(_whole, int, is_number=True)
+_FLOAT = ScalarText(_float, float, is_number=True)
+_BYTES = ScalarText(
+    lambda value: base64.b64encode(bytes(value)).decode(),
+    lambda text: base64.b64decode(text, validate=True),
+)
+_BASIC = {
+    "STRING": _STRING,
+    "CHAR": _STRING,
+    "BOOLEAN": ScalarText(lambda value: str(bool(value)).lower(), _boolean, is_number=True),
+    **dict.fromkeys(("BYTE", "SHORT", "INT", "LONG", "BIG_INT"), _WHOLE),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), _FLOAT),
+    "BYTES": _BYTES,
+}
+_KINDS: tuple[tuple[type, ScalarText], ...] = (
+    (BigDecTypeInfo, ScalarText(lambda value: f"{Decimal(value):f}", Decimal, is_number=True)),
+    (DateTypeInfo, ScalarText(lambda value: value.isoformat(), date.fromisoformat)),
+    (TimeTypeInfo, ScalarText(lambda value: value.isoformat(), time.fromisoformat)),
+    (TimestampTypeInfo, ScalarText(lambda value: value.isoformat(" "), datetime.fromisoformat)),
+    (
+        InstantTypeInfo,
+        ScalarText(lambda value: value.to_datetime().isoformat(" "), _instant),
+    ),
+)

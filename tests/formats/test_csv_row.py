@@ -1,0 +1,126 @@
+"""Rows of a declared type as CSV messages and back."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millrace.common import Row, Types
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.datastream.formats.csv import (
+    CsvRowDeserializationSchema,
+    CsvRowSerializationSchema,
+)
+
+ROW = Types.ROW_NAMED(
+    ["text", "yes", "n", "x", "price", "day", "at", "stamp", "raw", "list"],
+    [
+        Types.STRING(),
+        Types.BOOLEAN(),
+        Types.LONG(),
+        Types.DOUBLE(),
+        Types.BIG_DEC(),
+        Types.SQL_DATE(),
+        Types.SQL_TIME(),
+        Types.SQL_TIMESTAMP(),
+        Types.PRIMITIVE_ARRAY(Types.BYTE()),
+        Types.LIST(Types.INT()),
+    ],
+)
+VALUES = st.builds(
+    Row,
+    st.text(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.decimals(allow_nan=False, allow_infinity=False),
+    st.dates(),
+    st.times(),
+    st.datetimes(),
+    st.binary(min_size=1),
+    st.lists(st.integers(), min_size=1),
+)
+
+
+def items(value: Any) -> Any:
+    """Rows as tuples: those that are read have the names of their type."""
+    if isinstance(value, Row):
+        return tuple(map(items, value))
+    return value
+
+
+def writer(row_type: Any) -> Any:
+    return CsvRowSerializationSchema.Builder(row_type)
+
+
+def reader(row_type: Any) -> Any:
+    return CsvRowDeserializationSchema.Builder(row_type)
+
+
+@given(VALUES)
+def test_there_and_back(row: Row) -> None:
+    """Quotes, separators and line feeds in texts included."""
+    write = pickle.loads(pickle.dumps(writer(ROW).set_line_delimiter("").build()))
+    read = pickle.loads(pickle.dumps(reader(ROW).build()))
+    assert read.get_produced_type() == ROW
+    assert items(read.deserialize(write.serialize(row))) == items(row)
+
+
+def test_the_dialect() -> None:
+    """Every setting, as Flink writes it."""
+    kinds = [Types.INT(), Types.STRING(), Types.LIST(Types.INT()), Types.SQL_TIMESTAMP()]
+    row_type = Types.ROW(kinds)
+    build = writer(row_type).set_field_delimiter("|").set_array_element_delimiter("#")
+    build.set_quote_character("'").set_null_literal("n/a").set_line_delimiter("\r\n")
+    schema = build.build()
+    row = Row(None, "a|b", [1, 2], datetime(2024, 1, 2, 3, 4, 5))
+    assert schema.serialize(row) == b"n/a|'a|b'|1#2|2024-01-02 03:04:05\r\n"
+    back = reader(row_type).set_field_delimiter("|").set_array_element_delimiter("#")
+    back.set_quote_character("'").set_null_literal("n/a")
+    assert items(back.build().deserialize(schema.serialize(row))) == items(row)
+    plain = writer(Types.ROW([Types.STRING()])).disable_quote_character()
+    assert plain.set_escape_character("\\").build().serialize(Row("a,b")) == b"a\\,b\n"
+
+
+def test_nested_rows_and_none() -> None:
+    """Their fields are joined; an empty field is no number, but a text."""
+    row_type = Types.ROW([Types.INT(), Types.STRING(), Types.ROW([Types.INT(), Types.STRING()])])
+    message = writer(row_type).build().serialize(Row(None, "", Row(1, "x")))
+    assert message == b",,1;x\n"
+    assert items(reader(row_type).build().deserialize(message)) == items(Row(None, "", Row(1, "x")))
+
+
+def test_comments() -> None:
+    """They are no rows."""
+    schema = reader(Types.ROW([Types.STRING()])).set_allow_comments(True).build()
+    assert schema.deserialize(b"# nothing") is None
+    assert items(schema.deserialize(b"something")) == items(Row("something"))
+
+
+@pytest.mark.parametrize("message", [b"x,2024-01-02", b"1", b"1,2,3", b'1,"2024', b"\xff,1", b""])
+def test_broken_messages(message: bytes) -> None:
+    """They fail with what to do, or are None."""
+    row_type = Types.ROW([Types.INT(), Types.SQL_DATE()])
+    assert items(reader(row_type).build().deserialize(b"1,2024-01-02")) == items(
+        Row(1, date(2024, 1, 2))
+    )
+    with pytest.raises(SerializationError, match="no CSV of type .*set_ignore_parse_errors"):
+        reader(row_type).build().deserialize(message)
+    assert reader(row_type).set_ignore_parse_errors(True).build().deserialize(message) is None
+
+
+def test_refusals() -> None:
+    """Of types and characters, and of rows that do not fit."""
+    with pytest.raises(JobDefinitionError, match="needs their type"):
+        writer(None)
+    with pytest.raises(JobDefinitionError, match="one character"):
+        writer(ROW).set_field_delimiter("||")
+    with pytest.raises(JobDefinitionError, match="cannot be written as text"):
+        writer(Types.ROW([Types.MAP(Types.STRING(), Types.INT())])).build()
+    with pytest.raises(SerializationError, match="cannot be written as CSV"):
+        writer(Types.ROW([Types.INT()])).build().serialize(Row("x"))

@@ -1,0 +1,202 @@
+"""Rows of a declared type as JSON messages and back."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millrace.common import Instant, Row, Types
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.datastream.formats.json import (
+    JsonRowDeserializationSchema,
+    JsonRowSerializationSchema,
+)
+
+EVERY = Types.ROW_NAMED(
+    ["text", "yes", "n", "x", "price", "day", "at", "stamp", "point", "raw", "list", "map", "row"],
+    [
+        Types.STRING(),
+        Types.BOOLEAN(),
+        Types.LONG(),
+        Types.DOUBLE(),
+        Types.BIG_DEC(),
+        Types.SQL_DATE(),
+        Types.SQL_TIME(),
+        Types.SQL_TIMESTAMP(),
+        Types.INSTANT(),
+        Types.PRIMITIVE_ARRAY(Types.BYTE()),
+        Types.LIST(Types.INT()),
+        Types.MAP(Types.STRING(), Types.FLOAT()),
+        Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.TUPLE([Types.INT(), Types.STRING()])]),
+    ],
+)
+
+
+def items(value: Any) -> Any:
+    """Rows as tuples: those that are read have the names of their type."""
+    if isinstance(value, Row):
+        return tuple(map(items, value))
+    return value
+
+
+def write(row_type: Any, row: Row) -> bytes:
+    schema = JsonRowSerializationSchema.builder().with_type_info(row_type).build()
+    return pickle.loads(pickle.dumps(schema)).serialize(row)
+
+
+def read(row_type: Any, message: bytes) -> Row | None:
+    schema = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+    assert schema.get_produced_type() == row_type
+    return pickle.loads(pickle.dumps(schema)).deserialize(message)
+
+
+floats = st.floats(allow_nan=False, allow_infinity=False)
+NANOS = st.integers(0, 999_999).map(lambda micros: micros * 1000)
+VALUES = st.builds(
+    Row,
+    st.text(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    floats,
+    st.decimals(allow_nan=False, allow_infinity=False),
+    st.dates(),
+    st.times(),
+    st.datetimes(),
+    st.builds(
+        Instant, st.integers(-(2**33), 2**33), st.integers(0, 999_999).map(lambda u: u * 1000)
+    ),
+    st.binary(),
+    st.lists(st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1))),
+    st.dictionaries(st.text(), floats),
+    st.builds(Row, st.integers(0, 9), st.tuples(st.integers(0, 9), st.text())),
+)
+
+
+@given(VALUES)
+def test_there_and_back(row: Row) -> None:
+    """Every type, and JSON that others read, too."""
+    message = write(EVERY, row)
+    assert list(json.loads(message)) == EVERY.get_field_names()
+    assert items(read(EVERY, message)) == items(row)
+
+
+def test_none_is_null_everywhere() -> None:
+    """A field that is missing is None as well."""
+    empty = Row(*[None] * 13)
+    assert set(json.loads(write(EVERY, empty)).values()) == {None}
+    assert read(EVERY, write(EVERY, empty)) == read(EVERY, b"{}")
+    assert items(read(EVERY, b"{}")) == items(empty)
+
+
+def test_the_forms_of_flink() -> None:
+    """Times with the offset of UTC, numbers in quotes, fields that are not named."""
+    kinds = [Types.SQL_DATE(), Types.SQL_TIME(), Types.SQL_TIMESTAMP(), Types.INT()]
+    row_type = Types.ROW_NAMED(["d", "t", "s", "n"], kinds)
+    message = (
+        b'{"more": 1, "d": "2024-01-02", "t": "03:04:05Z", "s": "2024-01-02T03:04:05.5Z", "n": "7"}'
+    )
+    stamp = datetime(2024, 1, 2, 3, 4, 5, 500_000)
+    assert items(read(row_type, message)) == (date(2024, 1, 2), time(3, 4, 5), stamp, 7)
+    assert write(Types.ROW([Types.BIG_DEC()]), Row(Decimal("1E+2"))) == b'{"f0":100}'
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"{", b"[1]", b'{"n": "x"}', b'{"n": 1.5}', b'{"n": [1]}', b"\xff", b"[" * 100_000, b""],
+)
+def test_broken_messages(message: bytes) -> None:
+    """They fail with what to do, or are None."""
+    row_type = Types.ROW_NAMED(["n"], [Types.INT()])
+    with pytest.raises(SerializationError, match="no JSON of type .*ignore_parse_errors"):
+        read(row_type, message)
+    builder = JsonRowDeserializationSchema.builder().type_info(row_type).ignore_parse_errors()
+    assert builder.build().deserialize(message) is None
+
+
+def test_a_missing_field_may_be_refused() -> None:
+    """Which does not go with ignoring errors."""
+    builder = JsonRowDeserializationSchema.builder().fail_on_missing_field()
+    builder.type_info(Types.ROW_NAMED(["n"], [Types.INT()]))
+    with pytest.raises(SerializationError, match="field 'n' is missing"):
+        builder.build().deserialize(b"{}")
+    with pytest.raises(JobDefinitionError, match="opposite"):
+        builder.ignore_parse_errors().build()
+
+
+@pytest.mark.parametrize(("value", "why"), [("x", "INT"), (math.nan, "cannot convert")])
+def test_values_of_another_type_are_refused(value: object, why: str) -> None:
+    """With the row."""
+    with pytest.raises(SerializationError, match=f"cannot be written as JSON.*{why}"):
+        write(Types.ROW([Types.INT()]), Row(value))
+
+
+def test_what_is_no_number_in_json() -> None:
+    """NaN would make a message that nobody reads."""
+    with pytest.raises(SerializationError, match="nan is not a number"):
+        write(Types.ROW([Types.DOUBLE()]), Row(math.nan))
+
+
+def test_builders_need_the_type_of_rows() -> None:
+    """And types that have a text."""
+    with pytest.raises(JobDefinitionError, match="call with_type_info"):
+        JsonRowSerializationSchema.builder().build()
+    with pytest.raises(JobDefinitionError, match="call type_info"):
+        JsonRowDeserializationSchema.builder().type_info(Types.INT()).build()
+    with pytest.raises(JobDefinitionError, match="cannot be written as text"):
+        write(Types.ROW([Types.PICKLED_BYTE_ARRAY()]), Row(1))
+
+
+def test_the_type_of_a_json_schema() -> None:
+    """As Flink converts it."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "price": {"type": ["number", "null"]},
+            "day": {"type": "string", "format": "date"},
+            "raw": {"type": "string", "contentEncoding": "base64"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "pair": {"type": "array", "items": [{"type": "boolean"}, {"type": "string"}]},
+            "place": {"$ref": "#/definitions/place"},
+        },
+        "definitions": {"place": {"type": "object", "properties": {"lat": {"type": "number"}}}},
+    }
+    builder = JsonRowDeserializationSchema.builder().json_schema(json.dumps(schema))
+    assert builder.build().get_produced_type() == Types.ROW_NAMED(
+        ["id", "price", "day", "raw", "tags", "pair", "place"],
+        [
+            Types.BIG_INT(),
+            Types.BIG_DEC(),
+            Types.SQL_DATE(),
+            Types.PRIMITIVE_ARRAY(Types.BYTE()),
+            Types.OBJECT_ARRAY(Types.STRING()),
+            Types.ROW([Types.BOOLEAN(), Types.STRING()]),
+            Types.ROW_NAMED(["lat"], [Types.BIG_DEC()]),
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("{", "is no JSON"),
+        ('{"type": "string"}', "describes an object"),
+        ('{"type": "object", "properties": {"a": {"type": "bird"}}}', "at a: type 'bird'"),
+        ('{"type": "object", "properties": {"a": {}}}', "give it one type"),
+        ('{"$ref": "#"}', "leads nowhere"),
+        ('{"type": "object", "properties": {"a": {"$ref": "#"}}}', "there is no schema"),
+        ('{"type": "object", "properties": {"a": {"type": "array"}}}', "at a/items: there is no"),
+    ],
+)
+def test_json_schemas_without_a_type(schema: str, message: str) -> None:
+    """The error names the place."""
+    with pytest.raises(JobDefinitionError, match=message):
+        JsonRowDeserializationSchema.builder().json_schema(schema)
