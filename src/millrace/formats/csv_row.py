@@ -20,6 +20,8 @@ from millrace.formats.scalar_text import is_bytes, scalar_text
 
 __all__ = ["CsvRowDeserializationSchema", "CsvRowSerializationSchema"]
 
+_LINE_END = "\r\n"
+
 B = TypeVar("B", bound="_Builder")
 
 
@@ -131,14 +133,14 @@ class CsvRowSerializationSchema(SerializationSchema[Row]):
         options = csv_options(self._dialect.csv)
         try:
             fields = [write(item) for write, item in zip(self._writers, value, strict=True)]
-            csv.writer(text, lineterminator=self._dialect.csv.line_separator, **options).writerow(
-                fields
-            )
+            # the csv module encloses what could end a line only if it ends lines so itself
+            csv.writer(text, lineterminator=_LINE_END, **options).writerow(fields)
         except (TypeError, ValueError, ArithmeticError, AttributeError, csv.Error) as error:
             raise SerializationError(
                 f"{value!r} cannot be written as CSV of type {self._type_info.name}: {error}"
             ) from error
-        return text.getvalue().encode()
+        line = text.getvalue().removesuffix(_LINE_END)
+        return (line + self._dialect.csv.line_separator).encode()
 
     # what writes is made of closures: it is made again where it is needed
     def __reduce__(self) -> tuple[Any, ...]:
