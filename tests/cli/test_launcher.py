@@ -25,7 +25,7 @@ def _default_launcher() -> Iterator[None]:
     JobLauncher.install(None)
 
 
-def launch(tmp_path: Path, resume: bool = False, **settings: object) -> io.StringIO:
+def launch(tmp_path: Path | str, resume: bool = False, **settings: object) -> io.StringIO:
     """Install a launcher as a new run of the command would; returns what it says."""
     said = io.StringIO()
     terminal = Terminal(said)
@@ -65,6 +65,15 @@ def test_a_fresh_start_beside_a_checkpoint_says_how_to_resume(tmp_path: Path) ->
         "millrace: the job starts afresh, though there is checkpoint 1; to go on from it: "
         "millrace run --resume job.py"
     )
+
+
+def test_a_uri_is_looked_into_as_well(tmp_path: Path) -> None:
+    launch(tmp_path.as_uri())
+    run_job()
+    said = launch(tmp_path.as_uri(), resume=True)
+    run_job()
+    assert f"keeps its checkpoints in {tmp_path}/numbers-" in said.getvalue()
+    assert "resuming from checkpoint 1" in said.getvalue()
 
 
 def test_resuming_goes_on_or_says_that_it_cannot(

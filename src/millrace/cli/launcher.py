@@ -19,6 +19,7 @@ from millrace.common.job import JobExecutionResult
 from millrace.datastream.job_launcher import Handlers, JobLauncher
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_identity import job_id_of
+from millrace.filesystem.registry import resolved
 from millrace.plan.transformation import Transformation
 from millrace.state.backend.state_backend import StateBackend
 from millrace.state.checkpoint.directory import complete_checkpoints
@@ -54,7 +55,7 @@ class CommandLineLauncher(JobLauncher):
         directory = configuration.get(options.CHECKPOINTING_DIR)
         if directory is not None:
             start = configuration.get(options.START_FROM)
-            self._announce(name, os.path.join(directory, job_id_of(name)), start)
+            self._announce(name, os.path.join(resolved(directory), job_id_of(name)), start)
         client.when_done(self.terminal.clear)
         self.interrupts.watch(client)
         return client
