@@ -11,6 +11,10 @@ from millrace.connectors.errors import (
     SocketSourceError,
     SourceFileError,
 )
+from millrace.connectors.file_enumeration import (
+    FileEnumeratorProvider,
+    FileSplitAssignerProvider,
+)
 from millrace.connectors.file_sink import FileSink, StreamingFileSink
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
 from millrace.connectors.number_sequence import NumberSequenceSource
@@ -27,9 +31,11 @@ __all__ = [
     "CollectionSource",
     "ConnectorError",
     "DataGeneratorSource",
+    "FileEnumeratorProvider",
     "FileSink",
     "FileSource",
     "FileSourceBuilder",
+    "FileSplitAssignerProvider",
     "NumberSequenceSource",
     "OutputFileConfig",
     "PartFileError",

@@ -23,6 +23,11 @@ from millrace.common.source import (
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.connectors.errors import SourceFileError
+from millrace.connectors.file_enumeration import (
+    WHOLE,
+    FileEnumeratorProvider,
+    FileSplitAssignerProvider,
+)
 from millrace.connectors.file_listing import list_files
 from millrace.connectors.index_range import require_at_least
 from millrace.filesystem.registry import file_system_of, resolved
@@ -133,6 +138,7 @@ class FileSourceBuilder(Generic[T]):
         self._paths = [resolved(path) for path in paths]
         self._discovery_interval: int | None = None
         self._split_size = DEFAULT_SPLIT_SIZE
+        self._splits_files = True
 
     def monitor_continuously(
         self, discovery_interval: Duration | Time | timedelta
@@ -163,9 +169,37 @@ class FileSourceBuilder(Generic[T]):
         self._split_size = split_size
         return self
 
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder[T]:
+        """Choose whether large files are read in pieces.
+
+        Raises:
+            JobDefinitionError: it is no `FileEnumeratorProvider`.
+        """
+        if not isinstance(file_enumerator, FileEnumeratorProvider):
+            raise JobDefinitionError(
+                "set_file_enumerator() takes a FileEnumeratorProvider, such as "
+                f"default_non_splittable_file_enumerator(); got {file_enumerator!r}"
+            )
+        self._splits_files = file_enumerator.splits_files
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder[T]:
+        """Choose which subtasks get the splits; there is one way (see the provider).
+
+        Raises:
+            JobDefinitionError: it is no `FileSplitAssignerProvider`.
+        """
+        if not isinstance(split_assigner, FileSplitAssignerProvider):
+            raise JobDefinitionError(
+                "set_split_assigner() takes FileSplitAssignerProvider."
+                f"locality_aware_split_assigner(), got {split_assigner!r}"
+            )
+        return self
+
     def build(self) -> FileSource[T]:
         """The source."""
-        return FileSource(self._format, self._paths, self._discovery_interval, self._split_size)
+        split_size = self._split_size if self._splits_files else WHOLE
+        return FileSource(self._format, self._paths, self._discovery_interval, split_size)
 
 
 class FileEnumerator(SplitEnumerator):

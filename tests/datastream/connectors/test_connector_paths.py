@@ -7,14 +7,16 @@ import importlib
 import pytest
 
 PATHS = {
-    "connectors": ["Sink", "Source"],
+    "connectors": ["FileSink", "FileSource", "NumberSequenceSource", "Sink", "Source"],
     "connectors.base": ["Sink", "Source"],
     "connectors.number_seq": ["NumberSequenceSource"],
     "connectors.file_system": [
         "BucketAssigner",
         "BulkFormat",
+        "FileEnumeratorProvider",
         "FileSink",
         "FileSource",
+        "FileSplitAssignerProvider",
         "OutputFileConfig",
         "RollingPolicy",
         "StreamFormat",

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.file_enumeration import (
+    FileEnumeratorProvider,
+    FileSplitAssignerProvider,
+)
 from millrace.connectors.file_sink import FileSink, StreamingFileSink
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
 from millrace.connectors.output_file_config import OutputFileConfig
@@ -13,9 +17,11 @@ from millrace.formats.stream_format import StreamFormat
 __all__ = [
     "BucketAssigner",
     "BulkFormat",
+    "FileEnumeratorProvider",
     "FileSink",
     "FileSource",
     "FileSourceBuilder",
+    "FileSplitAssignerProvider",
     "OutputFileConfig",
     "RollingPolicy",
     "StreamFormat",

@@ -1,0 +1,44 @@
+"""How a file source cuts files into splits, and who gets these (Flink docs, "FileSystem")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FileEnumeratorProvider", "FileSplitAssignerProvider"]
+
+WHOLE = 1 << 62
+"""As a size of splits: each file is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEnumeratorProvider:
+    """Whether large files are read in pieces; files whose names begin with ``.`` or ``_`` are
+    ignored in any case. See `FileSourceBuilder.set_file_enumerator`.
+
+    Example:
+        >>> FileEnumeratorProvider.default_non_splittable_file_enumerator().splits_files
+        False
+    """
+
+    splits_files: bool = True
+
+    @staticmethod
+    def default_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Cut files that can be read from the middle into pieces (the default)."""
+        return FileEnumeratorProvider(splits_files=True)
+
+    @staticmethod
+    def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Let one subtask read each file from its beginning to its end."""
+        return FileEnumeratorProvider(splits_files=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSplitAssignerProvider:
+    """Which subtask gets a split. See `FileSourceBuilder.set_split_assigner`."""
+
+    @staticmethod
+    def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        """The default, and the only one. The file systems here tell no places, so no split is
+        nearer to one subtask than to another, and splits are spread evenly."""
+        return FileSplitAssignerProvider()
