@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from millrace.connectors import DataGeneratorSource
+from millrace.connectors.file_sink import BulkFormatBuilder, RowFormatBuilder
+from millrace.connectors.file_source import FileSourceBuilder
+from millrace.connectors.output_file_config import OutputFileConfigBuilder
+from millrace.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from millrace.datastream.formats.json import JsonRowDeserializationSchema
+from millrace.formats import CsvSchemaBuilder, ParquetBulkWriters, ParquetColumnarRowInputFormat
 from millrace.testing import run_local
 
-PAGE = (Path(__file__).parents[2] / "docs/connectors/index.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs/connectors"
+PAGE = (DOCS / "index.md").read_text(encoding="utf-8")
+FORMATS = (DOCS / "formats.md").read_text(encoding="utf-8")
 
 
 def run(title: str, **changed: str) -> None:
@@ -49,3 +60,35 @@ def test_a_socket(capsys: pytest.CaptureFixture[str]) -> None:
         run("with a server", _9999=str(server.getsockname()[1]))
         thread.join()
     assert capsys.readouterr().out == "one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "builder", "unsaid"),
+    [
+        (PAGE, FileSourceBuilder, {"build"}),
+        (PAGE, RowFormatBuilder, {"build"}),
+        (PAGE, BulkFormatBuilder, {"build"}),
+        (PAGE, OutputFileConfigBuilder, {"build"}),
+        (FORMATS, CsvSchemaBuilder, {"build"}),
+        (FORMATS, CsvRowSerializationSchema.Builder, {"build"}),
+        (FORMATS, CsvRowDeserializationSchema.Builder, {"build"}),
+        (FORMATS, JsonRowDeserializationSchema.Builder, {"build"}),
+    ],
+)
+def test_every_option_is_on_its_page(page: str, builder: type, unsaid: set[str]) -> None:
+    """A new method of a builder needs a line on docs/connectors/index.md or formats.md."""
+    options = {name for name in dir(builder) if not name.startswith("_")} - unsaid
+    assert {name for name in options if f"{name}(" not in page and f"`{name}`" not in page} == set()
+
+
+@pytest.mark.parametrize(
+    ("page", "function"),
+    [
+        (PAGE, DataGeneratorSource),
+        (FORMATS, ParquetColumnarRowInputFormat),
+        (FORMATS, ParquetBulkWriters.for_row_type),
+    ],
+)
+def test_every_argument_is_on_its_page(page: str, function: Callable[..., object]) -> None:
+    arguments = inspect.signature(function).parameters
+    assert [name for name in arguments if f"`{name}`" not in page] == []
