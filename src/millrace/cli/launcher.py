@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 
 from millrace.cli.arguments import RunArguments
 from millrace.cli.interrupts import Interrupts
@@ -49,8 +50,12 @@ class CommandLineLauncher(JobLauncher):
     ) -> EmbeddedJobClient:
         """A client of the next job; the terminal is told about its checkpoints."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
-        self.listeners = [ProgressLine(self.terminal)] if self._shows_progress() else []
+        line = ProgressLine(self.terminal) if self._shows_progress() else None
+        self.listeners = [] if line is None else [line]
         client = super().client(sinks, handlers, configuration, name, restart, backend)
+        if line is not None:
+            followed = (client.progress,)
+            Thread(target=line.follow, args=followed, name="millrace-progress", daemon=True).start()
         self.interrupts.install()
         directory = configuration.get(options.CHECKPOINTING_DIR)
         if directory is not None:

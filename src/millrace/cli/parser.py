@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from millrace import __version__
-from millrace.cli.commands import cancel, list_jobs, rescale, run, savepoint, status, stop
+from millrace.cli.commands import cancel, list_jobs, rescale, run, savepoint, stacks, status, stop
 
-COMMANDS = (run, list_jobs, status, savepoint, stop, cancel, rescale)
+COMMANDS = (run, list_jobs, status, stacks, savepoint, stop, cancel, rescale)
 
 
 def create_parser() -> argparse.ArgumentParser:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from millrace.cli.terminal import Terminal
 from millrace.engine.job_details import JobDetails
+from millrace.engine.running_epoch import describe_epoch, is_long
 
 SCREEN_INTERVAL = 0.1
 """Seconds between two changes of the live line."""
@@ -45,6 +46,23 @@ class ProgressLine:
             self._terminal.show(line if fits else line.replace("checkpoint ", "chk-"))
         else:
             self._terminal.say(line)
+
+    def look(self, progress: JobDetails, now: int) -> None:
+        """An epoch may have been running for long; ``now`` in ms since the epoch of Unix."""
+        running, shown = progress.running, self._clock()
+        if running is None or not is_long(running, now):
+            return
+        if self._terminal.interactive:
+            self._terminal.show(describe_epoch(running, now))
+        elif shown - self._shown >= self._interval:
+            self._shown = shown
+            self._terminal.say(describe_epoch(running, now))
+
+    def follow(self, progress: Callable[[], JobDetails]) -> None:
+        """Look once a second until the job has ended."""
+        while not (details := progress()).status.is_terminal_state():
+            self.look(details, int(time.time() * 1000))
+            time.sleep(1)
 
     def _rate(self, now: float, records: int) -> float:
         history = self._history

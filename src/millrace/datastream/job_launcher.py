@@ -6,6 +6,7 @@ them in this process; ``millrace run`` adds its settings and its progress line.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.control_service import Operable
 from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.epoch_watch import EpochWatch
 from millrace.engine.executor import Executor
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import Listener
@@ -135,6 +137,10 @@ class JobLauncher:
             manager.observe(endpoint_of(manager, graph, configuration))
         if checkpoints.durable and is_local(checkpoints.job_dir):
             manager.observe(Operable(manager, name, checkpoints.job_id, run_id))
+        # who runs a batch waits for the one epoch that it is
+        level = logging.INFO if config.batch else logging.WARNING
+        watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)
+        manager.observe(watch)
         return EmbeddedJobClient(manager)
 
     def _replan(
@@ -162,6 +168,7 @@ class JobLauncher:
         self, configuration: Configuration, restart: RestartStrategyConfiguration, batch: bool
     ) -> JobConfig:
         interval = configuration.get(options.CHECKPOINTING_INTERVAL)
+        timeout = configuration.get(options.EPOCH_TIMEOUT)
         if isinstance(restart, FallbackRestartStrategy):
             restart = RestartStrategies.no_restart()
         return JobConfig(
@@ -183,6 +190,8 @@ class JobLauncher:
             max_records=ALL if batch else configuration.get(options.EPOCH_MAX_RECORDS),
             min_interval=configuration.get(options.EPOCH_MIN_INTERVAL).to_millis(),
             keep_warm=configuration.get(options.EPOCH_KEEP_WARM).to_millis(),
+            epoch_report_after=configuration.get(options.EPOCH_REPORT_AFTER).to_millis(),
+            epoch_timeout=None if timeout is None else timeout.to_millis(),
             batch=batch,
             program=program_file() or "",
         )

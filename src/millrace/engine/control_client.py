@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from millrace.common.errors import JobControlError
@@ -12,12 +13,18 @@ from millrace.state.checkpoint.files import StrPath
 __all__ = ["ask", "await_end"]
 
 POLL = 0.05
+WORD_AFTER, WORD_PERIOD = 3.0, 10.0
+"""Seconds after which one hears what the job waits for, and after which again."""
 ACCEPT_TIMEOUT = 20.0
 """Seconds in which a job that is well takes a request."""
 
 
 def ask(
-    job_dir: StrPath, command: str, arguments: dict[str, Any], timeout: float = 300.0
+    job_dir: StrPath,
+    command: str,
+    arguments: dict[str, Any],
+    timeout: float = 300.0,
+    waiting: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """The job's answer to a request.
 
@@ -25,6 +32,7 @@ def ask(
         job_dir: the job's checkpoint directory.
         command, arguments: see `millrace.engine.control_commands.COMMANDS`.
         timeout: seconds to wait for the end of what was asked for.
+        waiting: is told every few seconds what the job waits for.
 
     Raises:
         JobControlError: the job does not run, refuses, fails to do it, or does not answer in time.
@@ -34,20 +42,28 @@ def ask(
     if run is None:
         raise JobControlError("the job is not running")
     id = mailbox.send(run.run_id, command, arguments)
-    answer = _await(mailbox, run, id, timeout)
+    answer = _await(mailbox, run, id, timeout, waiting)
     if answer.state == "failed":
         raise JobControlError(answer.error)
     return answer.result
 
 
-def _await(mailbox: Mailbox, run: RunNote, id: str, timeout: float) -> MailboxAnswer:
+def _await(
+    mailbox: Mailbox, run: RunNote, id: str, timeout: float, waiting: Callable[[str], None]
+) -> MailboxAnswer:
     """The last answer to a request."""
     started = time.monotonic()
+    next_word, reason = started + WORD_AFTER, ""
     while True:
         alive = mailbox.running()
         answer = mailbox.receive(id)
         if answer is not None and answer.state != "accepted":
             return answer
+        if answer is not None:
+            reason = answer.result.get("waits_for") or reason
+        if reason and time.monotonic() > next_word:
+            next_word = time.monotonic() + WORD_PERIOD
+            waiting(reason)
         if alive is None or alive.run_id != run.run_id:
             mailbox.withdraw(id)
             raise JobControlError("the job ended without an answer; was its process killed?")
@@ -60,7 +76,7 @@ def _await(mailbox: Mailbox, run: RunNote, id: str, timeout: float) -> MailboxAn
         if waited > timeout:
             raise JobControlError(
                 f"the job took the request but did not finish it within {timeout:.0f} s; it goes "
-                "on with it"
+                "on with it" + (f". It waits for: {reason}" if reason else "")
             )
         time.sleep(POLL)
 

@@ -5,6 +5,7 @@ Mailbox and HTTP speak in them; each becomes a request on the job's `CommandBus`
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from millrace.common.errors import JobControlError
 from millrace.common.job import JobExecutionResult
 from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.engine.command_bus import CommandBus
-from millrace.engine.job_details import JobDetails
+from millrace.engine.job_details import EpochAttempt, JobDetails
 from millrace.engine.job_requests import (
     After,
     CancelRequest,
@@ -22,10 +23,14 @@ from millrace.engine.job_requests import (
     SavepointRequest,
     StopRequest,
 )
+from millrace.engine.running_epoch import describe_epoch, is_long
 
-__all__ = ["COMMANDS", "CommandResult", "ControlledJob", "execute", "status_fields"]
+__all__ = ["COMMANDS", "CommandResult", "ControlledJob", "execute", "status_fields", "waits_for"]
 
 CommandResult = Future[dict[str, Any]]
+MOST_STACKS = 6
+"""Subtasks that an answer tells of: it has to fit into the mailbox."""
+STACK_LENGTH = 6_000
 
 
 class ControlledJob(Protocol):
@@ -36,6 +41,7 @@ class ControlledJob(Protocol):
     @property
     def result(self) -> CompletableFuture[JobExecutionResult]: ...
     def details(self) -> JobDetails: ...
+    def stack(self) -> str: ...
 
 
 def _savepoint(job: ControlledJob, directory: str | None, format: str) -> CommandResult:
@@ -75,6 +81,16 @@ def _status(job: ControlledJob) -> CommandResult:
     return CompletableFuture.completed(status_fields(job.details()))
 
 
+def _stacks(job: ControlledJob) -> CommandResult:
+    details = job.details()
+    running = details.running
+    subtasks = [] if running is None else [busy._asdict() for busy in running.busy[:MOST_STACKS]]
+    for subtask in subtasks:
+        subtask["stack"] = subtask["stack"][-STACK_LENGTH:]
+    fields = {**status_fields(details), "stacks": subtasks, "driver": job.stack()[-STACK_LENGTH:]}
+    return CompletableFuture.completed(fields)
+
+
 def status_fields(details: JobDetails) -> dict[str, Any]:
     """How a job is doing, as the command ``status`` answers."""
     return {
@@ -85,6 +101,34 @@ def status_fields(details: JobDetails) -> dict[str, Any]:
         "records_per_second": details.records_per_second,
         "watermark": details.watermark,
         "restarts": details.restarts,
+        "running": _epoch_fields(details.running),
+        "waits_for": waits_for(details),
+    }
+
+
+def waits_for(details: JobDetails) -> str:
+    """What a job waits for at the moment, in a line; empty: for nothing in particular."""
+    running, now = details.running, int(time.time() * 1000)
+    epoch = ""
+    if running is not None and is_long(running, now):
+        epoch = describe_epoch(running, now)
+    return "; ".join(part for part in (epoch, details.waits_for) if part)
+
+
+def _epoch_fields(running: EpochAttempt | None) -> dict[str, Any] | None:
+    if running is None:
+        return None
+    busy = [
+        {name: value for name, value in subtask._asdict().items() if name != "stack"}
+        for subtask in running.busy[:MOST_STACKS]
+    ]
+    return {
+        "epoch": running.number,
+        "attempt": running.attempt,
+        "since": running.since,
+        "subtasks": running.subtasks,
+        "done": running.done,
+        "busy": busy,
     }
 
 
@@ -95,6 +139,7 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ..
     "cancel": (_cancel, {}),
     "rescale": (_rescale, {"parallelism": (int,)}),
     "status": (_status, {}),
+    "stacks": (_stacks, {}),
 }
 """What a job can be asked, and the arguments of each request, all of which must be given."""
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from threading import Event, Lock, Thread
 
 from millrace.common.errors import CheckpointError, JobControlError, MillraceError
-from millrace.engine.control_commands import CommandResult, ControlledJob, execute
+from millrace.engine.control_commands import CommandResult, ControlledJob, execute, waits_for
 from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, MailboxRequest, RunNote
 from millrace.engine.job_observer import JobObserver
 from millrace.state.checkpoint.files import StrPath
@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 POLL = 0.2
 """Seconds between two looks into the mailbox."""
 ENDING = ("stop", "cancel")
+WAITING_PERIOD = 1.0
+"""Seconds after which who waits for an answer hears again what the job waits for."""
 GRACE = 5.0
 """Seconds that a job which has ended waits for the answers that it still owes."""
 
@@ -53,6 +55,8 @@ class ControlService:
         self._note = RunNote(run_id, job_name, job_id, socket.gethostname(), os.getpid(), since)
         self._poll = poll
         self._owed: dict[str, CommandResult] = {}
+        self._told: dict[str, float] = {}
+        """When those who wait for an answer last heard what the job waits for."""
         self._ended = Event()
         self._opening = Lock()
         self._thread = Thread(target=self._run, name="millrace-control", daemon=True)
@@ -131,8 +135,19 @@ class ControlService:
 
     def _give_answers(self) -> None:
         for id, result in list(self._owed.items()):
-            if result.done() and self._answer(_answer_of(id, result)):
+            if not result.done():
+                self._say_what_it_waits_for(id)
+            elif self._answer(_answer_of(id, result)):
                 del self._owed[id]
+                self._told.pop(id, None)
+
+    def _say_what_it_waits_for(self, id: str) -> None:
+        """Who waits for an answer should know why; once a second will do."""
+        now = time.monotonic()
+        if now - self._told.setdefault(id, now) >= WAITING_PERIOD:
+            self._told[id] = now
+            text = waits_for(self._job.details())
+            self._answer(MailboxAnswer(id, "accepted", {"waits_for": text[:8_000]}))
 
     def _answer(self, answer: MailboxAnswer) -> bool:
         try:

@@ -57,6 +57,13 @@ class EpochRunner:
         self.attempt = 0
         """Of the next epoch: how often it has been tried."""
         self._lost_in_a_row = 0
+        self._timed_out: tuple[int, int, str] | None = None
+        """Epoch, attempt, and why it is not to go on."""
+
+    def fail(self, epoch: int, attempt: int, reason: str) -> None:
+        """Have an attempt that runs fail; in any thread."""
+        self._timed_out = epoch, attempt, reason
+        self._executor.cancel()
 
     def run(self, plan: EpochPlan, deployment: Deployment) -> list[Ack] | None:
         """The answers of an epoch that may be accepted; None: it has to be planned and run again.
@@ -68,7 +75,7 @@ class EpochRunner:
         try:
             acks = self._executor.run_epoch(plan)
         except ExecutorError as error:
-            self._lost(plan, error)
+            self._ended_early(plan, deployment, error)
             return None
         crash_point("after-acks")
         deployment.restoring |= evicted(acks)
@@ -104,6 +111,15 @@ class EpochRunner:
             return None
         self.attempt = self._lost_in_a_row = 0
         return acks
+
+    def _ended_early(self, plan: EpochPlan, deployment: Deployment, error: ExecutorError) -> None:
+        ended, self._timed_out = self._timed_out, None
+        cancelled = self._states.status is JobStatus.CANCELLING
+        if cancelled or ended is None or ended[:2] != (plan.epoch, plan.attempt):
+            self._lost(plan, error)
+            return
+        self._restart(JobExecutionError(ended[2]))
+        deployment.give_back()
 
     def _lost(self, plan: EpochPlan, error: ExecutorError) -> None:
         """The infrastructure lost an epoch: run it again, within reason."""

@@ -48,6 +48,10 @@ class JobConfig:
     """The least time between the starts of two epochs."""
     keep_warm: int = 45_000
     """The most time between two epochs: idle workers are ended by Spark after 60 s."""
+    epoch_report_after: int = 60_000
+    """After that an epoch is logged with the stacks of its subtasks; 0: never."""
+    epoch_timeout: int | None = None
+    """An epoch that takes longer fails."""
     batch: bool = False
     program: str = ""
     """The file of the program; empty: an interactive session."""

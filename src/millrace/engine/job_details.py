@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from millrace.common.job import JobStatus
 
 __all__ = [
+    "BusySubtask",
     "CheckpointHistory",
     "CheckpointStats",
     "EpochAttempt",
@@ -29,6 +30,20 @@ def _nothing() -> Mapping[Any, Any]:
     return MappingProxyType({})
 
 
+class BusySubtask(NamedTuple):
+    """A subtask that has been running for long in the epoch that is under way."""
+
+    operator: str
+    """The name of the operator that it is in."""
+    subtask: int
+    worker: str
+    """host:pid."""
+    seconds: float
+    """How long it had been running when it reported."""
+    stack: str
+    """Python's, the outermost call first."""
+
+
 @dataclass(frozen=True, slots=True)
 class EpochAttempt:
     """An epoch that is running."""
@@ -38,6 +53,11 @@ class EpochAttempt:
     """How often it has been tried before."""
     since: int
     """When this attempt began, ms since the epoch of Unix."""
+    busy: tuple[BusySubtask, ...] = ()
+    """The subtasks that take long, longest first."""
+    done: int | None = None
+    """How many subtasks have ended; None: no worker has reported."""
+    subtasks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +141,8 @@ class JobDetails:
     """Accepted in this run."""
     running: EpochAttempt | None = None
     """The epoch that is under way."""
+    waits_for: str = ""
+    """What else than its epoch the job waits for, for who waits for the job."""
     checkpoint: int | None = None
     """Number of the newest checkpoint."""
     checkpoints: CheckpointHistory = field(default_factory=CheckpointHistory)

@@ -8,10 +8,13 @@ only then visible in the sinks. What may happen in which state is defined in `jo
 from __future__ import annotations
 
 import logging
+import sys
 import time
+import traceback
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from threading import get_ident
 from typing import Any
 
 from millrace.common.completable_future import CompletableFuture
@@ -48,6 +51,7 @@ from millrace.engine.job_state import JobStateMachine
 from millrace.engine.pacing import Pacer
 from millrace.engine.rescaling import Replan, Rescaling, files_of, parts_in
 from millrace.engine.restart import create_decider
+from millrace.engine.running_epoch import is_long, observed
 from millrace.engine.savepoint_writer import AsyncSavepointWriter
 from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.filesystem.crash_points import crash_point
@@ -84,6 +88,8 @@ class JobManager:
         self._listeners = listeners
         self._observers: list[JobObserver] = []
         self._deployment = Deployment(graph)
+        self._thread = 0
+        """That the job runs in."""
         self._epoch = 0
         """The next to run."""
         self._input_ended = False
@@ -121,7 +127,26 @@ class JobManager:
 
     def details(self) -> JobDetails:
         """How the job is doing."""
-        return replace(self._details, status=self.states.status, since=self.states.since)
+        details, running = self._details, self._history.running
+        if running is not None and is_long(running, self._clock.now()):
+            running = observed(running, self.job_dir, self._deployment.program)
+        waits_for = self._savepoint.waits_for if self._savepoint is not None else ""
+        return replace(
+            details,
+            status=self.states.status,
+            since=self.states.since,
+            running=running,
+            waits_for=waits_for,
+        )
+
+    def stack(self) -> str:
+        """Python's stack of the job's own thread; empty: it has not begun, or has ended."""
+        frame = sys._current_frames().get(self._thread)
+        return "" if frame is None else "".join(traceback.format_stack(frame))
+
+    def fail_epoch(self, running: EpochAttempt, reason: str) -> None:
+        """Have an epoch that is running fail; the restart strategy decides what follows."""
+        self._runner.fail(running.number, running.attempt, reason)
 
     def accumulators(self) -> dict[str, Any]:
         """The results of accumulators so far, and the functions' metrics over all subtasks."""
@@ -131,7 +156,7 @@ class JobManager:
 
     def run(self) -> None:
         """Run the job to its end, whatever that is; `result` has it."""
-        started = time.monotonic()
+        started, self._thread = time.monotonic(), get_ident()
         try:
             self._run_and_close()
         except BaseException as error:
@@ -260,7 +285,6 @@ class JobManager:
         self._deployment.discover(now)
         plan = self._plan(now)
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, now)
-        self._details = replace(self._details, running=self._history.running)
         acks = self._runner.run(plan, self._deployment)
         if acks is None:
             self._history.running = None

@@ -69,6 +69,15 @@ class AsyncSavepointWriter:
         """The first that is not part of it."""
         return self._pin.manifest.epoch
 
+    @property
+    def waits_for(self) -> str:
+        """What it waits for, for people; empty: it has ended."""
+        if not self.busy:
+            return ""
+        if self.started:
+            return f"the savepoint {self._path} to be written"
+        return f"the sinks to commit what checkpoint {self.checkpoint} names"
+
     def start(self) -> None:
         """Begin to copy, if it has not yet."""
         if not self.started:

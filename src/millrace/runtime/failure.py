@@ -36,6 +36,17 @@ def describe_failure(error: BaseException, stage_name: str) -> Failure:
     return Failure(operator, record, _user_traceback(error))
 
 
+def operator_of(frame: FrameType) -> str | None:
+    """The name of the operator that a running thread is in: the innermost one; None: none."""
+    inner: FrameType | None = frame
+    while inner is not None:
+        found = _owner(inner)
+        if found is not None:
+            return _name(found)
+        inner = inner.f_back
+    return None
+
+
 def _frames(trace: TracebackType | None) -> Iterator[FrameType]:
     while trace is not None:
         yield trace.tb_frame

@@ -17,10 +17,14 @@ from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.subtask import Clock, SegmentWriter, Subtask
+from millrace.runtime.watchdog import Watchdog
 from millrace.state.delta_payload import Loader
 
 Element = tuple[int, bytes]
 """(task of the next level, packed buffer)."""
+
+_watchdog = Watchdog()
+"""Of this process; its thread begins with the first subtask, after any fork."""
 
 
 class Worker:
@@ -67,15 +71,21 @@ class Worker:
                 ends[wanted.id].append(buffer)
             else:
                 inbox[wanted.id, buffer.target].append(buffer)
-        for stage, index in carried:
-            subtask = self._subtask(program, stage, index)
-            buffers = inbox.pop((stage.id, index)) + ends[stage.id]
-            short = partial(self._is_short, program, plan.epoch)
-            for made in subtask.run(plan, attempt, buffers, load, write_segment, short):
-                yield router.next_task(made), made.pack()
-            if subtask.evicted:
-                del self._subtasks[program.run_id, stage.id, index]
-                subtask.close()
+        left = tuple((stage.id, index) for stage, index in carried)
+        try:
+            for number, (stage, index) in enumerate(carried):
+                of = (plan.epoch, plan.attempt)
+                _watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
+                subtask = self._subtask(program, stage, index)
+                buffers = inbox.pop((stage.id, index)) + ends[stage.id]
+                short = partial(self._is_short, program, plan.epoch)
+                for made in subtask.run(plan, attempt, buffers, load, write_segment, short):
+                    yield router.next_task(made), made.pack()
+                if subtask.evicted:
+                    del self._subtasks[program.run_id, stage.id, index]
+                    subtask.close()
+        finally:
+            _watchdog.end()
 
     def _rearrange(self, program: Program, task: int) -> None:
         """Once a job runs as another number of tasks: drop subtasks that other tasks carry now, and

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,15 @@ def ask_job(
     if job.run is None:
         raise JobControlError(f"job '{job.name}' is not running{_way_on(job)}")
     try:
-        return job, ask(job.directory, command, arguments, named.timeout)
+        return job, ask(job.directory, command, arguments, named.timeout, _say_waiting)
     except JobControlError as error:
         raise JobControlError(f"job '{job.name}': {error}") from None
+
+
+def _say_waiting(reason: str) -> None:
+    from millrace.cli.printing import printable
+
+    print(f"millrace: the job waits for {printable(reason)}", file=sys.stderr, flush=True)
 
 
 def check_ended(job: Any, answer: dict[str, Any]) -> None:

@@ -23,4 +23,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     known = ("epoch", "checkpoint", "records", "watermark")
     progress = JobDetails(**{name: answer[name] for name in known})
     line = describe(progress, answer["records_per_second"])
-    return report(named, job, answer, f"{job.name} is {answer['status']}: {line}")
+    text = f"{job.name} is {answer['status']}: {line}"
+    if answer["waits_for"]:
+        text += f"\n{answer['waits_for']}"
+    return report(named, job, answer, text)

@@ -303,6 +303,17 @@ EPOCH_KEEP_WARM = known(
     "An idle job runs an empty epoch this often, because Spark ends idle Python workers, and their "
     "state with them, after 60 s.",
 )
+EPOCH_REPORT_AFTER = known(
+    ConfigOptions.key("millrace.epoch.report-after")
+    .duration_type()
+    .default_value(Duration.of_minutes(1)),
+    "An epoch that takes longer is logged with the Python stacks of the subtasks that it waits "
+    "for, and again whenever it has taken twice as long; `0 s`: never.",
+)
+EPOCH_TIMEOUT = known(
+    ConfigOptions.key("millrace.epoch.timeout").duration_type().no_default_value().at_least(1),
+    "An epoch that takes longer fails, and the restart strategy decides what follows.",
+)
 BUFFER_RECORDS = known(
     ConfigOptions.key("millrace.buffer.records").int_type().default_value(4096).at_least(1),
     "Records in one buffer between stages.",

@@ -1,0 +1,47 @@
+"""``millrace stacks``: where a running job is, in Python's stacks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from millrace.cli.commands.grammar import Commands, add_command, add_job
+from millrace.cli.commands.job_request import ask_job, report
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "stacks",
+        handle,
+        "show the Python stacks of a running job",
+        "Show what the driver of a job, and the subtasks that have been running for more than two "
+        "seconds, are executing.",
+    )
+    add_job(parser)
+
+
+def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Ask the job."""
+    job, answer = ask_job(named, "stacks")
+    from millrace.cli.printing import printable
+
+    text = printable("\n".join(_lines(answer)), keep="\n")
+    return report(named, job, answer, f"{job.name} is {answer['status']}\n{text}")
+
+
+def _lines(answer: dict[str, Any]) -> Iterator[str]:
+    if answer["waits_for"]:
+        yield answer["waits_for"]
+    for subtask in answer["stacks"]:
+        yield (
+            f"\n'{subtask['operator']}' (subtask {subtask['subtask']}) in worker "
+            f"{subtask['worker']}, after {subtask['seconds']:.0f} s:"
+        )
+        yield subtask["stack"].rstrip()
+    if not answer["stacks"]:
+        yield "\nno subtask has been running for more than two seconds"
+    yield "\nthe driver:"
+    yield answer["driver"].rstrip()

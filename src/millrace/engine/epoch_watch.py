@@ -1,0 +1,95 @@
+"""Watches how long epochs take: logs the stacks of what is stuck, and ends what takes too long.
+
+It looks from a thread of its own, for the job's thread waits for the epoch.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from threading import Event, Thread
+from typing import Protocol
+
+from millrace.engine.job_details import EpochAttempt, JobDetails
+from millrace.engine.job_observer import JobObserver
+from millrace.engine.running_epoch import describe_epoch, duration_text, stacks_text
+
+__all__ = ["EpochWatch", "WatchedJob"]
+
+log = logging.getLogger(__name__)
+
+POLL = 1.0
+"""Seconds between two looks."""
+
+
+class WatchedJob(Protocol):
+    """What is needed of a job; `millrace.engine.job_manager.JobManager` has it."""
+
+    def details(self) -> JobDetails: ...
+    def fail_epoch(self, running: EpochAttempt, reason: str) -> None: ...
+
+
+class EpochWatch(JobObserver):
+    """Looks after the epochs of one job.
+
+    Args:
+        report_after: milliseconds after which an epoch is logged with the stacks of its subtasks,
+            and again whenever it has taken twice as long; 0: never.
+        timeout: milliseconds after which an epoch fails; None: never.
+        level: of the log messages.
+    """
+
+    def __init__(
+        self,
+        job: WatchedJob,
+        report_after: int,
+        timeout: int | None = None,
+        level: int = logging.WARNING,
+    ) -> None:
+        self._job = job
+        self._report_after = report_after
+        self._timeout = timeout
+        self._level = level
+        self._attempt = (-1, -1)
+        self._seen = 0.0
+        self._next_report = 0
+        self._closed = Event()
+
+    def started(self, job_dir: str) -> None:
+        """The job begins."""
+        Thread(target=self._run, name="millrace-epoch-watch", daemon=True).start()
+
+    def closed(self) -> None:
+        """The job has ended."""
+        self._closed.set()
+
+    def _run(self) -> None:
+        while not self._closed.wait(POLL):
+            self.look(time.monotonic())
+
+    def look(self, now: float) -> None:
+        """Look once; ``now`` in seconds of a clock that is never put back."""
+        running = self._job.details().running
+        if running is None:
+            self._attempt = (-1, -1)
+            return
+        if self._attempt != (running.number, running.attempt):
+            self._attempt, self._seen = (running.number, running.attempt), now
+            self._next_report = self._report_after
+        taken = int((now - self._seen) * 1000)
+        if self._next_report and taken >= self._next_report:
+            self._next_report = 2 * taken
+            self._report(running, taken)
+        if self._timeout is not None and taken >= self._timeout:
+            self._job.fail_epoch(running, _reason(running, taken, self._timeout))
+
+    def _report(self, running: EpochAttempt, taken: int) -> None:
+        stacks = stacks_text(running) or "\nno worker has reported what it is in"
+        log.log(self._level, "%s%s", describe_epoch(running, running.since + taken), stacks)
+
+
+def _reason(running: EpochAttempt, taken: int, timeout: int) -> str:
+    return (
+        f"{describe_epoch(running, running.since + taken)}: that is longer than "
+        f"millrace.epoch.timeout allows ({duration_text(timeout)}){stacks_text(running)}"
+    )

@@ -1,0 +1,194 @@
+"""The watchdog of a worker process: reports subtasks that have been running for long.
+
+A subtask that runs for less than `FIRST` seconds costs an assignment. Once one runs longer, a
+thread writes about every second what it is in, with its Python stack, to a file in the job's
+directory; the driver reads these files when somebody wants to know (`engine.running_epoch`). Where
+the job's directory is not shared, or not on a disk, nothing is reported. Flink: the "Thread Dump"
+and "Flame Graph" tabs of its web UI.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Event, Lock, Thread, get_ident
+from types import FrameType
+
+import msgspec
+
+from millrace.common.errors import CheckpointError
+from millrace.filesystem.location import is_local
+from millrace.runtime.failure import operator_of
+from millrace.state.checkpoint.files import delete_quietly, write_file
+
+__all__ = ["FIRST", "REPORTS", "SubtaskReport", "Watchdog", "reports_in", "stack_of"]
+
+REPORTS = "running"
+"""The directory of the reports, in that of the job."""
+FIRST = 2.0
+"""Seconds that a subtask may run unnoticed."""
+PERIOD = 1.0
+STACK_BYTES = 16_000
+"""Of a report's stack; the innermost calls are kept."""
+_MAX_BYTES = 64 * 1024
+
+
+class SubtaskReport(msgspec.Struct, frozen=True):
+    """A subtask that has been running for long; the content of a report's file."""
+
+    run_id: str
+    epoch: int
+    attempt: int
+    """Of the epoch."""
+    stage: int
+    subtask: int
+    operator: str
+    """The name of the operator that runs; of the stage, if none does."""
+    worker: str
+    """host:pid."""
+    seconds: float
+    """How long it had been running."""
+    left: tuple[tuple[int, int], ...]
+    """(stage, subtask) of all that its task has yet to complete, itself included."""
+    stack: str
+    """Of its thread, the outermost call first."""
+
+
+@dataclass(slots=True)
+class _Watched:
+    """What a thread runs."""
+
+    job_dir: str
+    run_id: str
+    epoch: int
+    attempt: int
+    left: tuple[tuple[int, int], ...]
+    stage_name: str
+    started: float
+    is_reported: bool = False
+
+
+class Watchdog:
+    """Knows what the threads of this process run, and reports what takes long.
+
+    Args:
+        first: seconds that a subtask may run unnoticed.
+        period: seconds between two reports.
+    """
+
+    def __init__(self, worker: str = "", first: float = FIRST, period: float = PERIOD) -> None:
+        self._worker = worker or f"{socket.gethostname()}:{os.getpid()}"
+        self._first = first
+        self._period = period
+        self._watched: dict[int, _Watched] = {}
+        self._busy = Event()
+        self._starting = Lock()
+        self._thread: Thread | None = None
+
+    def begin(
+        self,
+        job_dir: str | None,
+        run_id: str,
+        epoch: tuple[int, int],
+        left: tuple[tuple[int, int], ...],
+        stage_name: str,
+    ) -> None:
+        """A subtask begins in this thread, the first of those ``left`` to its task; ``epoch`` is
+        its number and attempt."""
+        if job_dir is None or not is_local(job_dir):
+            return
+        watched = _Watched(job_dir, run_id, *epoch, left, stage_name, time.monotonic())
+        self._watched[get_ident()] = watched
+        self._busy.set()
+        if self._thread is None:
+            with self._starting:
+                if self._thread is None:
+                    self._thread = Thread(target=self._run, name="millrace-watchdog", daemon=True)
+                    self._thread.start()
+
+    def end(self) -> None:
+        """This thread runs no subtask any more."""
+        watched = self._watched.pop(get_ident(), None)
+        if watched is not None and watched.is_reported:
+            delete_quietly(self._path(watched.job_dir, get_ident()))
+
+    def _path(self, job_dir: str, thread: int) -> str:
+        return os.path.join(job_dir, REPORTS, f"{self._worker.replace(':', '-')}-{thread}.json")
+
+    # -- in the thread -------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            self._busy.wait()
+            time.sleep(self._period)
+            self._busy.clear()
+            for thread, watched in list(self._watched.items()):
+                self._busy.set()
+                if time.monotonic() - watched.started > self._first:
+                    with suppress(CheckpointError, OSError):  # who looks is told that none reports
+                        self._report(thread, watched)
+
+    def _report(self, thread: int, watched: _Watched) -> None:
+        frame = sys._current_frames().get(thread)
+        if frame is None or self._watched.get(thread) is not watched:
+            return
+        stage, subtask = watched.left[0]
+        report = SubtaskReport(
+            run_id=watched.run_id,
+            epoch=watched.epoch,
+            attempt=watched.attempt,
+            stage=stage,
+            subtask=subtask,
+            operator=operator_of(frame) or watched.stage_name,
+            worker=self._worker,
+            seconds=time.monotonic() - watched.started,
+            left=watched.left,
+            stack=stack_of(frame),
+        )
+        path = self._path(watched.job_dir, thread)
+        with suppress(FileExistsError):
+            os.mkdir(os.path.dirname(path), 0o700)
+        watched.is_reported = True
+        write_file(path, (msgspec.json.encode(report),), durable=False)
+        if self._watched.get(thread) is not watched:
+            delete_quietly(path)
+
+
+def stack_of(frame: FrameType) -> str:
+    """A stack as tracebacks show it, from where a worker begins to run its level; cut to
+    `STACK_BYTES`."""
+    lines = traceback.StackSummary.extract(traceback.walk_stack(frame), limit=None)
+    lines.reverse()
+    worker = os.path.join("millrace", "runtime", "worker.py")
+    within = [index for index, line in enumerate(lines) if line.filename.endswith(worker)]
+    inner = lines[within[-1] + 1 :] if within else list(lines)
+    data = "".join(traceback.StackSummary.from_list(inner).format()).encode(errors="replace")
+    cut = "  ...\n" if len(data) > STACK_BYTES else ""
+    return cut + data[-STACK_BYTES:].decode(errors="replace")
+
+
+def reports_in(job_dir: str) -> Iterator[SubtaskReport]:
+    """The reports that there are; some may be of epochs, or runs, that are over."""
+    directory = os.path.join(job_dir, REPORTS)
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return
+    for name in names:
+        report = _read(os.path.join(directory, name)) if name.endswith(".json") else None
+        if report is not None:
+            yield report
+
+
+def _read(path: str) -> SubtaskReport | None:
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(_MAX_BYTES), type=SubtaskReport)
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None  # it has just been removed, or was not written by a worker

@@ -1,0 +1,101 @@
+"""A job that hangs in a user function can be looked into, on Spark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+SOURCES = Path(__file__).parents[3] / "src"
+PATIENCE = 120
+JOB = """
+import time
+from millrace.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(2)
+
+def look_up(number):
+    if number == 7:
+        time.sleep(300)
+    return number
+
+numbers = env.from_collection(range(10)).key_by(lambda n: n % 2)
+numbers.map(look_up).name("Enrich").print()
+env.execute("stuck")
+"""
+
+
+class Shell:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        (directory / "job.py").write_text(textwrap.dedent(JOB))
+        self.environment = {
+            **os.environ, "PYTHONPATH": str(SOURCES), "XDG_STATE_HOME": str(directory / "state"),
+        }  # fmt: skip
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "millrace", *words],
+            cwd=self.directory, env=self.environment, text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        process = self.start(*words)
+        out, err = process.communicate(timeout=PATIENCE)
+        return process.returncode, out, err
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def stuck(shell: Shell) -> Iterator[Any]:
+    process = shell.start("run", "--progress", "job.py")
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def until_it_says(shell: Shell, word: str, *command: str) -> str:
+    deadline, out, err = time.monotonic() + PATIENCE, "", ""
+    while word not in out:
+        assert time.monotonic() < deadline, (out, err)
+        _, out, err = shell.run(*command)
+    return out
+
+
+def test_where_a_job_hangs(shell: Shell, stuck: subprocess.Popen[str]) -> None:
+    status = until_it_says(shell, "in 'Enrich'", "status", "stuck")
+    assert "epoch 0 running for" in status
+    assert "(subtask " in status
+    assert "2 of 3 subtasks done" in status
+    code, out, _ = shell.run("stacks", "stuck")
+    assert code == 0
+    assert "in look_up\n" in out
+    assert "the driver:" in out
+    code, out, err = shell.run("savepoint", "stuck", "--timeout", "6")
+    assert code == 1
+    assert "millrace: the job waits for epoch 0 running for" in err
+    assert "in 'Enrich'" in err.splitlines()[-1]
+    assert shell.run("cancel", "stuck")[0] == 0
+    _, err = stuck.communicate(timeout=PATIENCE)
+    assert "millrace: epoch 0 running for" in err
+
+
+def test_an_epoch_that_takes_too_long_fails_the_job(shell: Shell) -> None:
+    code, _, err = shell.run("run", "--conf", "millrace.epoch.timeout=4s", "job.py")
+    assert code == 1
+    assert "in 'Enrich' (subtask" in err
+    assert "in look_up" in err
