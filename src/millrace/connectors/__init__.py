@@ -11,6 +11,7 @@ from millrace.connectors.errors import (
     SocketSourceError,
     SourceFileError,
 )
+from millrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
 from millrace.connectors.file_enumeration import (
     FileEnumeratorProvider,
     FileSplitAssignerProvider,
@@ -31,6 +32,8 @@ __all__ = [
     "CollectionSource",
     "ConnectorError",
     "DataGeneratorSource",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileEnumeratorProvider",
     "FileSink",
     "FileSource",

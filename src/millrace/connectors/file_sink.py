@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import BulkWriterFactory, Encoder
@@ -23,6 +23,11 @@ from millrace.connectors.bucket_assigner import (
     CallableBucketAssigner,
 )
 from millrace.connectors.file_committer import FileCommitter
+from millrace.connectors.file_compaction import (
+    CompactingRollingPolicy,
+    FileCompactor,
+    FileCompactStrategy,
+)
 from millrace.connectors.file_writer import FileSinkSettings, FileWriter
 from millrace.connectors.orphans import sweep_orphans, work_files_in_use
 from millrace.connectors.output_file_config import OutputFileConfig
@@ -156,6 +161,34 @@ class BulkFormatBuilder:
             )
         return self
 
+    def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
+        """Join the files of a bucket before they appear; the strategy takes the place of the
+        rolling policy. A file is what one subtask wrote to the bucket in one epoch.
+
+        Raises:
+            JobDefinitionError: they are none, or files of a bulk format would be concatenated.
+        """
+        if not isinstance(strategy, FileCompactStrategy) or not isinstance(
+            compactor, FileCompactor
+        ):
+            raise JobDefinitionError(
+                "enable_compact() takes a FileCompactStrategy and a FileCompactor, got "
+                f"{strategy!r} and {compactor!r}"
+            )
+        if compactor.delimiter is not None:
+            self._compact(strategy, compactor.delimiter)
+        return self
+
+    def _compact(self, strategy: FileCompactStrategy, delimiter: bytes) -> None:
+        raise JobDefinitionError(
+            "files of bulk formats such as Parquet cannot be concatenated; longer epochs "
+            "(millrace.epoch.min-interval) make larger ones"
+        )
+
+    def disable_compact(self) -> Self:
+        """Let the rolling policy alone end parts (the default)."""
+        return self
+
     def with_bucket_check_interval(self, interval: int) -> Self:
         """Flink's interval of looking at open parts; not needed here, where a part that is due
         starts an epoch itself."""
@@ -171,7 +204,23 @@ class RowFormatBuilder(BulkFormatBuilder):
 
     def __init__(self, base_path: str | os.PathLike[str], part_format: PartFormat) -> None:
         super().__init__(base_path, part_format)
+        self._compacting: tuple[FileCompactStrategy, bytes] | None = None
         self.with_rolling_policy(RollingPolicy.default_rolling_policy())
+
+    def _compact(self, strategy: FileCompactStrategy, delimiter: bytes) -> None:
+        self._compacting = strategy, delimiter
+
+    def disable_compact(self) -> Self:
+        self._compacting = None
+        return self
+
+    def build(self) -> FileSink:
+        if self._compacting is None:
+            return super().build()
+        strategy, delimiter = self._compacting
+        part_format = replace(cast("RowParts", self._settings.part_format), delimiter=delimiter)
+        policy = CompactingRollingPolicy(strategy)
+        return FileSink(replace(self._settings, part_format=part_format, rolling_policy=policy))
 
     def with_rolling_policy(self, policy: RollingPolicy) -> Self:
         if not isinstance(policy, RollingPolicy):

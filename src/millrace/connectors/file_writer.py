@@ -73,6 +73,10 @@ class FileWriter(SinkWriter[Any]):
         self._uploads: list[str] = []
         self._prepared = False
 
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        for part in self._parts.values():
+            part.note_checkpoint()
+
     def write(self, batch: RowBatch[Any]) -> None:
         self._write(batch)
 

@@ -156,6 +156,8 @@ class OpenPart:
     chunks: tuple[Chunk, ...]
     creation_time: int
     last_update_time: int
+    checkpoints: int = 0
+    """Completed since it was begun."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,13 +48,17 @@ class RowParts:
     """Parts of records that an encoder writes one after the other."""
 
     encoder: Encoder[Any]
+    delimiter: bytes = b""
+    """What stands between what two epochs wrote."""
 
     @property
     def takes(self) -> BatchForm:
         return self.encoder.takes
 
     def create(self, stream: BinaryIO, first_chunk: bool) -> BulkWriter[Any]:
-        if first_chunk and isinstance(self.encoder, HasHeader):
+        if not first_chunk:
+            stream.write(self.delimiter)
+        elif isinstance(self.encoder, HasHeader):
             stream.write(self.encoder.header())
         return EncoderBulkWriter(stream, self.encoder)
 
@@ -98,7 +102,12 @@ class PartWriter:
         part = self._part
         size = sum(chunk.length for chunk in part.chunks)
         size += self._file.length if self._file else 0
-        return PartFileInfo(part.bucket, size, part.creation_time, part.last_update_time)
+        times = part.creation_time, part.last_update_time
+        return PartFileInfo(part.bucket, size, *times, part.checkpoints)
+
+    def note_checkpoint(self) -> None:
+        """A checkpoint was completed since the last epoch."""
+        self._part = replace(self._part, checkpoints=self._part.checkpoints + 1)
 
     def write(self, batch: Batch, part_format: PartFormat, now: int) -> None:
         """Add records."""

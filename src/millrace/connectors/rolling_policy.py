@@ -18,12 +18,14 @@ Interval = Duration | Time | timedelta | int
 
 @dataclass(frozen=True, slots=True)
 class PartFileInfo:
-    """A part that is being written: bytes so far, first and last write (ms since the epoch)."""
+    """A part that is being written: bytes so far, first and last write (ms since the epoch), and
+    how many checkpoints were completed meanwhile."""
 
     bucket_id: str
     size: int
     creation_time: int
     last_update_time: int
+    checkpoints: int = 0
 
 
 class RollingPolicy(ABC):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from millrace.common.sink.sink import Sink
 from millrace.common.source import Source
 from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
 from millrace.connectors.file_enumeration import (
     FileEnumeratorProvider,
     FileSplitAssignerProvider,
@@ -18,6 +19,8 @@ from millrace.formats.stream_format import StreamFormat
 
 __all__ = [
     "BucketAssigner",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileEnumeratorProvider",
     "FileSink",
     "FileSource",

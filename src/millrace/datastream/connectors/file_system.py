@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
 from millrace.connectors.file_enumeration import (
     FileEnumeratorProvider,
     FileSplitAssignerProvider,
@@ -17,6 +18,8 @@ from millrace.formats.stream_format import StreamFormat
 __all__ = [
     "BucketAssigner",
     "BulkFormat",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileEnumeratorProvider",
     "FileSink",
     "FileSource",
