@@ -1,102 +1,35 @@
-"""Memory that keyed state takes in a worker, per key: for the page on sizing.
-
-    python benchmarks/memory_per_key.py [KEYS]
-
-Each shape of state is filled in a process of its own, and its resident memory compared with that
-of the same process before.
-"""
+"""How much memory a key of state in memory takes: the figures of docs/sizing.md."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
-from typing import Any
+from bar import Data, Section, table
+from job_process import run_ours
 
-import psutil
-
-from millrace.datastream import KeyedProcessFunction, RuntimeContext
-from millrace.datastream.state import (
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ValueStateDescriptor,
-)
-from millrace.testing import OperatorHarness
-
+TITLE = "Memory per key"
 KEYS = 500_000
-BATCH = 10_000
-Write = Callable[[int, KeyedProcessFunction.Context], None]
-
-
-class Filling(KeyedProcessFunction[int, int, int]):
-    """Writes one shape of state for each key."""
-
-    def __init__(self, shape: str) -> None:
-        self.shape = shape
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        value: Any = runtime_context.get_state(ValueStateDescriptor("value"))
-        entries: Any = runtime_context.get_map_state(MapStateDescriptor("map"))
-        items: Any = runtime_context.get_list_state(ListStateDescriptor("list"))
-        self.write: Write = {
-            "a whole number": lambda n, ctx: value.update(n + 10**6),
-            "a text of 50 characters": lambda n, ctx: value.update(f"{n:050}"),
-            "a tuple of three numbers": lambda n, ctx: value.update((n + 10**6, n * 0.5, n * 7)),
-            "a dict of five fields": lambda n, ctx: value.update(
-                {
-                    "id": n + 10**6,
-                    "name": f"user {n}",
-                    "sum": n * 0.5,
-                    "first": n * 7,
-                    "last": n * 9,
-                }
-            ),
-            "a list of ten numbers": lambda n, ctx: items.update([n * i + 1000 for i in range(10)]),
-            "a map of ten numbers": lambda n, ctx: entries.put_all(
-                {i: n * i + 1000 for i in range(10)}
-            ),
-            "a timer": lambda n, ctx: ctx.timer_service().register_event_time_timer(n + 10**9),
-        }[self.shape]
-
-    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> None:
-        self.write(value, ctx)
-
-
 SHAPES = (
     "a whole number",
     "a text of 50 characters",
     "a tuple of three numbers",
+    "an event-time timer",
     "a dict of five fields",
     "a list of ten numbers",
-    "a map of ten numbers",
-    "a timer",
+    "a map state of ten numbers",
 )
 
 
-def bytes_per_key(shape: str, keys: int) -> float:
-    """Fill the state of this process."""
-    process = psutil.Process()
-    with OperatorHarness(Filling(shape), key_by=lambda n: n) as harness:
-        harness.process_elements([-1])
-        before = process.memory_info().rss
-        for start in range(0, keys, BATCH):
-            harness.process_elements(list(range(start, start + BATCH)))
-            harness.set_processing_time(start)  # ends the epoch
-            harness._deltas.clear()  # in a job they go to files
-        return (process.memory_info().rss - before) / keys
+def measure(quick: bool) -> Data:
+    keys = KEYS // 50 if quick else KEYS
+    script = "memory_per_key.py"
+    shapes = {shape: run_ours(script, shape, keys)["bytes"] for shape in SHAPES}
+    return {"keys": keys, "shapes": shapes}
 
 
-def main() -> None:
-    if len(sys.argv) == 3:
-        print(round(bytes_per_key(sys.argv[2], int(sys.argv[1]))))
-        return
-    keys = int(sys.argv[1]) if len(sys.argv) > 1 else KEYS
-    print(f"| state of a key, {keys:,} keys | bytes |\n| --- | --- |")
-    for shape in SHAPES:
-        command = [sys.executable, __file__, str(keys), shape]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        print(f"| {shape} | {int(done.stdout):,} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def section(data: Data) -> Section:
+    lines = [[shape, f"{size:.0f}"] for shape, size in data["shapes"].items()]
+    text = (
+        f"Resident memory of a process in which an operator keeps state of {data['keys']:,} keys "
+        "(whole numbers) in memory, against the same process before; keys, tables and objects "
+        "included."
+    )
+    return Section([], [text, table(["state of a key", "bytes"], lines)])

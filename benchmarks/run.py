@@ -26,6 +26,7 @@ import latency
 import loop_pattern
 import loops
 import memory
+import memory_per_key
 import parallelism
 import queryable_state
 import rescale
@@ -54,6 +55,7 @@ BARS: dict[str, Bar] = {
             latency,
             startup,
             memory,
+            memory_per_key,
             state_growth,
             state_bytes,
             checkpoint_files,
