@@ -185,7 +185,7 @@ class Automaton:
 
     def _outcome(self, state: MatchState, true: dict[int, bool]) -> Outcome:
         def any_true(guards: tuple[Guard, ...]) -> bool:
-            return any(true[id(guard.condition)] for guard in guards)
+            return bool(guards) and any(true[id(guard.condition)] for guard in guards)
 
         def fits(target: Position) -> bool:
             return target.condition is None or true[id(target.condition)]
@@ -194,10 +194,11 @@ class Automaton:
             return fits(target) and not any_true(target.refused)
 
         def is_closed(way: Way) -> bool:
-            if any_true(way.unless + way.until):
+            if any_true(way.unless) or any_true(way.until):
                 return True
-            goes_on = way.greedy and way.target is not None and accepts(way.target)
-            return any_true(way.not_next) and not goes_on
+            if not any_true(way.not_next):
+                return False
+            return not (way.greedy and way.target is not None and accepts(way.target))
 
         open_ways = [way for way in state.ways if not is_closed(way)]
         accepted = {w.target for w in open_ways if w.target is not None and accepts(w.target)}

@@ -206,7 +206,8 @@ def _finished(ways: Iterable[Way]) -> tuple[Way, ...]:
     ordinals: Counter[Position | None] = Counter()
     finished = []
     for way in sorted(different.values(), key=_number):
-        way = replace(way, ordinal=ordinals[way.target])
+        if ordinals[way.target]:
+            way = replace(way, ordinal=ordinals[way.target])
         ordinals[way.target] += 1
         finished.append(replace(way, waited=replace(way, not_next=())) if way.not_next else way)
     return tuple(finished)
