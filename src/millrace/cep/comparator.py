@@ -26,7 +26,7 @@ class EventComparator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedComparator:
-    """A comparator that is asked for numbers only: True is no order of two events."""
+    """A comparator whose results are checked to be numbers: True is no order of two events."""
 
     compare: Comparator
 

@@ -37,7 +37,7 @@ def checked_name(method: str, name: Any) -> str:
 
 
 def checked_condition(condition: ConditionLike, method: str) -> Condition:
-    """The condition; raises MalformedPatternError if it is none, or cannot be asked."""
+    """The condition; raises MalformedPatternError if it is none, or cannot be called."""
     try:
         checked = condition_of(condition, method)
     except JobDefinitionError as error:

@@ -20,7 +20,7 @@ Amount = Time | Duration | timedelta
 
 
 class Quantified(ABC):
-    """A part of a pattern that occurs once, unless it is told otherwise."""
+    """A part of a pattern that occurs once, unless a quantifier says otherwise."""
 
     def __init__(self, negated: bool) -> None:
         self._negated = negated

@@ -41,7 +41,7 @@ def repeated(
     often."""
     if said:
         raise MalformedPatternError(
-            f"{part} was already told how often it occurs ({in_words(quantifier)}); use only one "
+            f"{part} already says how often it occurs ({in_words(quantifier)}); use only one "
             "of times(), times_or_more() and one_or_more()"
         )
     return replace(quantifier, least=least, most=most, gap=gap)
@@ -77,7 +77,7 @@ def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, said: bool)
             f"before: one_or_more().{word}"
         )
     if quantifier.inner is inner:
-        raise MalformedPatternError(f"{part} was already told {word}; call it once")
+        raise MalformedPatternError(f"{part} already has {word}; call it once")
     if quantifier.inner is not Contiguity.RELAXED:
         raise MalformedPatternError(
             f"{part} cannot be both consecutive() and allow_combinations(); leave one away"

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Committable(NamedTuple):
-    """What one subtask got in one epoch; the name tells it from any other."""
+    """What one subtask got in one epoch; no other has its name."""
 
     name: tuple[str, int]
     records: list[StreamRecord]

@@ -1,6 +1,6 @@
 """An executor in this process: the same subtasks and buffers, no Spark.
 
-It can be told to mix things up as a cluster would: deliver buffers in another order, let several
+It can mix things up as a cluster would: deliver buffers in another order, let several
 workers take turns, and fail.
 """
 

@@ -226,7 +226,7 @@ class OperatorHarness:
     def state(self, name: str, key: Any = None, window: Window | None = None) -> Any:
         """What the state of that name holds for ``key``: a value, a list or a dict; None if it is
         empty. Aggregating state shows its accumulator. Operator and broadcast state have no key;
-        state of a window (the window function's or its trigger's) is asked for with ``window``.
+        state of a window (the window function's or its trigger's) is found with ``window``.
         What has expired is seen until it is deleted.
 
         Raises:

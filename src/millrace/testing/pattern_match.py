@@ -1,4 +1,4 @@
-"""What a pattern finds in a few events, told at once: no job, no Spark."""
+"""What a pattern finds in a few events, without a job and without Spark."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def match(
     event_time: bool = True,
     clock: Callable[[], int] = lambda: 0,
 ) -> MatchResult:
-    """What a pattern finds in events, as it would in a job. `trace` tells why.
+    """What a pattern finds in events, as it would in a job. `trace` explains why.
 
     Args:
         pattern: a `millrace.cep.Pattern`.
@@ -45,7 +45,7 @@ def match(
             job whose input ends; without event time it stays where the last event has put it.
         event_time: whether events are ordered by their times; otherwise they are taken as they
             come, and their times are when they came.
-        clock: processing time for conditions that ask for it, ms since the epoch.
+        clock: processing time for conditions that use it, ms since the epoch.
 
     Raises:
         MalformedPatternError: the pattern contradicts itself.

@@ -66,7 +66,7 @@ class Trace:
         ]
 
     def text(self, show: Callable[[Any], str] = repr) -> str:
-        """The whole trace; ``show`` tells how events are shown. Times are in UTC."""
+        """The whole trace; ``show`` makes the text of an event. Times are in UTC."""
         return trace_text(self.steps, self.result, show)
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ def trace(
 ) -> Trace:
     """Why a pattern matches, or does not: takes the same as `match`, and gives the same matches.
 
-    Conditions are asked twice, once by the matcher and once to tell their parts.
+    Conditions are evaluated twice, once by the matcher and once part by part.
 
     Raises:
         MalformedPatternError: the pattern contradicts itself.
@@ -97,10 +97,10 @@ def trace(
         >>> from millrace.cep import Pattern
         >>> pattern = Pattern.begin("small").where(lambda value: value < 10)
         >>> pattern = pattern.next("large").where(lambda value: value > 100)
-        >>> told = trace(pattern, [5, 50])
-        >>> told.attempts(1)[0].verdict
+        >>> explained = trace(pattern, [5, 50])
+        >>> explained.attempts(1)[0].verdict
         <Verdict.STRICT: 'strict contiguity'>
-        >>> print(told)
+        >>> print(explained)
         #0 at 0 ms: 5
             start -> small: taken
         #1 at 1 ms: 50
@@ -228,7 +228,7 @@ def _closed_ways(before: Matches, after: Matches) -> Iterator[tuple[int, Taken, 
 
 
 def _way_taken(match: PartialMatch) -> tuple[int, ...]:
-    """What tells one partial match from all others."""
+    """What no other partial match has in common with it."""
     return id(match.start), id(match.last), id(match.state.position)
 
 

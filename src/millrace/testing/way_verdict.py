@@ -1,6 +1,6 @@
 """What an event does to one way of a partial match, and why.
 
-The automaton itself is asked, about each way alone: nothing here decides what matches.
+The automaton itself decides, about each way alone: no rule of matching is repeated here.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A condition that was asked."""
+    """A condition that was evaluated."""
 
-    asked_for: str
+    description: str
     """Whose condition it is, in words."""
     condition: Condition
     result: bool
     parts: tuple[Check, ...] = ()
-    """The conditions it is made of, as far as they had to be asked."""
+    """The conditions it is made of, as far as they had to be evaluated."""
 
     def deciding(self) -> list[Check]:
         """The single conditions that made it what it is: which part of an "and" was false."""
@@ -71,9 +71,9 @@ class Judge:
         self._automaton = automaton
 
     def checks(self, state: MatchState, value: Any, context: Any) -> dict[int, Check]:
-        """The conditions of a state, asked about an event; by their ids."""
+        """The conditions of a state, evaluated for an event; by their ids."""
         return {
-            id(test.condition): _check(test.asked_for, test.condition, value, context)
+            id(test.condition): _check(test.description, test.condition, value, context)
             for test in state.tests
         }
 
@@ -140,18 +140,18 @@ def _closed(way: Way, checks: dict[int, Check]) -> Verdict:
     return Verdict.STRICT if closing is None else closing[0]
 
 
-def _check(asked_for: str, condition: Condition, value: Any, context: Any) -> Check:
+def _check(description: str, condition: Condition, value: Any, context: Any) -> Check:
     word, conditions = _parts(condition)
     if not conditions:
         result = bool(condition.with_context()(value, context))
-        return Check(asked_for, condition, result)
+        return Check(description, condition, result)
     decides = word == "or"
     parts: list[Check] = []
     for part in conditions:
-        parts.append(_check(asked_for, part, value, context))
+        parts.append(_check(description, part, value, context))
         if parts[-1].result is decides:
             break
-    return Check(asked_for, condition, parts[-1].result, tuple(parts))
+    return Check(description, condition, parts[-1].result, tuple(parts))
 
 
 def _parts(condition: Condition) -> tuple[str, tuple[Condition, ...]]:

@@ -58,7 +58,7 @@ OPERATORS = (
 
 def field_condition(form: Mapping[str, Any]) -> Condition:
     """A condition for `Pattern.where` and `until`, in the form it has in the JSON of a rule: it can
-    be written as JSON again, and rules that ask for equality are found without being asked.
+    be written as JSON again, and rules that compare for equality are found without evaluating them.
 
     Raises:
         RuleError: it is no condition; says where.
@@ -73,7 +73,7 @@ def field_condition(form: Mapping[str, Any]) -> Condition:
 
 
 def read_condition(form: ConditionForm, at: str, parts: Collection[str] | None) -> Condition:
-    """The condition at a place; ``parts`` are those whose events it may ask for, None: any.
+    """The condition at a place; ``parts`` are those whose events it may use, None: any.
 
     Raises:
         RuleError: it contradicts itself, or names what is not there.

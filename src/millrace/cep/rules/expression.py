@@ -1,4 +1,4 @@
-"""A condition that is data: can be asked, looked into, and written down again."""
+"""A condition that is data: can be evaluated, inspected and written as JSON again."""
 
 from __future__ import annotations
 

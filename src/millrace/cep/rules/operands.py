@@ -1,6 +1,6 @@
 """What is compared in a condition: constants, fields, events already matched, sums of these.
 
-Each operand can be asked for its value, and gives Python source that does the same faster; in that
+Each operand can be evaluated, and gives Python source that does the same faster; in that
 source every name, constant and function is a variable (see `source_names`), never pasted text.
 """
 

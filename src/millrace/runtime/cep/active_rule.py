@@ -62,7 +62,7 @@ class ActiveRule:
         )
         """So long after the first event time may end something for the first time, ms."""
         self.begins = _begins(self.automaton)
-        """The states of matches that begin with an event; None: more is to be asked about it."""
+        """The states of matches that begin with an event; None: it depends on more than that."""
         self._first_end = min(
             (limit for limit in _limits(self.automaton.within, self.begins) if limit is not None),
             default=None,
@@ -112,13 +112,13 @@ def _begins(automaton: Automaton) -> tuple[MatchState, ...] | None:
         return None
     # an event that may begin a match satisfies the condition of one way; that says what the start
     # makes of it only if all ways have that condition and no other
-    asked = start.tests[0].condition
-    if not all(_asks_only(way, asked) for way in start.ways):
+    condition = start.tests[0].condition
+    if not all(_depends_only_on(way, condition) for way in start.ways):
         return None
     return automaton.outcome(start, 1).takes
 
 
-def _asks_only(way: Way, condition: Condition) -> bool:
+def _depends_only_on(way: Way, condition: Condition) -> bool:
     target = way.target
     if target is None or target.condition is not condition or target.refused:
         return False
@@ -150,7 +150,7 @@ def _wakes(automaton: Automaton) -> Call | None:
 
 
 def _sleeps(automaton: Automaton, state: MatchState) -> bool:
-    """Whether a partial match is the same after an event that satisfies nothing it asks."""
+    """Whether a partial match is the same after an event that satisfies none of its conditions."""
     outcome = automaton.outcome(state, 0)
     return outcome.stays is state and not outcome.takes and not outcome.finished
 

@@ -23,12 +23,12 @@ _SEPARATOR = "\n"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Test:
-    """A condition that is asked, and for what."""
+    """A condition that is evaluated, and for which pattern."""
 
     condition: Condition
     call: Callable[..., Any]
     iterative: bool
-    asked_for: str
+    description: str
     """Which pattern's condition it is, in words."""
 
 
@@ -226,20 +226,20 @@ class Automaton:
         tests: dict[int, Test] = {}
         for way in ways:
             for guard in (*way.unless, *way.not_next):
-                self._ask(tests, guard.condition, f"'{guard.name}' (which must not occur)")
+                self._add_test(tests, guard.condition, f"'{guard.name}' (which must not occur)")
             for guard in way.until:
-                self._ask(tests, guard.condition, f"the end (until) of '{guard.name}'")
+                self._add_test(tests, guard.condition, f"the end (until) of '{guard.name}'")
             if way.target is not None:
                 for guard in way.target.refused:
-                    self._ask(tests, guard.condition, f"the end (until) of '{guard.name}'")
+                    self._add_test(tests, guard.condition, f"the end (until) of '{guard.name}'")
                 if way.target.condition is not None:
-                    self._ask(tests, way.target.condition, f"'{way.target.name}'")
+                    self._add_test(tests, way.target.condition, f"'{way.target.name}'")
         return tuple(tests.values())
 
-    def _ask(self, tests: dict[int, Test], condition: Condition, asked_for: str) -> None:
+    def _add_test(self, tests: dict[int, Test], condition: Condition, description: str) -> None:
         known = self._tests.get(id(condition))
         if known is None:
-            known = Test(condition, condition.call, condition.iterative, asked_for)
+            known = Test(condition, condition.call, condition.iterative, description)
             self._tests[id(condition)] = known
         tests[id(condition)] = known
 

@@ -1,4 +1,4 @@
-"""Conditions that can be looked into: what events must be like before one asks each condition."""
+"""Conditions that can be inspected: what events must be like for them to be true at all."""
 
 from __future__ import annotations
 

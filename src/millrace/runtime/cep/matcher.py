@@ -30,7 +30,7 @@ Entries = dict[MatchedEntry | tuple[MatchedEntry, str], MatchedEntry]
 
 
 class ConditionContext(IterativeCondition.Context):
-    """What the condition that is asked may know."""
+    """What the condition being evaluated may know."""
 
     def __init__(
         self, clock: Callable[[], int], match: PartialMatch | None = None, time: int = 0
@@ -57,7 +57,7 @@ class Matcher:
     """Finds the matches of one pattern.
 
     Args:
-        clock: processing time for conditions that ask for it, ms since the epoch.
+        clock: processing time for conditions that use it, ms since the epoch.
 
     Example:
         >>> from millrace.common.functions.pattern_conditions import condition_of
@@ -79,7 +79,7 @@ class Matcher:
         """Called with every partial or found match that the skip strategy takes away."""
 
     def starts(self, values: list[Any]) -> list[bool] | None:
-        """For each of the values, whether a match could begin with it; None: it cannot be told
+        """For each of the values, whether a match could begin with it; None: that cannot be known
         from the values alone."""
         test = self._can_start
         if test is None:
@@ -95,7 +95,7 @@ class Matcher:
 
     def _name_start(self, error: Exception, value: object) -> None:
         tests = self.automaton.start.tests
-        names = " or ".join(test.asked_for for test in tests)
+        names = " or ".join(test.description for test in tests)
         _name(error, names, value)
 
     # -- events ----------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class Matcher:
                 if test.call(value):
                     satisfied |= bit
             except Exception as error:
-                _name(error, test.asked_for, value)
+                _name(error, test.description, value)
                 raise
             bit += bit
         return satisfied
@@ -206,7 +206,7 @@ class Matcher:
                 if test.call(value, context) if test.iterative else test.call(value):
                     satisfied |= bit
             except Exception as error:
-                _name(error, test.asked_for, value)
+                _name(error, test.description, value)
                 raise
             bit += bit
         return satisfied
@@ -349,6 +349,6 @@ def _moment(match: FoundMatch) -> int:
     return match.time
 
 
-def _name(error: Exception, asked_for: str, value: object) -> None:
+def _name(error: Exception, description: str, value: object) -> None:
     """Say in an error of a condition which pattern it belongs to, and at which event."""
-    error.add_note(f"raised by the condition of {asked_for} for the event {value!r}")
+    error.add_note(f"raised by the condition of {description} for the event {value!r}")

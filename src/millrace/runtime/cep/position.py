@@ -1,6 +1,6 @@
 """What a pattern is compiled to: positions, and the ways from one to the next.
 
-A position stands for one occurrence of an event of the pattern that has to be told apart. Which
+A position stands for one occurrence of an event of the pattern that has to be distinguished. Which
 events may come next is said by its ways on. This is a position automaton (V. M. Glushkov, "The
 abstract theory of automata", 1961) whose arrows also say what may lie between two events.
 """

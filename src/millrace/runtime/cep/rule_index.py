@@ -1,7 +1,7 @@
-"""Finds the rules whose matches may begin with an event, without asking each of them.
+"""Finds the rules whose matches may begin with an event, without evaluating the condition of each.
 
-Rules that want a field to have certain values are found under that field and value; the others are
-asked, one after the other, about whole batches.
+Rules that want a field to have certain values are found under that field and value; the
+conditions of others are evaluated, one after the other, for whole batches.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RuleIndex:
         elif not equal:
             self._asked.append((rule, any_call(calls)))
         else:
-            # a field that many rules ask for has to be read once for all of them
+            # a field that many rules use has to be read once for all of them
             best = max(equal, key=lambda e: self._common[e.path])
             table = self._of_field.setdefault(best.path, {})
             for value in best.values:
@@ -94,8 +94,8 @@ class RuleIndex:
             try:
                 rules = [r for r, call in candidates if keys.is_for(r, index) and call(value)]
             except Exception:
-                asked = [(r, call) for r, call in candidates if keys.is_for(r, index)]
-                rules = [r for r, call in asked if _satisfying(r, call, [value], (0,))]
+                concerned = [(r, call) for r, call in candidates if keys.is_for(r, index)]
+                rules = [r for r, call in concerned if _satisfying(r, call, [value], (0,))]
             if rules:
                 known = found[index]
                 found[index] = rules if known is None else known + rules

@@ -1,4 +1,4 @@
-"""The rules of a subtask, in broadcast state: all subtasks are told the same in the same order."""
+"""The rules of a subtask, in broadcast state: all subtasks get the same changes in one order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 ReadRule = Callable[[Any], PatternRule | RuleChange]
 """From what came in the stream of rules; raises if that is none."""
 SHOWN = 1_000
-"""So much is told of what was rejected, in characters."""
+"""Characters of a rejected rule, or of the reason, that are reported."""
 RuleRow = tuple[int, bool, int, Any]
 NUMBER, ENABLED, VERSION, GIVEN = range(4)
 """What there is of each rule in the table, under its id; GIVEN is a `PatternRule` or its JSON."""
@@ -67,7 +67,7 @@ class RuleTable:
         self._clock = context.clock
         self._name = context.name
         self._keyed = keyed
-        self._tells = context.subtask_index == 0
+        self._reports = context.subtask_index == 0
         self.active: dict[str, ActiveRule] = {}
         """By id, the rules in force."""
         self.ignored = 0
@@ -101,7 +101,7 @@ class RuleTable:
 
     def take(self, given: Any) -> ActiveRule | RejectedRule | None:
         """Take what came in the stream of rules; returns a rule that is no longer in force, or what
-        is to be told of it if it is rejected."""
+        is reported of one that is rejected."""
         try:
             step = self._step(self._read(given))
         except Exception as error:
@@ -113,21 +113,21 @@ class RuleTable:
         self._table.remove(step.id)
         return self._deactivate(step.id)
 
-    def _step(self, told: PatternRule | RuleChange) -> _Step | None:
+    def _step(self, change: PatternRule | RuleChange) -> _Step | None:
         """What is to be done, None: nothing; raises if it cannot be."""
-        if isinstance(told, PatternRule):
-            return self._replacement(told)
-        known = self._table.data.get(told.rule) if told.rule != LAST_NUMBER else None
+        if isinstance(change, PatternRule):
+            return self._replacement(change)
+        known = self._table.data.get(change.rule) if change.rule != LAST_NUMBER else None
         if known is None:
-            raise JobDefinitionError(f"there is no rule {told.rule!r} to {told.action.value}")
-        action = RuleAction(told.action)
+            raise JobDefinitionError(f"there is no rule {change.rule!r} to {change.action.value}")
+        action = RuleAction(change.action)
         if action is RuleAction.REMOVE:
-            return _Step(told.rule)
+            return _Step(change.rule)
         enabled = action is RuleAction.ENABLE
         if known[ENABLED] is enabled:
             return None
-        compiled = self._kept(told.rule, known, self._last_number() + 1)
-        return _Step(told.rule, compiled, known[GIVEN], enabled)
+        compiled = self._kept(change.rule, known, self._last_number() + 1)
+        return _Step(change.rule, compiled, known[GIVEN], enabled)
 
     def _replacement(self, rule: PatternRule) -> _Step | None:
         known = self._table.data.get(rule.id)
@@ -180,12 +180,12 @@ class RuleTable:
         return self.active.pop(id, None)
 
     def _rejected(self, given: Any, reason: str) -> RejectedRule:
-        told = RejectedRule(_shown(given), _cut(reason))
-        if self._tells:
+        rejected = RejectedRule(_shown(given), _cut(reason))
+        if self._reports:
             LOG.warning(
-                "operator '%s' rejects a rule: %r (%r)", self._name, told.reason, told.given
+                "operator '%s' rejects a rule: %r (%r)", self._name, rejected.reason, rejected.given
             )
-        return told
+        return rejected
 
 
 def _shown(given: Any) -> str:

@@ -50,7 +50,7 @@ class SharedBuffer:
     Args:
         automaton_of: the pattern of a rule.
         version_of: the version that a rule's matches are of.
-        on_read: told of what is read of a key.
+        on_read: called with what is read of a key.
     """
 
     def __init__(

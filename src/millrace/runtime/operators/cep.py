@@ -1,8 +1,8 @@
 """Finds the matches of a pattern in the events of each key, in the order of their times.
 
 Semantics: Flink docs, "FlinkCEP"; class ``CepOperator``. Events wait until the watermark has passed
-them. Whether a match can begin with an event is asked for whole batches; only keys where one can,
-or has begun, are looked at.
+them. Whether a match can begin with an event is found out for whole batches; only keys where one
+can, or has begun, are looked at.
 """
 
 from __future__ import annotations

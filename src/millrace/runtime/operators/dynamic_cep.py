@@ -65,9 +65,9 @@ class DynamicCepOperator(PatternOperator):
         super().open()
         metrics = RegisteredGroup(self.context.metrics)
         self._rejected = metrics.counter("numRejectedRules")
-        metrics.gauge("numIgnoredRules", lambda: self._rules.ignored if self._tells else 0)
-        metrics.gauge("numRules", lambda: len(self._rules.active) if self._tells else 0)
-        self._tells = self.context.subtask_index == 0
+        metrics.gauge("numIgnoredRules", lambda: self._rules.ignored if self._reports else 0)
+        metrics.gauge("numRules", lambda: len(self._rules.active) if self._reports else 0)
+        self._reports = self.context.subtask_index == 0
         """All subtasks get the same rules; one of them speaks of them."""
 
     def make_buffer(self) -> SharedBuffer:
@@ -112,15 +112,15 @@ class DynamicCepOperator(PatternOperator):
         gone: set[str] = set()
         rejected: list[RejectedRule] = []
         for value in given:
-            told = self._rules.take(value)
-            if isinstance(told, ActiveRule):
-                self._close_rule(told)
-                gone.add(told.id)
-            elif told is not None:
-                rejected.append(told)
+            effect = self._rules.take(value)
+            if isinstance(effect, ActiveRule):
+                self._close_rule(effect)
+                gone.add(effect.id)
+            elif effect is not None:
+                rejected.append(effect)
         if gone:
             self._buffer.drop_rules(gone)
-        if rejected and self._tells:
+        if rejected and self._reports:
             self._rejected.inc(len(rejected))
             if self._rejected_tag is not None:
                 self.side_output(self._rejected_tag).emit(RowBatch(rejected))
@@ -185,7 +185,7 @@ class DynamicCepOperator(PatternOperator):
                 try:
                     wakes = rule.wakes is None or rule.wakes(value)
                 except Exception:
-                    # perhaps of a condition that it is not for yet; if it is, it is asked again
+                    # perhaps of a condition that is not due yet; if it is, it is evaluated again
                     wakes = True
                 if wakes:
                     woken.append(rule)
@@ -213,7 +213,7 @@ class DynamicCepOperator(PatternOperator):
         if self._limit is not None:
             self._bound(key, matches, rule.id)
         if found:
-            self._tell(key, rule, found, [], results)
+            self._emit_matches(key, rule, found, [], results)
         matches.deadline = rule.matcher.next_deadline(matches) if rule.timed else None
         if not matches:
             live.drop(rule.id)
@@ -237,7 +237,7 @@ class DynamicCepOperator(PatternOperator):
         if self._limit is not None:
             self._bound(key, matches, rule.id)
         if found:
-            self._tell(key, rule, found, [], results)
+            self._emit_matches(key, rule, found, [], results)
         if not matches:
             live.drop(rule.id)
         else:
@@ -283,12 +283,12 @@ class DynamicCepOperator(PatternOperator):
         if matches.deadline is not None and matches.deadline <= time:
             found, timed_out = rule.matcher.advance_time(matches, time)
             if found or self._process_timed_out is not None:
-                self._tell(key, rule, found, timed_out, results)
+                self._emit_matches(key, rule, found, timed_out, results)
             matches.deadline = rule.matcher.next_deadline(matches) if matches.partial else None
 
     # -- what comes out ----------------------------------------------------------------------------
 
-    def _tell(
+    def _emit_matches(
         self,
         key: Any,
         rule: ActiveRule,
