@@ -177,3 +177,11 @@ def test_a_reduce_function_has_keyed_state(env, mode) -> None:
     reduced = list(env.from_collection(records).key_by(0).reduce(Longest()).execute_and_collect())
     assert dict(reduced) == {"x": "ac1d2", "y": "be1"}
     assert len(reduced) == (5 if mode is RuntimeExecutionMode.STREAMING else 2)
+
+
+def test_a_keyed_stream_is_collected_with_its_keys(env) -> None:
+    """In the shape of PyFlink: rows of key and record."""
+    keyed = env.from_collection(PAIRS).key_by(0)
+    found = sorted(keyed.execute_and_collect(), key=lambda row: row.f1)
+    assert found == [Row(f0=pair[0], f1=pair) for pair in sorted(PAIRS)]
+    assert len(keyed.execute_and_collect(limit=2)) == 2

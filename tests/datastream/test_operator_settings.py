@@ -146,3 +146,14 @@ def test_slot_sharing_groups_are_kept_for_the_plan(env) -> None:
     assert env.register_slot_sharing_group(group()) is env
     with pytest.raises(JobDefinitionError, match="is given by name, got 5"):
         stream.slot_sharing_group(5)
+
+
+def test_uids_may_be_demanded(env) -> None:
+    """So that each savepoint fits the next program."""
+    env.get_config().disable_auto_generated_uids()
+    stream = env.from_collection([1]).uid("numbers").map(abs)
+    stream.print().uid("print")
+    with pytest.raises(JobDefinitionError, match="operator 'Map' has no uid"):
+        env.get_execution_plan()
+    stream.uid("absolute")
+    assert '"absolute"' in env.get_execution_plan()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar
 
-from millrace.common.config import options
+from millrace.common.config import flink_options, options
 from millrace.common.config.checkpoint_config import CheckpointConfig
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import (
@@ -91,7 +91,14 @@ class JobLauncher:
         run_id: str = "plan",
         backend: StateBackend | None = None,
     ) -> JobGraph:
-        """The job graph that ends in ``sinks``."""
+        """The job graph that ends in ``sinks``.
+
+        Raises:
+            JobDefinitionError: the program is wrong; an operator has no uid, and
+                ``pipeline.auto-generate-uids`` is off.
+        """
+        if not configuration.get(flink_options.AUTO_UIDS):
+            _require_uids(sinks)
         cap = configuration.get(options.STATE_MEMORY_CAP)
         poll = configuration.get(options.SOURCE_POLL_INTERVAL)
         return build_job_graph(
@@ -237,6 +244,15 @@ def _default_parallelism(sinks: Sequence[Transformation], parallelism: int) -> I
     finally:
         for transformation, own in before.items():
             transformation.parallelism = own
+
+
+def _require_uids(sinks: Sequence[Transformation]) -> None:
+    for transformation in inputs_first(sinks):
+        if transformation.uid is None:
+            raise JobDefinitionError(
+                f"operator '{transformation.name}' has no uid, and uids are not generated: call "
+                ".uid(...) on it, or enable_auto_generated_uids() on the configuration"
+            )
 
 
 def _is_batch(configuration: Configuration, sinks: Sequence[Transformation]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.base import (
@@ -17,6 +17,7 @@ from millrace.common.functions.base import (
     ReduceFunction,
 )
 from millrace.common.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
+from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.common.window import (
     CountSlidingWindowAssigner,
@@ -33,10 +34,12 @@ from millrace.plan.transformation import Input, Partitioning, Role
 from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum
 from millrace.runtime.operators.keyed_function import with_keyed_state
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator
+from millrace.runtime.operators.map import MapOperator
 from millrace.runtime.operators.queryable_sink import QueryableSink
 from millrace.runtime.operators.reduce import ReduceOperator
 
 if TYPE_CHECKING:
+    from millrace.datastream.collected import CloseableIterator
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 T = TypeVar("T")
@@ -44,6 +47,17 @@ U = TypeVar("U")
 K = TypeVar("K")
 W = TypeVar("W")
 Field = int | str
+
+
+class WithKey:
+    """Makes rows of the key and the record."""
+
+    def __init__(self, key_batch: Callable[[list[Any]], list[Any]]) -> None:
+        self._key_batch = key_batch
+
+    def __call__(self, value: Any) -> Row:
+        (key,) = self._key_batch([value])
+        return Row(f0=key, f1=value)
 
 
 class KeyedStream(DataStream[T], Generic[T, K]):
@@ -181,6 +195,30 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         factory = partial(KeyedProcessOperator, function, self._key_batch)
         transformation = self._transform("Queryable State", Role.SINK, factory, (function,))
         return self._env.add_sink_transformation(transformation)
+
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: None = None
+    ) -> CloseableIterator[Any]: ...
+
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, *, limit: int
+    ) -> list[Any]: ...
+
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator[Any] | list[Any]:
+        """As on other streams; each element is, as in PyFlink, a row of the key (``f0``) and the
+        record (``f1``)."""
+        function = WithKey(self._key_batch)
+        pairs = self._then("Keys", partial(MapOperator, function), function)
+        if limit is None:
+            return pairs.execute_and_collect(job_execution_name)
+        return pairs.execute_and_collect(job_execution_name, limit)
 
     def get_type(self) -> TypeInformation[Any]:
         """The type of the records."""

@@ -49,7 +49,7 @@ GENERIC_TYPES = known(
 )
 AUTO_UIDS = known(
     ConfigOptions.key("pipeline.auto-generate-uids").boolean_type().default_value(True),
-    "Whether operators may go without a uid of their own.",
+    "Whether operators may go without a uid of their own; otherwise they are refused.",
 )
 LATENCY_INTERVAL = known(
     ConfigOptions.key("metrics.latency.interval")
