@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import dedent
 from typing import Any
 
-from griffe import Extension, Module, Object
+from griffe import Alias, Extension, Module, Object
 
 BODY = r"(?P<body>(?:    .*\n|\n)+)"
 EXAMPLE = re.compile(rf"^Example(?P<title>:? .*?)?:(?P<code>:)?\n{BODY}", re.MULTILINE)
@@ -66,12 +66,15 @@ def _linked(text: str, public: Mapping[str, str]) -> str:
 
 
 def _public_names(module: Module) -> Iterator[tuple[str, str]]:
-    """What the packages export, and under which path."""
+    """What the packages export, and where it is defined: pages are found by that."""
     for inner in module.modules.values():
         if not inner.is_alias:
             yield from _public_names(inner)
-    if module.is_package:
-        yield from ((str(name), f"{module.path}.{name}") for name in module.exports or ())
+    if module.is_init_module:
+        for name in map(str, module.exports or ()):
+            member = module.members[name]
+            found = member.final_target if isinstance(member, Alias) else member
+            yield name, found.path
 
 
 def _objects(item: Object) -> Iterator[Object]:

@@ -100,3 +100,17 @@ def link(path: str, text: str) -> str:
 def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
     rendered = _docstrings().rendered(docstring, {"Row": "common.Row"})
     assert re.sub(r"\n{3,}", "\n\n", rendered) == markdown
+
+
+def test_names_lead_to_where_a_class_is_defined(tmp_path: Path) -> None:
+    import griffe
+
+    package = tmp_path / "things" / "inner"
+    package.mkdir(parents=True)
+    (tmp_path / "things/__init__.py").write_text("")
+    (package / "__init__.py").write_text('from things.inner.row import Row\n__all__ = ["Row"]\n')
+    (package / "row.py").write_text('class Row:\n    """Not a `Col`, but a `Row`."""\n')
+    extensions = griffe.load_extensions(_docstrings().Docstrings)
+    things = griffe.load("things", search_paths=[tmp_path], extensions=extensions)
+    docstring = things["inner.row.Row"].docstring
+    assert docstring.value == f"Not a `Col`, but a {link('things.inner.row.Row', 'Row')}."
