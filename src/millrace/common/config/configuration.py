@@ -202,7 +202,9 @@ def refuse_unknown(key: str, value: Any) -> None:
     if key.startswith(FREE_PREFIXES):
         return
     names = [*OPTIONS, *OTHER_NAMES, *WITHOUT_EFFECT]
-    nearest = get_close_matches(key, names, n=1, cutoff=0.8)
+    # a key that was left unfinished, before one that looks like it
+    begun = [name for name in sorted(OPTIONS) if name.startswith(key)]
+    nearest = begun or get_close_matches(key, names, n=1, cutoff=0.8)
     ours = key.partition(".")[0] in {known.partition(".")[0] for known in OPTIONS}
     # A foreign key is refused only if it is very probably a misspelt one of ours.
     if not ours and not get_close_matches(key, OPTIONS, n=1, cutoff=0.85):
