@@ -10,8 +10,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from millrace.common.errors import CheckpointError, JobControlError
-from millrace.common.job import JobID
+from millrace.common.job import JobID, JobStatus
 from millrace.engine.control_mailbox import Mailbox, RunNote
+from millrace.engine.job_record import JobRecord, read_record
 from millrace.filesystem.location import local_location
 from millrace.state.checkpoint.directory import complete_checkpoints
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
@@ -21,6 +22,14 @@ __all__ = ["Job", "find_job", "jobs_in"]
 _ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
 _LEASE = "lease.json"
 """Every job that ever ran has one."""
+_STATES = {
+    JobStatus.RUNNING.name: "killed",
+    JobStatus.FINISHED.name: "finished",
+    JobStatus.SUSPENDED.name: "stopped",
+    JobStatus.CANCELED.name: "cancelled",
+    JobStatus.FAILED.name: "failed",
+}
+"""What the record of a run says of a job that nobody runs."""
 SHORTEST = 4
 """Characters of an id that stand for it: a slip of the finger should not end a job."""
 
@@ -34,6 +43,8 @@ class Job:
     """Who runs it; None: nobody."""
     newest: Manifest | None
     """Of its newest complete checkpoint; None: there is none that can be read."""
+    record: JobRecord | None = None
+    """Of its last run; None: there is none that can be read."""
     hidden: str = ""
     """Why it cannot be seen whether somebody runs it."""
 
@@ -47,16 +58,29 @@ class Job:
         """As in the program; the id if there is nothing that tells."""
         if self.run is not None:
             return self.run.job_name
+        if self.record is not None:
+            return self.record.job_name
         return self.newest.job_name if self.newest is not None else self.id
 
     @property
     def state(self) -> str:
-        """ "running", "finished" (its input has ended), "stopped"; "unknown": see `hidden`."""
+        """ "running"; how its last run ended: "finished" (its input has ended), "stopped",
+        "cancelled", "failed", "killed" (its process has died); "unknown": see `hidden`."""
         if self.hidden:
             return "unknown"
         if self.run is not None:
             return "running"
-        return "finished" if self.newest is not None and self.newest.finished else "stopped"
+        input_ended = self.newest is not None and self.newest.finished
+        if self.record is None:
+            return "finished" if input_ended else "stopped"
+        if self.record.status == JobStatus.FINISHED.name and self.newest is not None:
+            return "finished" if input_ended else "stopped"  # with a savepoint
+        return _STATES.get(self.record.status, "unknown")
+
+    @property
+    def error(self) -> str:
+        """Why it failed; empty: it did not."""
+        return self.record.error if self.record is not None and self.run is None else ""
 
     def is_called(self, word: str) -> bool:
         """Whether ``word`` is its name or one of its ids."""
@@ -81,9 +105,11 @@ def _is_of_a_job(directory: Path) -> bool:
 def read_job(directory: Path) -> Job:
     """The job that keeps its checkpoints in ``directory``."""
     try:
-        return Job(directory, Mailbox(directory).running(), _newest(directory))
+        # the record last: a run that ends meanwhile would look as if it had been killed
+        running = Mailbox(directory).running()
+        return Job(directory, running, _newest(directory), read_record(directory))
     except JobControlError as error:
-        return Job(directory, None, _newest(directory), str(error))
+        return Job(directory, None, _newest(directory), hidden=str(error))
 
 
 def _newest(directory: Path) -> Manifest | None:

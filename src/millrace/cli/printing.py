@@ -50,6 +50,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+def last_line(text: str, length: int = 80) -> str:
+    """The end of an error: of a traceback, what went wrong.
+
+    Example:
+        >>> last_line("Traceback ...\\n  File ...\\nValueError: no\\n")
+        'ValueError: no'
+    """
+    line = text.strip().rpartition("\n")[2].strip()
+    return line if len(line) <= length else f"{line[: length - 3]}..."
+
+
 def size_text(size: int) -> str:
     """A number of bytes.
 

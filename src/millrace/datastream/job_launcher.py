@@ -34,6 +34,7 @@ from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import Listener
 from millrace.engine.job_identity import new_run_id
 from millrace.engine.job_manager import JobManager
+from millrace.engine.job_record import RecordedRun
 from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
 from millrace.filesystem.location import is_local
@@ -142,6 +143,8 @@ class JobLauncher:
             from millrace.rest.endpoint import endpoint_of
 
             manager.observe(endpoint_of(manager, graph, configuration))
+        if checkpoints.durable:
+            manager.observe(RecordedRun(name, checkpoints.job_id, run_id, config.program))
         if checkpoints.durable and is_local(checkpoints.job_dir):
             manager.observe(Operable(manager, name, checkpoints.job_id, run_id))
         # who runs a batch waits for the one epoch that it is

@@ -246,6 +246,9 @@ class JobManager:
         # whatever one of them raises, the others are closed, the lease last
         with ExitStack() as closing:
             closing.callback(self._checkpoints.close)
+            ends_as = JobStatus.FINISHED if cause is None else outcome(self.states.status, cause)
+            for observer in self._observers:
+                closing.callback(observer.ended, ends_as, cause)
             if discards_checkpoints(self._config.retention, self.states, cause):
                 closing.callback(self._discard)
             closing.callback(self._sweeper.close)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from millrace.common.job import JobStatus
 from millrace.runtime.epoch import Ack
 from millrace.state.checkpoint.manifest import Manifest
 
@@ -23,6 +24,9 @@ class JobObserver:
     def committed(self, manifest: Manifest) -> None:
         """A checkpoint of the job's directory is complete, and the sinks have committed what it
         names. A later one may be announced instead of it."""
+
+    def ended(self, status: JobStatus, error: BaseException | None) -> None:
+        """The job ends with a status, perhaps by an error; its lease is still held."""
 
     def closed(self) -> None:
         """The job has ended, in whatever way."""

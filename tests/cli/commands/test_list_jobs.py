@@ -7,7 +7,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from millrace.common.errors import JobCancelledError, UserFunctionError
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.control_client import await_end
 from millrace.engine.control_mailbox import Mailbox, RunNote
+from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.job_record import RecordedRun
+from millrace.testing import CollectingSink, run_local
 
 
 def test_running_stopped_and_finished(place: Any, millrace: Any) -> None:
@@ -28,6 +36,66 @@ def test_running_stopped_and_finished(place: Any, millrace: Any) -> None:
     )
     assert (told["one"]["state"], told["one"]["pid"]) == ("finished", None)
     assert told["one"]["directory"] == str(finished)
+
+
+def run(place: Any, name: str, act: Any = lambda client: None, fail: bool = False) -> None:
+    """Run a job; after its second epoch, ``act`` is done with its client."""
+    with run_local(epoch_records=2, checkpoint_dir=str(place.checkpoints)) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.enable_checkpointing(0)
+        numbers = env.from_collection(range(20))
+        (numbers.map(lambda n: 1 // (n - 15)).name("divide") if fail else numbers).sink_to(
+            CollectingSink()
+        )
+        client: EmbeddedJobClient = env.build_client(name)
+        cluster.listeners.append(lambda p: act(client) if p.epochs == 2 else None)
+        client.run()
+        client.result()
+
+
+def test_how_each_job_ended(place: Any, millrace: Any) -> None:
+    """They were all "stopped"."""
+    with pytest.raises(UserFunctionError):
+        run(place, "failing", fail=True)
+    with pytest.raises(JobCancelledError):
+        run(place, "cancelled", lambda client: client.cancel())
+    with pytest.raises(JobCancelledError):
+        run(place, "suspended", lambda client: client.stop())
+    savepoints = str(place.savepoints)
+    run(place, "stopped", lambda client: client.stop_with_savepoint(False, savepoints))
+    run(place, "finished")
+    run(place, "killed")
+    for directory in place.checkpoints.iterdir():
+        assert await_end(directory, 30)
+    [killed] = place.checkpoints.glob("killed-*")
+    RecordedRun("killed", killed.name, "run-2", "job.py").started(str(killed))
+    jobs = {job["name"]: job for job in json.loads(millrace("list", "--json").out)}
+    assert {name: job["state"] for name, job in jobs.items()} == {
+        "failing": "failed", "cancelled": "cancelled", "suspended": "stopped",
+        "stopped": "stopped", "finished": "finished", "killed": "killed",
+    }  # fmt: skip
+    assert "ZeroDivisionError" in jobs["failing"]["error"]
+    assert [job["error"] for name, job in jobs.items() if name != "failing"] == [None] * 5
+    assert "ZeroDivisionError: integer division" in millrace("list").out
+    told = millrace("status", "failing")
+    assert told.code == 0
+    assert told.out.startswith("failing is not running: failed at ")
+    assert "it failed in operator 'divide':\n" in told.out
+    assert "ZeroDivisionError" in told.out
+    fields = json.loads(millrace("status", "failing", "--json").out)
+    assert (fields["status"], fields["state"], fields["operator"]) == ("FAILED", "failed", "divide")
+    assert millrace("status", "killed").out.startswith("killed is not running: killed; its newest")
+
+
+def test_a_job_that_never_made_a_checkpoint_keeps_its_name(place: Any, millrace: Any) -> None:
+    with run_local(checkpoint_dir=str(place.checkpoints)):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection([0]).map(lambda n: 1 // n).sink_to(CollectingSink())
+        with pytest.raises(UserFunctionError):
+            env.execute("My Job")
+    assert await_end(next(place.checkpoints.iterdir()), 30)
+    [job] = json.loads(millrace("list", "--json").out)
+    assert (job["name"], job["state"], job["checkpoint"]) == ("My Job", "failed", None)
 
 
 def test_no_jobs(place: Any, millrace: Any) -> None:

@@ -152,7 +152,7 @@ def test_a_job_that_was_killed_does_not_run(place: Any, millrace: Any) -> None:
     [job_dir] = place.checkpoints.iterdir()
     assert (job_dir / "control" / "run.json").exists()
     [job] = json.loads(millrace("list", "--json").out)
-    assert (job["state"], job["pid"]) == ("stopped", None)
+    assert (job["state"], job["pid"]) == ("killed", None)
     assert "is not running" in millrace("cancel", job["id"]).err
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.cli.commands.grammar import checkpoint_dir, job_name
 from millrace.common.errors import JobControlError
+
+if TYPE_CHECKING:
+    from millrace.cli.jobs import Job
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -31,19 +34,31 @@ def ask_job(
         UsageError: no job is named.
         JobControlError: there is none of that name, it does not run, or it cannot do it.
     """
-    word = job_name(named)
-    from millrace.cli.jobs import find_job
     from millrace.engine.control_client import ask
 
-    job = find_job(checkpoint_dir(named), word)
-    if job.hidden:
-        raise JobControlError(f"job '{job.name}': {job.hidden}")
+    job = named_job(named)
     if job.run is None:
         raise JobControlError(f"job '{job.name}' is not running{_way_on(job)}")
     try:
         return job, ask(job.directory, command, arguments, named.timeout, _say_waiting)
     except JobControlError as error:
         raise JobControlError(f"job '{job.name}': {error}") from None
+
+
+def named_job(named: argparse.Namespace) -> Job:
+    """The job that is named.
+
+    Raises:
+        UsageError: none is named.
+        JobControlError: there is none of that name, or one may not know whether it runs.
+    """
+    word = job_name(named)
+    from millrace.cli.jobs import find_job
+
+    job = find_job(checkpoint_dir(named), word)
+    if job.hidden:
+        raise JobControlError(f"job '{job.name}': {job.hidden}")
+    return job
 
 
 def _say_waiting(reason: str) -> None:

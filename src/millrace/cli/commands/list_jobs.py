@@ -28,18 +28,19 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     if named.json:
         print_json(list(map(_as_json, jobs)))
     elif jobs:
-        print_table(("STATE", "NAME", "ID", "CHECKPOINT", "OF"), list(map(_row, jobs)))
+        heads = ("STATE", "NAME", "ID", "CHECKPOINT", "OF", "ERROR")
+        print_table(heads, list(map(_row, jobs)))
     else:
         print(f"no job has kept checkpoints in {directory}")
     return 0
 
 
 def _row(job: Job) -> tuple[str, ...]:
-    from millrace.cli.printing import time_text
+    from millrace.cli.printing import last_line, time_text
 
     newest = job.newest
     checkpoint = (f"chk-{newest.checkpoint}", time_text(newest.timestamp)) if newest else ("-", "-")
-    return (job.state, job.name, job.id, *checkpoint)
+    return (job.state, job.name, job.id, *checkpoint, last_line(job.error))
 
 
 def _as_json(job: Job) -> dict[str, Any]:
@@ -48,6 +49,8 @@ def _as_json(job: Job) -> dict[str, Any]:
         "name": job.name,
         "id": job.id,
         "state": job.state,
+        "error": job.error or None,
+        "ended": job.record.ended if job.record and not run else None,
         "directory": str(job.directory),
         "checkpoint": newest.checkpoint if newest else None,
         "checkpoint_time": newest.timestamp if newest else None,

@@ -1,21 +1,28 @@
-"""``millrace status``: how far a running job is."""
+"""``millrace status``: how far a running job is, or how it ended."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, report
+from millrace.cli.commands.job_request import ask_job, named_job, report
+
+if TYPE_CHECKING:
+    from millrace.cli.jobs import Job
 
 
 def register(commands: Commands) -> None:
     """Add the command."""
-    add_job(add_command(commands, "status", handle, "show how far a running job is"))
+    add_job(add_command(commands, "status", handle, "show how far a job is, or how it ended"))
 
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Ask the job."""
+    """Ask the job, or read what its last run has left."""
+    ended = named_job(named)
+    if ended.run is None:
+        return _report_end(named, ended)
     job, answer = ask_job(named, "status")
     from millrace.cli.progress_line import describe
     from millrace.engine.job_details import JobDetails
@@ -27,3 +34,24 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     if answer["waits_for"]:
         text += f"\n{answer['waits_for']}"
     return report(named, job, answer, text)
+
+
+def _report_end(named: argparse.Namespace, job: Job) -> int:
+    from millrace.cli.printing import printable, time_text
+
+    record = job.record
+    answer = {
+        "status": record.status if record is not None and job.state != "killed" else None,
+        "state": job.state,
+        "checkpoint": job.newest.checkpoint if job.newest is not None else None,
+        "ended": record.ended if record is not None else None,
+        "error": job.error or None,
+        "operator": record.operator or None if record is not None else None,
+    }
+    when = f" at {time_text(record.ended)}" if record is not None and record.ended else ""
+    kept = f"; its newest checkpoint is {job.newest.checkpoint}" if job.newest is not None else ""
+    text = f"{job.name} is not running: {job.state}{when}{kept}"
+    if job.error:
+        where = f" in operator '{answer['operator']}'" if answer["operator"] else ""
+        text += f"\nit failed{where}:\n{job.error.rstrip()}"
+    return report(named, job, answer, printable(text, keep="\n"))

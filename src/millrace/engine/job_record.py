@@ -1,0 +1,109 @@
+"""The record of a job's last run: who runs it, and how it ended.
+
+It is the file ``job.json`` in the job's directory, which outlives the job and its checkpoints. A
+run that was killed leaves a record that says it was running. Flink: the history server's archives
+and the job result store.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+
+import msgspec
+
+from millrace.common.errors import CheckpointError, UserFunctionError
+from millrace.common.job import JobStatus
+from millrace.engine.job_observer import JobObserver
+from millrace.state.checkpoint.files import StrPath, opened, write_file
+
+__all__ = ["JobRecord", "RecordedRun", "read_record"]
+
+log = logging.getLogger(__name__)
+
+RECORD = "job.json"
+_ERROR_LENGTH = 8_000
+_MAX_BYTES = 64 * 1024
+
+
+class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a job's last run; times in milliseconds since the epoch of Unix."""
+
+    job_name: str
+    job_id: str
+    run_id: str
+    program: str
+    """The file of the program; empty: an interactive session."""
+    host: str
+    pid: int
+    since: int
+    status: str
+    """The name of its `JobStatus`; RUNNING, unless it has ended."""
+    ended: int | None = None
+    error: str = ""
+    """Why it failed."""
+    operator: str = ""
+    """Whose function failed."""
+
+
+class RecordedRun(JobObserver):
+    """Keeps the record of a run.
+
+    Raises CheckpointError, and so ends the job, when the record cannot be written at its start.
+    """
+
+    def __init__(self, job_name: str, job_id: str, run_id: str, program: str) -> None:
+        self._record = JobRecord(
+            job_name=job_name,
+            job_id=job_id,
+            run_id=run_id,
+            program=program,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            since=int(time.time() * 1000),
+            status=JobStatus.RUNNING.name,
+        )
+        self._path = ""
+
+    def started(self, job_dir: str) -> None:
+        """The job begins."""
+        self._path = os.path.join(job_dir, RECORD)
+        self._write(self._record)
+
+    def ended(self, status: JobStatus, error: BaseException | None) -> None:
+        """The job ends with a status; nothing is lost when that cannot be noted."""
+        if not self._path:
+            return
+        failed = error is not None and status is JobStatus.FAILED
+        operator = error.operator if isinstance(error, UserFunctionError) else ""
+        ended = msgspec.structs.replace(
+            self._record,
+            status=status.name,
+            ended=int(time.time() * 1000),
+            error=_cut(str(error) or type(error).__name__) if failed else "",
+            operator=operator,
+        )
+        try:
+            self._write(ended)
+        except (CheckpointError, OSError) as problem:
+            log.warning("how the job ended could not be noted: %s", problem)
+
+    def _write(self, record: JobRecord) -> None:
+        write_file(self._path, (msgspec.json.format(msgspec.json.encode(record)),))
+
+
+def read_record(job_dir: StrPath) -> JobRecord | None:
+    """The record of a job directory; None: there is none that can be read."""
+    try:
+        with opened(os.path.join(job_dir, RECORD)) as file:
+            return msgspec.json.decode(file.read(_MAX_BYTES), type=JobRecord)
+    except (CheckpointError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def _cut(text: str) -> str:
+    """Its beginning and its end: of a traceback the error is last."""
+    half = _ERROR_LENGTH // 2
+    return text if len(text) <= _ERROR_LENGTH else f"{text[:half]}\n...\n{text[-half:]}"
