@@ -96,17 +96,15 @@ class BufferReading:
         for start, begun in self._result.begun.items():
             for rule, (_, partial) in begun.items():
                 self._result.starts.setdefault(rule, set()).add(start)
-                ends.setdefault(rule, []).extend(
-                    (start, last) for _, last in partial if type(last) is int
-                )
+                lasts = [(start, last) for _, last in partial if type(last) is int]
+                if lasts:
+                    ends.setdefault(rule, []).extend(lasts)
         for rule in self._result.held_back:
             ends.setdefault(rule, []).extend((start, last) for last, start in self._rows[rule][1])
         return ends
 
     def _read_chains(self, rule: str, ends: list[tuple[Order, int]]) -> None:
         """Make the entries of a rule. Those that began first need most of a chain."""
-        if not ends:
-            return
         chains = self._result.chains[rule] = Chains()
         for start, last in sorted(ends):
             missing = []
@@ -150,7 +148,7 @@ class BufferReading:
     def _first_entry(self, rule: str, name: str, event: BufferedEvent) -> MatchedEntry:
         """The entry of a match that has taken one event only; shared with those that began before,
         if they took it for the same name."""
-        shared = self._taken.get((rule, name, event.order))
+        shared = self._taken.get((rule, name, event.order)) if self._taken else None
         return MatchedEntry(None, name, event) if shared is None else shared
 
     def _check(self, automaton: Automaton, partial: list[PartialMatch]) -> None:
@@ -161,7 +159,11 @@ class BufferReading:
         """
         ends: dict[MatchedEntry, list[PartialMatch]] = {}
         for match in partial:
-            ends.setdefault(match.last, []).append(match)
+            last = match.last
+            if last.event is not match.start:
+                ends.setdefault(last, []).append(match)
+            elif match.state.position not in automaton.spelled(BEGINNING, last.name):
+                raise self._unknown_state(match.state.label, [last], automaton)
         for matches in ends.values():
             entries = entries_between(matches[0].start, matches[0].last)
             orders = [entry.event.order for entry in entries]

@@ -298,8 +298,9 @@ class _BufferWriting:
         """The partial matches of a rule by the events they began with."""
         if not matches.partial:
             return {}
-        if len(matches.partial) == 1 and matches.partial[0].last.event is matches.partial[0].start:
-            only = matches.partial[0]  # by far the most there are, where there are many rules
+        only = matches.partial[0]
+        if len(matches.partial) == 1 and only.last.event is only.start and not matches.held_back:
+            # by far the most there are, where there are many rules
             only.last.before = None
             return {only.start: _one(version_of(rule), only.state.label, only.last.name)}
         self._keep(matches)
