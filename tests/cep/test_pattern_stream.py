@@ -423,11 +423,11 @@ HAS_NO_STATE = "functions and conditions of patterns have no state of their own"
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda m: m.process(Counts()), "Counts.process_match of .* returned 2 for a match; it yi"),
-        (lambda m: m.flat_select(count), "function count at .* returned 2 for a match; it yields"),
+        (lambda m: m.process(Counts()), "Counts.process_match of .* returned 2, which is one rec"),
+        (lambda m: m.flat_select(count), "function count at .* returned 2, which is one record"),
         (
             lambda m: m.flat_select(each, timed_out_tag=ENDED, timeout_function=time_of),
-            "function time_of at .* returned [0-9]+ for a match; it yields its records",
+            "function time_of at .* returned [0-9]+, which is one record",
         ),
         (lambda m: m.process(Outputs()), "is not how records get to a side output here: yield out"),
         (lambda m: m.process(Remembers()), HAS_NO_STATE),

@@ -1,5 +1,6 @@
 """Reading CSV."""
 
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types import Row
 from millrace.common.types.typeinfo import Types
-from millrace.formats import CsvReaderFormat, CsvSchema, CsvSchemaBuilder, FileRange
+from millrace.formats import CsvReaderFormat, CsvSchema, CsvSchemaBuilder, FileRange, stream_format
 from millrace.formats.csv_rows import parse_columns
 
 
@@ -66,8 +67,12 @@ def test_a_null_value_counts_in_every_column(tmp_path: Path) -> None:
     assert [list(row) for row in rows] == [[None, None], ["", 1.0]]
 
 
+def named() -> CsvSchemaBuilder:
+    return flights().set_use_header().set_reorder_columns()
+
+
 def test_a_header_finds_the_columns_wherever_they_are(tmp_path: Path) -> None:
-    csv_format = CsvReaderFormat.for_schema(flights().set_use_header().build(), record_type=dict)
+    csv_format = CsvReaderFormat.for_schema(named().build(), record_type=dict)
     content = "\ufeffdelay,carrier,origin\n3,AA,JFK\n"
     assert read(csv_format, tmp_path, content) == [{"origin": "JFK", "delay": 3}]
     with pytest.raises(SerializationError, match="the header has the columns a, b"):
@@ -109,7 +114,7 @@ def test_quotes_and_escapes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("JFK\n", r"a record has 1 fields, not 2: \['JFK'\]"),
+        ("JFK\n", r"line 1, offset 0: a record has 1 fields, not 2: b'JFK\\n'"),
         ("JFK,3\nEWR,1,2\n", "a record has 3 fields, not 2"),
         ("JFK,NA\n", r"column 'delay': 'NA' is not a number.*set_null_value\('NA'\)"),
         ('JFK,"3', "broken CSV"),
@@ -160,3 +165,108 @@ def test_arrays_without_a_separator_are_one_element() -> None:
     assert parse_columns(both, (0, 1), 2, [["x;y", "z"]]) == [[["x;y"]], [["z"]]]
     with pytest.raises(JobDefinitionError, match="no column 2: the schema has 2"):
         builder.remove_array_element_separator(2)
+
+
+def test_a_header_without_reordering_is_passed_over(tmp_path: Path) -> None:
+    """As Jackson does: the names in it are for people."""
+    csv_format = CsvReaderFormat.for_schema(flights().set_use_header().build(), dict)
+    content = "From,Minutes late\nJFK,3\n"
+    assert read(csv_format, tmp_path, content) == [{"origin": "JFK", "delay": 3}]
+    with pytest.raises(SerializationError, match=r"has the columns delay, origin.*reorder_col"):
+        read(csv_format, tmp_path, "delay,origin\n3,JFK\n")
+
+
+def test_a_name_that_is_twice_in_the_header_is_refused(tmp_path: Path) -> None:
+    """One of the columns would be lost."""
+    with pytest.raises(SerializationError, match="more than one column 'a'"):
+        read(CsvReaderFormat.for_header(), tmp_path, "a,b,a\n1,2,3\n")
+    schema = CsvSchema.builder().add_string_column("a").set_use_header().set_reorder_columns()
+    with pytest.raises(SerializationError, match="more than one column 'a'"):
+        read(CsvReaderFormat.for_schema(schema.build()), tmp_path, "a,b,a\n1,2,3\n")
+
+
+def test_elements_of_arrays_have_their_type(tmp_path: Path) -> None:
+    schema = (
+        CsvSchema.builder()
+        .add_array_column("flags", ";", Types.BOOLEAN())
+        .add_array_column("days", ";", Types.SQL_DATE())
+        .add_array_column("sums", ";", Types.BIG_DEC())
+        .build()
+    )
+    [row] = read(CsvReaderFormat.for_schema(schema), tmp_path, "true;FALSE,2026-01-31,1.50;2\n")
+    assert list(row) == [[True, False], [date(2026, 1, 31)], [Decimal("1.50"), Decimal(2)]]
+    with pytest.raises(JobDefinitionError, match="cannot be written as text"):
+        CsvSchema.builder().add_array_column("any", ";", Types.PICKLED_BYTE_ARRAY())
+    with pytest.raises(SerializationError, match="column 'flags'"):
+        read(CsvReaderFormat.for_schema(schema), tmp_path, "maybe,,\n")
+
+
+def test_comments_are_lines_between_records(tmp_path: Path) -> None:
+    """Not those of a quoted field."""
+    builder = CsvSchema.builder().add_string_column("a").add_string_column("b")
+    csv_format = CsvReaderFormat.for_schema(builder.set_allow_comments().build())
+    content = '# c\n"x\n#y\n",1\n#\n#,\n\nz,"#2"\n# end'
+    rows = read(csv_format, tmp_path, content)
+    assert [list(row) for row in rows] == [["x\n#y\n", "1"], ["z", "#2"]]
+
+
+def test_numbers_of_python_alone_are_none(tmp_path: Path) -> None:
+    with pytest.raises(SerializationError, match="'1_000' is not a number"):
+        read(CsvReaderFormat.for_schema(flights().build()), tmp_path, "JFK,1\nJFK,1_000\n")
+    rows = read(CsvReaderFormat.for_schema(flights().build()), tmp_path, "J_K,1\n")
+    assert rows[0].origin == "J_K"
+
+
+def malformed(csv_format: CsvReaderFormat, tmp_path: Path, content: bytes, step: int = 1000) -> Any:
+    """What is read, and the places and raw bytes of what is not; with a reader per batch."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    [file_range] = csv_format.ranges(str(path), len(content), 1)
+    records, errors, position, finished = [], [], None, False
+    while not finished:
+        reader = csv_format.open(str(path), file_range, position)
+        reader.on_malformed = errors.append
+        batch = reader.read(step).to_rows().values
+        assert len(batch) + reader.skipped <= step
+        records += [tuple(row) for row in batch]
+        position, finished = reader.position(), reader.finished()
+        reader.close()
+    return records, [(e.line, e.offset, e.raw) for e in errors]
+
+
+@pytest.mark.parametrize("step", [1, 2, 7, 1000])
+def test_malformed_records_are_passed_over(tmp_path: Path, step: int) -> None:
+    csv_format = CsvReaderFormat.for_schema(flights().build())
+    content = b'a,1\nb\nc,x\n"d\n",2\n"e,3\nf,4\n\xff,5\n"g\nh",no\ni,6\n'
+    records, errors = malformed(csv_format, tmp_path, content, step)
+    assert records == [("a", 1), ("d\n", 2), ("f", 4), ("i", 6)]
+    assert errors == [
+        (2, 4, b"b\n"),
+        (3, 6, b"c,x\n"),
+        (6, 17, b'"e,3\n'),
+        (8, 26, b"\xff,5\n"),
+        (9, 30, b'"g\nh",no\n'),
+    ]
+
+
+def test_one_malformed_record_among_many(tmp_path: Path) -> None:
+    lines = [f"o{i},{i}\n".encode() for i in range(20_000)]
+    lines[9_999] = b"bad\n"
+    records, errors = malformed(
+        CsvReaderFormat.for_schema(flights().build()), tmp_path, b"".join(lines), 6000
+    )
+    assert [n for _, n in records] == [i for i in range(20_000) if i != 9_999]
+    assert [(line, raw) for line, _, raw in errors] == [(10_000, b"bad\n")]
+
+
+def test_a_record_may_be_longer_than_128_kib_but_not_without_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    csv_format = CsvReaderFormat.for_schema(flights().build())
+    [long], _ = malformed(csv_format, tmp_path, b"x" * 200_000 + b",1\n")
+    assert len(long[0]) == 200_000
+    monkeypatch.setattr(stream_format, "MAX_RECORD_BYTES", 100)
+    content = b"a,1\n" + b"x" * 250 + b",2\nb,3\n"
+    records, errors = malformed(csv_format, tmp_path, content)
+    assert records == [("a", 1), ("b", 3)]
+    assert [(line, offset, len(raw)) for line, offset, raw in errors] == [(2, 4, 100)]

@@ -16,7 +16,7 @@ values = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
-    | st.floats(allow_nan=False)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(codec="utf-8")),
     lambda children: st.lists(children) | st.dictionaries(st.text(), children),
     max_leaves=8,
@@ -64,3 +64,24 @@ def test_a_broken_line_is_shown_and_never_glued_to_others(line: str) -> None:
     assert line in str(error.value)
     with pytest.raises(json.JSONDecodeError):
         json.loads(line)
+
+
+@pytest.mark.parametrize("value", [float("nan"), {"a": [float("inf")]}, Row(a=-float("inf"))])
+def test_json_has_no_nan(value: object) -> None:
+    with pytest.raises(SerializationError, match=r"no form in JSON.*nan_as_null=True"):
+        JsonLinesEncoder().encode_all([1, value])
+
+
+def test_nan_can_be_written_as_null() -> None:
+    nan = float("nan")
+    encoder = JsonLinesEncoder(nan_as_null=True)
+    lines = encoder.encode_all([{"a": nan, "b": [1.5, (nan,)]}, Row(x=nan), Row(1, nan), nan])
+    assert lines == b'{"a": null, "b": [1.5, [null]]}\n{"x": null}\n[1, null]\nnull\n'
+    with pytest.raises(SerializationError, match="no form in JSON"):
+        encoder.encode({nan: 1})
+
+
+@pytest.mark.parametrize("value", [10**5000, "\ud800"], ids=["long", "surrogate"])
+def test_values_that_python_cannot_write_are_refused(value: object) -> None:
+    with pytest.raises(SerializationError, match="no form in JSON"):
+        JsonLinesEncoder().encode(value)

@@ -18,7 +18,7 @@ from millrace.common.functions.pattern_functions import (
 )
 from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.runtime.function_operator import Adapter, as_callable
-from millrace.runtime.operators.pattern_operator import records_of
+from millrace.runtime.produced_records import records_of
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -6,6 +6,7 @@ import codecs
 from io import BufferedReader
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.formats.malformed_record import MalformedRecordError
 
 __all__ = ["decode_text", "require_charset", "require_line_charset", "strip_bom"]
 
@@ -43,22 +44,33 @@ def decode_text(data: bytes, charset: str) -> str:
     """Decode, or say which bytes are wrong.
 
     Raises:
-        SerializationError: the bytes are not valid in the charset.
+        MalformedRecordError: the bytes are not valid in the charset.
     """
     try:
         return data.decode(charset)
     except UnicodeDecodeError as error:
         near = data[max(0, error.start - 20) : error.start + 20]
-        raise SerializationError(
+        raise MalformedRecordError(
             f"bytes that are not {charset}: {near!r}. Name the encoding of the file, for example "
-            "charset 'latin-1'"
+            "charset 'latin-1'",
+            column=error.start + 1,
         ) from None
 
 
 def strip_bom(stream: BufferedReader, charset: str) -> None:
-    """Skip a byte order mark at the beginning of a UTF-8 stream."""
-    at_start = stream.tell() == 0 and _is_utf8(charset)
-    if at_start and stream.peek(3)[:3] == codecs.BOM_UTF8:
+    """Skip a byte order mark at the beginning of a UTF-8 stream.
+
+    Raises:
+        SerializationError: it is that of UTF-16.
+    """
+    if stream.tell() > 0 or not _is_utf8(charset):
+        return
+    mark = stream.peek(3)[:3]
+    if mark[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise SerializationError(
+            "the file begins with the mark of UTF-16, and is to be read as UTF-8: convert it first"
+        )
+    if mark == codecs.BOM_UTF8:
         stream.read(3)
 
 

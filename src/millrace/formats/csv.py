@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BufferedReader
-from itertools import islice
 from typing import Any
 
 from millrace.common.errors import SerializationError
@@ -16,11 +13,13 @@ from millrace.common.types.row import Row
 from millrace.formats.charset import require_line_charset, strip_bom
 from millrace.formats.compression import open_binary
 from millrace.formats.csv_encoder import CsvBulkWriters, CsvEncoder
-from millrace.formats.csv_rows import csv_options, parse_columns
+from millrace.formats.csv_parser import CsvParser
+from millrace.formats.csv_rows import parse_columns
 from millrace.formats.csv_schema import CsvColumn, CsvDialect, CsvSchema, CsvSchemaBuilder
 from millrace.formats.file_format import FileRange, FormatReader
+from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.records import records_from_columns, require_record_type
-from millrace.formats.stream_format import StreamFormat
+from millrace.formats.stream_format import StreamFormat, bounded_lines
 
 __all__ = ["CsvBulkWriters", "CsvEncoder", "CsvReaderFormat", "CsvSchema", "CsvSchemaBuilder"]
 
@@ -65,31 +64,30 @@ class CsvReaderFormat(StreamFormat[Any]):
     def create_reader(
         self, stream: BufferedReader, path: str, file_range: FileRange
     ) -> FormatReader[Any]:
-        if stream.tell() > 0:
+        start = stream.tell()
+        if start > 0:
             with open_binary(path) as beginning:
-                layout = self._read_layout(beginning)
+                layout = self._read_layout(self._parser(beginning, path))
+            parser = self._parser(stream, path)
         else:
-            layout = self._read_layout(stream)
-        return CsvReader(stream, self._rows(stream), layout, self._record_type)
+            parser = self._parser(stream, path)
+            layout = self._read_layout(parser)
+        return CsvReader(parser, stream, layout, self._record_type)
 
-    def _rows(self, stream: BufferedReader) -> Iterator[list[str]]:
-        lines: Iterator[str] = map(operator.methodcaller("decode", self._charset), stream)
-        if self._dialect.allow_comments:
-            lines = (line for line in lines if not line.startswith("#"))
-        return csv.reader(lines, **csv_options(self._dialect))
-
-    def _read_layout(self, stream: BufferedReader) -> CsvLayout | None:
-        """Reads what stands before the first record."""
+    def _parser(self, stream: BufferedReader, path: str) -> CsvParser:
         strip_bom(stream, self._charset)
-        rows = (row for row in self._rows(stream) if row)
-        header = next(rows, None) if self._dialect.use_header else None
+        return CsvParser(self._dialect, self._charset, bounded_lines(stream), stream.tell(), path)
+
+    def _read_layout(self, parser: CsvParser) -> CsvLayout | None:
+        """Reads what stands before the first record."""
+        header = parser.record() if self._dialect.use_header else None
         if self._dialect.skip_first_data_row:
-            next(rows, None)
+            parser.record()
         if header is not None:
             return _layout_of_header(header, self._schema, self._dialect)
         if self._dialect.use_header or self._schema is None:
             return None
-        return CsvLayout(self._schema, range(self._schema.size()), self._schema.size())
+        return _layout_by_position(self._schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,29 +104,27 @@ class CsvReader(FormatReader[Any]):
 
     def __init__(
         self,
+        parser: CsvParser,
         stream: BufferedReader,
-        rows: Iterator[list[str]],
         layout: CsvLayout | None,
         record_type: type[Any],
     ) -> None:
+        self._parser = parser
         self._stream = stream
-        self._rows = rows
         self._layout = layout
         self._record_type = record_type
-        self._position = stream.tell()
+        self._rows_at_once = _ROWS_AT_ONCE
         self._finished = layout is None
 
     def read(self, max_records: int) -> RowBatch[Any]:
         records: list[Any] = []
-        while len(records) < max_records and not self._finished:
-            records += self._next_records(min(_ROWS_AT_ONCE, max_records - len(records)))
-            # The csv module asks for no line before it needs it: after a record, the stream
-            # stands exactly behind it.
-            self._position = self._stream.tell()
+        self.skipped = 0
+        while (left := max_records - len(records) - self.skipped) > 0 and not self._finished:
+            records += self._next_records(min(self._rows_at_once, left))
         return RowBatch(records)
 
     def position(self) -> int:
-        return self._position
+        return self._parser.position
 
     def finished(self) -> bool:
         return self._finished
@@ -137,28 +133,60 @@ class CsvReader(FormatReader[Any]):
         self._stream.close()
 
     def _next_records(self, count: int) -> list[Any]:
+        """Some records; none if the next batch has a malformed one and is to be tried in parts."""
+        parser, layout = self._parser, self._layout
+        assert layout is not None
+        rows = None
         try:
-            rows = list(islice(self._rows, count))
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise SerializationError(f"broken CSV: {error}") from None
-        self._finished = len(rows) < count
-        rows = list(filter(None, rows))
-        if not rows or self._layout is None:
+            rows = parser.rows(count)
+            filled = list(filter(None, rows))
+            columns = parse_columns(layout.schema, layout.indices, layout.width, filled)
+        except MalformedRecordError as error:
+            if count > 1:
+                parser.go_back()
+                self._rows_at_once = max(1, count // 8)
+            else:
+                whole = rows is not None and len(rows[0]) == layout.width
+                self.malformed(parser.pass_over(error, whole))
             return []
-        layout = self._layout
-        columns = parse_columns(layout.schema, layout.indices, layout.width, rows)
+        parser.accept()
+        self._finished = len(rows) < count
+        self._rows_at_once = min(_ROWS_AT_ONCE, 2 * count)
         return records_from_columns(self._record_type, layout.schema.names, columns)
+
+
+def _layout_by_position(schema: CsvSchema) -> CsvLayout:
+    return CsvLayout(schema, range(schema.size()), schema.size())
 
 
 def _layout_of_header(
     header: list[str], schema: CsvSchema | None, dialect: CsvDialect
 ) -> CsvLayout:
+    """The layout as Jackson finds it; what would give values wrong names is refused."""
     if schema is None:
         schema = CsvSchema(tuple(CsvColumn(name) for name in header), dialect)
     names = schema.names
-    missing = [name for name in names if name not in header]
-    if missing or (dialect.strict_headers and tuple(header) != names):
+    repeated = {name for name in names if header.count(name) > 1}
+    if repeated:
         raise SerializationError(
-            f"the header has the columns {', '.join(header)}, the schema {', '.join(names)}"
+            f"the header has more than one column {min(repeated)!r}, of which one would be lost: "
+            f"{', '.join(header)}. Name the columns by a schema, which is taken by position with "
+            "set_use_header(), or without a header by set_skip_first_data_row()"
         )
+    missing = [name for name in names if name not in header]
+    moved = tuple(header[: len(names)]) != names
+    if dialect.strict_headers and tuple(header) != names:
+        raise _wrong_header(header, names, "")
+    if not dialect.reorder_columns:
+        if moved and not missing:
+            raise _wrong_header(header, names, ": set_reorder_columns() takes them by name")
+        return _layout_by_position(schema)
+    if missing:
+        raise _wrong_header(header, names, "")
     return CsvLayout(schema, [header.index(name) for name in names], len(header))
+
+
+def _wrong_header(header: list[str], names: tuple[str, ...], hint: str) -> SerializationError:
+    return SerializationError(
+        f"the header has the columns {', '.join(header)}, the schema {', '.join(names)}{hint}"
+    )

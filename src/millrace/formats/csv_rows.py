@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from millrace.common.errors import SerializationError
 from millrace.common.types.type_information import TypeInformation
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvDialect, CsvSchema
+from millrace.formats.malformed_record import MalformedRecordError
+from millrace.formats.scalar_text import scalar_text
 
 __all__ = ["csv_options", "parse_columns"]
 
 Parser = Callable[[str], Any]
+_SHOWN = 100
 
 _NUMBER_PARSERS: dict[str, Parser] = {
     "BYTE": int,
@@ -33,15 +35,17 @@ def parse_columns(
     """The values of the schema's columns, which stand at ``indices`` of the rows' fields.
 
     Raises:
-        SerializationError: a row has not ``width`` fields, or a field cannot be read.
+        MalformedRecordError: a row has not ``width`` fields, or a field cannot be read.
     """
+    if not rows:
+        return [()] * schema.size()
     try:
         fields = list(zip(*rows, strict=True))
     except ValueError:
         fields = []
     if len(fields) != width:
         wrong = next(row for row in rows if len(row) != width)
-        raise SerializationError(f"a record has {len(wrong)} fields, not {width}: {wrong!r}")
+        raise MalformedRecordError(f"a record has {len(wrong)} fields, not {width}")
     null = schema.dialect.null_value
     return [
         _parse_column(column, fields[index], null)
@@ -54,9 +58,12 @@ def _parse_column(column: CsvColumn, texts: Sequence[str], null: str | None) -> 
         return texts if null is None else [None if text == null else text for text in texts]
     parse = _parser(column)
     try:
+        if column.kind is CsvColumnKind.NUMBER and "_" in "".join(texts):
+            parse = _without_underscores(parse)
         return [None if text in ("", null) else parse(text) for text in texts]
     except (ValueError, ArithmeticError):
-        raise SerializationError(_explain(column, texts, null, parse)) from None
+        reason = _explain(column, texts, null, parse)
+        raise MalformedRecordError(reason, column=column.name) from None
 
 
 def _explain(column: CsvColumn, texts: Sequence[str], null: str | None, parse: Parser) -> str:
@@ -66,20 +73,32 @@ def _explain(column: CsvColumn, texts: Sequence[str], null: str | None, parse: P
                 parse(text)
         except (ValueError, ArithmeticError):
             break
+    text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
     hint = "" if null else f"; if it stands for no value, set_null_value({text!r})"
     return f"column {column.name!r}: {text!r} is not a {column.kind.value}{hint}"
+
+
+def _without_underscores(parse: Parser) -> Parser:
+    """Python reads 1_000, which is a number nowhere else."""
+
+    def strict(text: str) -> Any:
+        if "_" in text:
+            raise ValueError(text)
+        return parse(text)
+
+    return strict
 
 
 def _parser(column: CsvColumn) -> Parser:
     if column.kind is CsvColumnKind.BOOLEAN:
         return _parse_boolean
-    parse = _number_parser(column.type_info)
     if column.kind is CsvColumnKind.ARRAY:
+        parse = scalar_text(column.type_info).read if column.type_info else str
         separator = column.separator
         if not separator:
             return lambda text: [parse(text)]
         return lambda text: [parse(element) for element in text.split(separator)]
-    return parse
+    return _number_parser(column.type_info)
 
 
 def _number_parser(type_info: TypeInformation[Any] | None) -> Parser:

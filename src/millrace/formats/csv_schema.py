@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.typeinfo import TypeInformation, Types
+from millrace.formats.scalar_text import scalar_text
 
 __all__ = ["CsvColumn", "CsvColumnKind", "CsvSchema", "CsvSchemaBuilder"]
 
@@ -42,6 +43,7 @@ class CsvDialect:
     null_value: str | None = None
     use_header: bool = False
     strict_headers: bool = False
+    reorder_columns: bool = False
     skip_first_data_row: bool = False
     allow_comments: bool = False
 
@@ -106,7 +108,13 @@ class CsvSchemaBuilder:
     def add_array_column(
         self, name: str, separator: str = ";", element_type: TypeInformation[Any] | None = None
     ) -> CsvSchemaBuilder:
-        """A column of lists of strings, or of numbers if ``element_type`` is a number's."""
+        """A column of lists; elements are texts, or of ``element_type``.
+
+        Raises:
+            JobDefinitionError: values of this type cannot be read from a text.
+        """
+        if element_type is not None:
+            scalar_text(element_type)
         return self._add(CsvColumn(name, CsvColumnKind.ARRAY, element_type, separator))
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
@@ -151,8 +159,20 @@ class CsvSchemaBuilder:
         return self._set(null_value=null_value)
 
     def set_use_header(self, use: bool = True) -> CsvSchemaBuilder:
-        """The first line names the columns; they may be more and in another order."""
+        """The first line is no record; columns are taken by position.
+
+        As in Flink (Jackson), the names in it need not be the schema's. Unlike there, a header that
+        has the schema's names at other positions is refused, since values would get wrong names:
+        see `set_reorder_columns`.
+        """
         return self._set(use_header=use)
+
+    def set_reorder_columns(self, reorder: bool = True) -> CsvSchemaBuilder:
+        """Take columns by the names in the header: they may be more and in another order.
+
+        Jackson's option of this name; takes effect with `set_use_header`.
+        """
+        return self._set(reorder_columns=reorder)
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
         """The header must name exactly the schema's columns in their order."""

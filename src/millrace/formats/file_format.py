@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.formats.malformed_record import MalformedRecordError
 
 __all__ = ["BulkFormat", "FileFormat", "FileRange", "FormatReader"]
 
@@ -26,9 +27,25 @@ class FileRange:
 class FormatReader(ABC, Generic[T]):
     """Reads the records of one `FileRange`."""
 
+    on_malformed: Callable[[MalformedRecordError], None] | None = None
+    """Takes the records that cannot be read; None: the first of them is raised."""
+    skipped = 0
+    """Records that the last `read` gave to `on_malformed`; they count towards its limit."""
+
+    def malformed(self, error: MalformedRecordError) -> None:
+        """A record cannot be read: go on behind it, or do not.
+
+        Raises:
+            MalformedRecordError: if nobody takes it.
+        """
+        if self.on_malformed is None:
+            raise error
+        self.skipped += 1
+        self.on_malformed(error)
+
     @abstractmethod
     def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
-        """At most ``max_records`` records; none only at the end."""
+        """At most ``max_records`` records; none only at the end, or where all were malformed."""
 
     @abstractmethod
     def position(self) -> Any:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import partial
 from io import BufferedReader
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, TypeVar
 
 from millrace.common.types.batch import RowBatch
 from millrace.formats.charset import decode_text, require_line_charset, strip_bom
 from millrace.formats.compression import is_compressed, open_binary
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
+from millrace.formats.malformed_record import LineCounter, MalformedRecordError, as_malformed
 
 __all__ = ["LineFormat", "LineReader", "StreamFormat", "TextLineFormat"]
 
@@ -19,6 +21,29 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _LINES_AT_ONCE = 4096
+MAX_RECORD_BYTES = 16 << 20
+"""What is longer is no record: somebody forgot a line feed, or a quote."""
+_TOO_LONG = MalformedRecordError(f"a record is longer than {MAX_RECORD_BYTES} bytes")
+
+
+def lines_before(path: str, offset: int) -> int:
+    """How many line feeds stand before a byte of a (decompressed) file."""
+    with open_binary(path) as stream:
+        count = 0
+        while offset > 0 and (data := stream.read(min(offset, 1 << 20))):
+            count += data.count(b"\n")
+            offset -= len(data)
+        return count
+
+
+def bounded_lines(stream: BufferedReader) -> Iterator[bytes]:
+    """The lines with their line feeds; those of more than `MAX_RECORD_BYTES` in pieces."""
+    return iter(partial(stream.readline, MAX_RECORD_BYTES), b"")
+
+
+def is_cut(line: bytes) -> bool:
+    """Whether it is a piece of `bounded_lines` that does not end its line."""
+    return len(line) >= MAX_RECORD_BYTES and not line.endswith(b"\n")
 
 
 class StreamFormat(FileFormat[T_co]):
@@ -82,26 +107,29 @@ class LineFormat(StreamFormat[T_co]):
         self, stream: BufferedReader, path: str, file_range: FileRange
     ) -> FormatReader[T_co]:
         strip_bom(stream, self.charset)
-        return LineReader(stream, file_range.end, self)
+        return LineReader(stream, file_range.end, self, path)
 
 
 class LineReader(FormatReader[T]):
     """Reads lines until one begins at ``end`` or later."""
 
-    def __init__(self, stream: BufferedReader, end: int, line_format: LineFormat[T]) -> None:
+    def __init__(
+        self, stream: BufferedReader, end: int, line_format: LineFormat[T], path: str
+    ) -> None:
         self._stream = stream
-        self._lines: Iterator[bytes] = iter(stream)
+        self._lines: Iterator[bytes] = bounded_lines(stream)
         self._end = end
         self._format = line_format
-        self._position = stream.tell()
+        self._position = start = stream.tell()
+        self._line_counter = LineCounter(lambda: lines_before(path, start))
         self._finished = self._position >= end
 
     def read(self, max_records: int) -> RowBatch[T]:
         records: list[T] = []
-        while len(records) < max_records and not self._finished:
-            lines = self._next_lines(min(_LINES_AT_ONCE, max_records - len(records)))
-            records += self._format.decode(lines)
-            self._position += sum(map(len, lines))
+        self.skipped = 0
+        while (left := max_records - len(records) - self.skipped) > 0 and not self._finished:
+            lines = self._next_lines(min(_LINES_AT_ONCE, left))
+            records += self._decode(lines)
         return RowBatch(records)
 
     def position(self) -> int:
@@ -113,13 +141,54 @@ class LineReader(FormatReader[T]):
     def close(self) -> None:
         self._stream.close()
 
+    def _decode(self, lines: list[bytes]) -> list[T]:
+        """The records of the lines; where there is a malformed one, of ever fewer together."""
+        try:
+            records = self._format.decode(lines)
+        except Exception as error:
+            if len(lines) > 1:
+                half = len(lines) // 2
+                return self._decode(lines[:half]) + self._decode(lines[half:])
+            place = lines[0], self._position, self._line_counter.line()
+            self.malformed(as_malformed(error).at(*place))
+            records = []
+        self._advance(lines)
+        return records
+
+    def _advance(self, lines: list[bytes]) -> None:
+        self._position += sum(map(len, lines))
+        self._line_counter.advance(len(lines))
+
     def _next_lines(self, count: int) -> list[bytes]:
         lines = list(islice(self._lines, count))
-        after = self._position + sum(map(len, lines))
+        size = sum(map(len, lines))
+        if size >= MAX_RECORD_BYTES:
+            lines = self._without_long_lines(lines)
+            size, count = sum(map(len, lines)), len(lines)
+        after = self._position + size
         while lines and after - len(lines[-1]) >= self._end:
             after -= len(lines.pop())
         self._finished = len(lines) < count or after >= self._end
         return lines
+
+    def _without_long_lines(self, lines: list[bytes]) -> list[bytes]:
+        """Those before a line that is too long; or the line is passed over, if it is the first."""
+        cuts = [i for i, line in enumerate(lines) if is_cut(line)]
+        if not cuts:
+            return lines
+        kept, pieces = lines[: cuts[0]], chain(lines[cuts[0] :], self._lines)
+        if kept or self._position >= self._end:
+            self._lines = pieces
+            return kept
+        place = next(pieces), self._position, self._line_counter.line()
+        self._advance([place[0]])
+        for piece in pieces:
+            self._position += len(piece)
+            if not is_cut(piece):
+                break
+        self._lines = pieces
+        self.malformed(_TOO_LONG.at(*place))
+        return []
 
 
 class TextLineFormat(LineFormat[str]):

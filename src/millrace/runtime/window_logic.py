@@ -22,6 +22,7 @@ from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
+from millrace.runtime.produced_records import producing
 from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.runtime.state_scope import WINDOW
 
@@ -216,7 +217,6 @@ class WindowEvaluation:
         if function is None:
             return None
         if isinstance(function, WindowFunction):
-            apply: Callable[[Any, Any, list[Any]], Any] = function.apply
-            return apply
-        process, context = as_callable(function, "process"), self.context
+            return producing(function.apply)
+        process, context = producing(as_callable(function, "process")), self.context
         return lambda key, window, elements: process(key, context, elements)

@@ -22,6 +22,7 @@ from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state import BroadcastMap, OperatorStates, ReadOnlyMap
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator
+from millrace.runtime.produced_records import producing
 from millrace.state.redistribution_mode import RedistributionMode
 
 Descriptors = Sequence[MapStateDescriptor[Any, Any]]
@@ -117,8 +118,8 @@ class BroadcastProcessOperator(FunctionOperator):
         states = self._states = _BroadcastStates(self, self._descriptors)
         reading, writing = _ReadOnly(self, states), _Writing(self, states)
         self._sides: list[tuple[Any, _BaseContext]] = [
-            (self.function.process_element, reading),
-            (self.function.process_broadcast_element, writing),
+            (producing(self.function.process_element), reading),
+            (producing(self.function.process_broadcast_element), writing),
         ]
         super().open()
 
@@ -198,10 +199,11 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
         states = self._broadcast_states = _BroadcastStates(self, self._descriptors)
         reading = _KeyedReadOnly(self, states)
         self._writing = _KeyedWriting(self, states)
-        element, on_timer = self.function.process_element, self.function.on_timer
+        function = self.function
+        element, on_timer = producing(function.process_element), producing(function.on_timer)
         self._element = lambda value, ctx: element(value, reading)
         self._on_timer = lambda timestamp, ctx: on_timer(timestamp, reading)
-        self._broadcast = self.function.process_broadcast_element
+        self._broadcast = producing(function.process_broadcast_element)
 
     def leave_key(self) -> None:
         """No key is the current one."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace.runtime.operators.flat_map import FlatMapOperator
 from millrace.runtime.operators.map import MapOperator
+from millrace.runtime.produced_records import producing
 
 
 class CoMapOperator(MapOperator):
@@ -25,7 +26,8 @@ class CoFlatMapOperator(FlatMapOperator):
 
     def open(self) -> None:
         self.open_function(None)
-        self._flat_maps = (self.function.flat_map1, self.function.flat_map2)
+        function = self.function
+        self._flat_maps = producing(function.flat_map1), producing(function.flat_map2)
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
         self._flat_map = self._flat_maps[number]

@@ -9,6 +9,7 @@ from typing import Any
 from millrace.runtime.function_operator import Adapter
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator
 from millrace.runtime.operators.process import ProcessOperator
+from millrace.runtime.produced_records import producing
 
 KeyBatch = Callable[[list[Any]], list[Any]]
 
@@ -17,7 +18,8 @@ class CoProcessOperator(ProcessOperator):
     """Runs a `CoProcessFunction` on connected streams without keys."""
 
     def bind(self) -> None:
-        self._elements = (self.function.process_element1, self.function.process_element2)
+        function = self.function
+        self._elements = producing(function.process_element1), producing(function.process_element2)
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
         self._element = self._elements[number]
@@ -32,9 +34,10 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
         self._key_batches = key_batches
 
     def bind(self) -> None:
-        self._elements = (self.function.process_element1, self.function.process_element2)
+        function = self.function
+        self._elements = producing(function.process_element1), producing(function.process_element2)
         # a CoProcessFunction does as well; unless it has a method for them, timers do nothing
-        self._on_timer = getattr(self.function, "on_timer", _ignore_timer)
+        self._on_timer = producing(getattr(function, "on_timer", _ignore_timer))
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
         self._keys_of = self._key_batches[number]

@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace.common.types.batch import RowBatch
 from millrace.runtime.function_operator import FunctionOperator, as_callable
+from millrace.runtime.produced_records import producing
 
 
 class FlatMapOperator(FunctionOperator):
@@ -13,7 +14,7 @@ class FlatMapOperator(FunctionOperator):
 
     def open(self) -> None:
         super().open()
-        self._flat_map = as_callable(self.function, "flat_map")
+        self._flat_map = producing(as_callable(self.function, "flat_map"))
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         results: list[Any] = []

@@ -20,6 +20,7 @@ from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.detached import are_immutable, detached
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.late_records import LateRecords
+from millrace.runtime.produced_records import producing
 from millrace.state.frozen import is_immutable
 from millrace.state.internal_tables import JOINED_LEFT, JOINED_RIGHT
 from millrace.state.nested_table import NestedTable
@@ -141,8 +142,9 @@ class IntervalJoinOperator(FunctionOperator):
             _Side(right, -upper, -lower, max(-lower, 0)),
         )
         self._context = _JoinContext()
-        self._call = as_callable(self.function, "process_element")
         self._with_context = isinstance(self.function, Function)
+        call = as_callable(self.function, "process_element")
+        self._call = producing(call) if self._with_context else call
         self._late = LateRecords(self)
         self._number = 0
 

@@ -13,6 +13,7 @@ from millrace.runtime.current_key import CurrentKey
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.keyed_state import KeyedStates
+from millrace.runtime.produced_records import producing
 from millrace.runtime.timers import TimerQueue
 from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
 from millrace.state.table_id import TableId
@@ -86,8 +87,8 @@ class KeyedProcessOperator(FunctionOperator):
 
     def bind(self) -> None:
         """Find the user's methods."""
-        self._element = self.function.process_element
-        self._on_timer = self.function.on_timer
+        self._element = producing(self.function.process_element)
+        self._on_timer = producing(self.function.on_timer)
 
     def restore(self) -> None:
         self.event_timers.refresh()

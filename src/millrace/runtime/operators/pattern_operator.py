@@ -34,6 +34,7 @@ from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.late_records import LateRecords
 from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.produced_records import records_of
 from millrace.runtime.runtime_context import StreamRuntimeContext
 
 __all__ = [
@@ -41,7 +42,6 @@ __all__ = [
     "Results",
     "close_conditions",
     "open_conditions",
-    "records_of",
     "rich_conditions",
 ]
 
@@ -264,17 +264,6 @@ class PatternOperator(FunctionOperator):
 
 def _time(result: tuple[int, Any]) -> int:
     return result[0]
-
-
-def records_of(produced: Any, function: Callable[..., Any]) -> Iterator[Any]:
-    """What a function has made of a match; raises JobExecutionError if it is no row of records."""
-    try:
-        return iter(produced)
-    except TypeError:
-        raise JobExecutionError(
-            f"{function!r} returned {produced!r} for a match; it yields its records, or returns a "
-            "list of them or None (one record of each match is what select() is for)"
-        ) from None
 
 
 def rich_conditions(automaton: Automaton) -> list[Function]:

@@ -9,6 +9,7 @@ from millrace.common.functions.base import ProcessFunction
 from millrace.common.time.timer_service import TimerService
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator import Operator
+from millrace.runtime.produced_records import producing
 
 
 class _TimeOnly(TimerService):
@@ -65,7 +66,7 @@ class ProcessOperator(FunctionOperator):
 
     def bind(self) -> None:
         """Find the user's methods."""
-        self._element = self.function.process_element
+        self._element = producing(self.function.process_element)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         context = self._context

@@ -1,0 +1,89 @@
+"""A record that cannot be read: what is wrong with it, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millrace.common.errors import SerializationError
+
+__all__ = ["LineCounter", "MalformedRecordError", "as_malformed", "shown_bytes"]
+
+_SHOWN = 200
+
+
+class MalformedRecordError(SerializationError):
+    """A record is not of its format.
+
+    Args:
+        reason: what is wrong with it.
+        raw: its bytes, as far as they are known.
+        offset: where it begins: a byte of the (decompressed) file, a row of a Parquet file.
+        line: the line it begins in, counted from 1; None where there are no lines.
+        column: a character of the line, counted from 1, or the name of a column.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        raw: bytes | None = None,
+        offset: int | None = None,
+        line: int | None = None,
+        column: int | str | None = None,
+    ) -> None:
+        super().__init__(reason, raw, offset, line, column)
+        self.reason = reason
+        self.raw = raw
+        self.offset = offset
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        column = None if self.column is None else f"column {self.column!r}"
+        place = [
+            *([] if self.line is None else [f"line {self.line}"]),
+            *([] if column is None or column in self.reason else [column]),
+            *([] if self.offset is None else [f"offset {self.offset}"]),
+        ]
+        said = f"{', '.join(place)}: {self.reason}" if place else self.reason
+        return said if self.raw is None else f"{said}: {shown_bytes(self.raw)}"
+
+    def at(self, raw: bytes, offset: int, line: int) -> MalformedRecordError:
+        """The same, with where it was found."""
+        return MalformedRecordError(self.reason, raw, offset, line, self.column)
+
+
+def as_malformed(error: Exception) -> MalformedRecordError:
+    """Whatever a format raised for a record."""
+    if isinstance(error, MalformedRecordError):
+        return error
+    if isinstance(error, SerializationError):
+        return MalformedRecordError(str(error))
+    return MalformedRecordError(f"{type(error).__name__}: {error}")
+
+
+def shown_bytes(raw: bytes) -> str:
+    """The bytes as a message has them: not too many.
+
+    >>> shown_bytes(b"a,b")
+    "b'a,b'"
+    """
+    return repr(raw) if len(raw) <= _SHOWN else f"{raw[:_SHOWN]!r}... ({len(raw)} bytes)"
+
+
+class LineCounter:
+    """Numbers lines; counts those before the place where a reader went on only if it is asked."""
+
+    def __init__(self, lines_before: Callable[[], int]) -> None:
+        self._lines_before = lines_before
+        self._before: int | None = None
+        self._passed = 0
+
+    def advance(self, lines: int) -> None:
+        """So many lines are behind."""
+        self._passed += lines
+
+    def line(self) -> int:
+        """The number of the next line, from 1."""
+        if self._before is None:
+            self._before = self._lines_before()
+        return self._before + self._passed + 1
