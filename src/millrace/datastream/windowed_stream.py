@@ -268,7 +268,7 @@ def _fast_operator(
     if type(assigner) is TumblingEventTimeWindows:
         return PaneWindowOperator
     if type(assigner) is SlidingEventTimeWindows and assigner.slide <= assigner.size:
-        return SlidingWindowOperator if logic.shares_panes() else PaneWindowOperator
+        return SlidingWindowOperator if logic.panes_are_shared() else PaneWindowOperator
     if type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows):
         return SessionWindowOperator if logic.incremental else None
     return None

@@ -33,7 +33,8 @@ class AsyncRequests:
         self._ended: SimpleQueue[tuple[int, Done]] = SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._generation = 0
-        """Counts how often everything was given up: what ends of an earlier time is no news."""
+        """Counts the calls of `cancel_all`: results of requests of an earlier generation are
+        dropped."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="async I/O", daemon=True)
         self._thread.start()
@@ -53,9 +54,9 @@ class AsyncRequests:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def give_up(self) -> None:
-        """Forget all requests. The event loop stays: clients that the user's function made are
-        bound to it."""
+    def cancel_all(self) -> None:
+        """Cancel all requests and drop their results. The event loop stays: clients that the
+        user's function made are bound to it."""
         self._generation += 1
         self._loop.call_soon_threadsafe(self._cancel)
 
@@ -64,8 +65,8 @@ class AsyncRequests:
             task.cancel()
 
     def ended(self, wait: float | None = 0.0) -> list[Done]:
-        """The requests that have ended since this was last asked. Waits for one: so many seconds
-        at most, None: as long as it takes."""
+        """The requests that have ended since the last call; waits up to ``wait`` seconds for one,
+        or without limit if it is None."""
         found: list[tuple[int, Done]] = []
         with suppress(Empty):
             if wait != 0:
@@ -86,7 +87,7 @@ class AsyncRequests:
         except asyncio.CancelledError:
             message = f"the asynchronous request for {value!r} was cancelled by the function itself"
             done = Done(number, None, JobExecutionError(message))
-        except BaseException as error:  # whatever it is, somebody waits for this request
+        except BaseException as error:  # of whatever kind: the operator waits for this request
             done = Done(number, None, error)
         self._ended.put((generation, done))
 
@@ -117,7 +118,7 @@ class AsyncRequests:
             attempt += 1
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel requests in flight and stop the event loop."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop)
             self._thread.join(timeout=5)

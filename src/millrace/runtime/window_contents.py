@@ -27,9 +27,9 @@ class AccumulatorContents:
     def __init__(self, state: SubtaskState, uid: str, logic: WindowLogic) -> None:
         record = state.record_type(uid) if logic.aggregate is None else None
         self._table: FlatTable = state.table(TableId(uid, self.name), WINDOW_ACCUMULATORS, record)
-        self._add, self._create = logic.accumulation()
-        self._merge = logic.merging()
-        self._result = logic.result()
+        self._add, self._create = logic.accumulate_functions()
+        self._merge = logic.merge_function()
+        self._result = logic.result_function()
 
     def add(self, key: Any, window: Any, value: Any, timestamp: int | None) -> None:
         """Add a record to a window."""

@@ -1,4 +1,4 @@
-"""What a window computes, and how its function is called."""
+"""The aggregate and the window function of a window operator, and the calls of the latter."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.runtime.state_scope import WINDOW
 
 _MERGEABLE = (max, min, operator.add)
-"""Functions to reduce with that cannot declare anything."""
+"""Built-in reduce functions that may merge panes; they cannot have an attribute ``mergeable``."""
 
 Namespace = Any
-"""What stands for a window in tables: plain data for windows of time, else the window."""
+"""A window as the namespace of its state: ``(start, end)`` of a `TimeWindow`, else the window."""
 
 
 @dataclass(frozen=True)
 class WindowLogic:
-    """What is computed per window: an incremental aggregate, a function over it or over the
-    elements, or both."""
+    """The computation per window: an incremental aggregate, a window function over its result or
+    over the elements, or both."""
 
     aggregate: AggregateFunction[Any, Any, Any] | None = None
     reduce: Any = None
     window_function: Any = None
     share_panes: bool | None = None
-    """Whether windows that overlap share their panes; None: if the function declares it."""
+    """Whether overlapping windows share panes (one accumulator per pane, merged per window); None:
+    if the function declares it."""
 
     @property
     def incremental(self) -> bool:
@@ -53,8 +54,8 @@ class WindowLogic:
         """The user's functions, to open and close."""
         return [f for f in (self.aggregate, self.reduce, self.window_function) if f is not None]
 
-    def accumulation(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """(value, accumulator) -> accumulator, and first value -> accumulator."""
+    def accumulate_functions(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """The functions (value, accumulator) -> accumulator and first value -> accumulator."""
         aggregate = self.aggregate
         if aggregate is not None:
             add, create = aggregate.add, aggregate.create_accumulator
@@ -62,16 +63,19 @@ class WindowLogic:
         reduce = as_callable(self.reduce, "reduce")
         return (lambda value, so_far: reduce(so_far, value)), lambda value: value
 
-    def merging(self) -> Callable[[Any, Any], Any]:
-        """(accumulator, accumulator) -> accumulator."""
+    def merge_function(self) -> Callable[[Any, Any], Any]:
+        """The function (accumulator, accumulator) -> accumulator."""
         if self.aggregate is not None:
             return self.aggregate.merge
         return as_callable(self.reduce, "reduce")
 
-    def shares_panes(self) -> bool:
-        """Whether windows that overlap share their panes. It takes a ``merge`` (or ``reduce``)
-        that is right for any two accumulators, which Flink asks of sessions only: many a program
-        has none, so it has to be declared. Panes of elements are always shared."""
+    def panes_are_shared(self) -> bool:
+        """Whether overlapping windows share their panes.
+
+        Panes of elements always are. Panes of accumulators need a ``merge`` (or ``reduce``) that
+        is right for any two accumulators. Flink requires that of session windows only and many
+        programs have none, so it has to be declared.
+        """
         if not self.incremental:
             return True
         if self.share_panes is not None:
@@ -79,8 +83,8 @@ class WindowLogic:
         function = self.reduce if self.aggregate is None else self.aggregate
         return function in _MERGEABLE or getattr(function, "mergeable", False) is True
 
-    def result(self) -> Callable[[Any], Any]:
-        """accumulator -> result."""
+    def result_function(self) -> Callable[[Any], Any]:
+        """The function accumulator -> result."""
         return self.aggregate.get_result if self.aggregate is not None else _same
 
 
@@ -89,12 +93,12 @@ def _same(accumulator: Any) -> Any:
 
 
 def namespace_of(window: Window) -> Namespace:
-    """What stands for a window in tables."""
+    """The namespace under which the state of a window is kept."""
     return (window.start, window.end) if type(window) is TimeWindow else window
 
 
 def window_of(namespace: Namespace) -> Any:
-    """The window that a namespace stands for."""
+    """The window of a namespace; the inverse of `namespace_of`."""
     return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
 
@@ -141,7 +145,7 @@ class ProcessContext(ProcessWindowFunction.Context[Any]):
 
 
 class AssignerContext(WindowAssigner.WindowAssignerContext):
-    """What a window assigner may ask."""
+    """The clock and the runtime context, for a window assigner."""
 
     def __init__(self, operator: Operator, runtime_context: RuntimeContext) -> None:
         self._operator = operator
@@ -155,7 +159,7 @@ class AssignerContext(WindowAssigner.WindowAssignerContext):
 
 
 class WindowEvaluation:
-    """Calls the window function of one operator, and knows its contexts."""
+    """Calls the window function of one operator, and holds the contexts it is called with."""
 
     def __init__(
         self, operator: FunctionOperator, logic: WindowLogic, merging: bool = False
@@ -171,8 +175,8 @@ class WindowEvaluation:
         operator.open_function(states)
         self.context = ProcessContext(operator, self.current, states, merging)
         self.assigner_context = AssignerContext(operator, runtime_context)
-        self.clears = isinstance(logic.window_function, ProcessWindowFunction)
-        self._call = self._calling()
+        self.has_clear = isinstance(logic.window_function, ProcessWindowFunction)
+        self._call = self._call_of_function()
 
     def close(self) -> None:
         """Close the user's functions."""
@@ -182,37 +186,38 @@ class WindowEvaluation:
                     function.close()
 
     @property
-    def plain(self) -> bool:
-        """Whether there is no function: the aggregate's results are what is emitted."""
+    def emits_aggregates(self) -> bool:
+        """Whether there is no window function: the aggregate's results are emitted as they are."""
         return self._logic.window_function is None
 
     def evaluate(self, key: Any, window: Any, elements: list[Any], results: list[Any]) -> None:
-        """Add to ``results`` what the window of a key emits; ``elements`` holds its elements, or
-        the aggregate's one result."""
+        """Append the results of the window of a key to ``results``; ``elements`` holds its
+        elements, or the aggregate's one result."""
         if self._call is None:
             results.extend(elements)
             return
         self.context.enter(key, window)
-        shared = self._shared
+        shared_before = self._shared
         produced = self._call(key, window, elements)
         if produced is None:
             return
-        results.extend(map(detached, produced) if shared else produced)
-        if self._shared and not shared:  # as of this call
+        results.extend(map(detached, produced) if shared_before else produced)
+        if self._shared and not shared_before:  # earlier results may be in state since this call
             results[:] = map(detached, results)
 
     @property
     def _shared(self) -> bool:
-        """Whether the function and state hold the same objects, which either may change."""
+        """Whether the function may hold mutable objects that are in state, too; then results are
+        copied before they are emitted."""
         return self.current.shared or self.context.windowed.shared
 
     def clear(self, key: Any, window: Any) -> None:
-        """The window is gone: let the function delete its state."""
-        if self.clears:
+        """Call ``clear`` of the process window function, when the window is purged."""
+        if self.has_clear:
             self.context.enter(key, window)
             self._logic.window_function.clear(self.context)
 
-    def _calling(self) -> Callable[[Any, Any, list[Any]], Any] | None:
+    def _call_of_function(self) -> Callable[[Any, Any, list[Any]], Any] | None:
         function = self._logic.window_function
         if function is None:
             return None

@@ -76,7 +76,7 @@ class WindowContents:
     def _finished(self, entry: Entry) -> Entry:
         if not self.logic.incremental:
             return entry
-        return entry._replace(value=self.logic.result()(entry.value))
+        return entry._replace(value=self.logic.result_function()(entry.value))
 
     def _windows(self, panes: Iterator[Entry], passed: int) -> Iterator[Entry]:
         """The windows that have not fired, each of the panes it spans."""
@@ -99,7 +99,7 @@ class WindowContents:
         if self.name == SLICE_ELEMENTS:
             return lambda earlier, later: [*earlier, *later]
         if self.logic.incremental:
-            return self.logic.merging()
+            return self.logic.merge_function()
         raise StateError(
             "sliding windows share panes of accumulators; say how they are merged with "
             "window(assigner).reduce(...) or .aggregate(...), or read the panes with window()"

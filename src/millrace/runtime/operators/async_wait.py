@@ -1,9 +1,9 @@
-"""Asynchronous I/O: many requests under way at once, also across the end of an epoch.
+"""The operator of asynchronous I/O: many requests in flight at once, also across epochs.
 
-Requests that are under way when an epoch ends are part of the checkpoint, with the watermarks that
-wait for them; a subtask that restores them starts them again. If the parallelism has changed,
-requests are redistributed, and of the watermarks the one that all subtasks had reached comes after
-all of them.
+Requests that are in flight when an epoch ends are part of the checkpoint, with the watermarks that
+are queued behind them; a subtask that restores them starts them again. If the parallelism has
+changed, requests are redistributed, and the smallest of the subtasks' last watermarks is queued
+behind all of them.
 
 Semantics: Flink docs, "Asynchronous I/O for External Data Access".
 """
@@ -28,16 +28,16 @@ from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.internal_tables import REQUESTS
 from millrace.state.redistribution_mode import RedistributionMode
 
-LULL = 0.02
-"""How long (seconds) an epoch without records waits for a request to end, so that epochs do not
-chase each other."""
-SOON = 10
-"""Milliseconds until the next epoch is wanted while requests are under way."""
+IDLE_WAIT_SECONDS = 0.02
+"""How long an epoch without records waits for a request to end, so that the driver does not run
+one empty epoch after the other."""
+WAKE_UP_INTERVAL_MS = 10
+"""Time to the next wake-up while requests are in flight."""
 
 
 @dataclass
-class _Waiting:
-    """A record whose request is under way, or a watermark behind such records."""
+class _QueueEntry:
+    """A record whose request is in flight or done, or a watermark behind such records."""
 
     number: int
     value: Any = None
@@ -45,7 +45,7 @@ class _Waiting:
     watermark: int | None = None
     results: list[Any] | None = None
     entry: tuple[Any, int | None] | None = None
-    """What the table has of it."""
+    """The record's (value, timestamp) in the table of requests; None: not written yet."""
 
     @property
     def is_watermark(self) -> bool:
@@ -55,7 +55,7 @@ class _Waiting:
 
 @dataclass(frozen=True)
 class AsyncSpec:
-    """How requests are made."""
+    """The settings of asynchronous requests: timeout, capacity, order of results, retries."""
 
     timeout_ms: int
     capacity: int
@@ -69,25 +69,26 @@ _BEHIND_ALL = 1 << 62
 """The number of a watermark that comes after all requests, however many there are."""
 
 
-def _merged_marks(
-    kept: list[tuple[int, list[tuple[int, int]]]],
+def _merged_watermarks(
+    restored: list[tuple[int, list[tuple[int, int]]]],
 ) -> tuple[int, list[tuple[int, int]]]:
-    """The watermarks among requests that are redistributed: the one that all subtasks had reached
-    comes after all of them."""
-    passed = min(watermark for watermark, _ in kept)
-    reached = min(marks[-1][1] if marks else watermark for watermark, marks in kept)
-    return passed, [(_BEHIND_ALL, reached)] if reached > passed else []
+    """The watermarks after requests were redistributed: the smallest one emitted, and the smallest
+    one received, which is queued behind all requests."""
+    emitted = min(watermark for watermark, _ in restored)
+    received = min(queued[-1][1] if queued else watermark for watermark, queued in restored)
+    return emitted, [(_BEHIND_ALL, received)] if received > emitted else []
 
 
 _REQUESTS = OperatorStateDeclaration(REQUESTS, RedistributionMode.SPLIT)
-_MARKS = OperatorStateDeclaration("@watermarks", RedistributionMode.MERGE, _merged_marks)
-"""The last watermark that was emitted, and those that wait among requests."""
+_WATERMARKS = OperatorStateDeclaration("@watermarks", RedistributionMode.MERGE, _merged_watermarks)
+"""The last watermark that was emitted, and (number, watermark) of those in the queue."""
 
 
 class AsyncWaitOperator(FunctionOperator):
-    """Makes a request for every record and emits what they give."""
+    """Starts an asynchronous request for every record and emits the results (Flink:
+    ``AsyncWaitOperator``)."""
 
-    operator_states = _REQUESTS, _MARKS
+    operator_states = _REQUESTS, _WATERMARKS
 
     def __init__(self, function: Any, spec: AsyncSpec) -> None:
         super().__init__(function)
@@ -96,75 +97,76 @@ class AsyncWaitOperator(FunctionOperator):
     def open(self) -> None:
         super().open()
         self._table = declared_table(self, _REQUESTS)
-        self._marks = DeclaredValue(self, _MARKS)
+        self._watermarks = DeclaredValue(self, _WATERMARKS)
         self._requests: AsyncRequests | None = None
         self._reset()
 
     def _reset(self) -> None:
-        self._waiting: deque[_Waiting] = deque()
-        self._by_number: dict[int, _Waiting] = {}
-        """Records whose requests have not ended."""
-        self._next = 0
-        self._records = 0
+        self._queue: deque[_QueueEntry] = deque()
+        """Records and watermarks in the order in which they arrived."""
+        self._in_flight: dict[int, _QueueEntry] = {}
+        """Records whose requests have not ended, by number."""
+        self._next_number = 0
+        self._records_in_epoch = 0
 
     def restore(self) -> None:
         spec = self._spec
         if self._requests is None:
             self._requests = AsyncRequests(self.function, spec.timeout_ms / 1000, spec.retry)
-        self._requests.give_up()
+        self._requests.cancel_all()
         self._reset()
-        self.watermark, watermarks = self._marks.get((self.watermark, ()))
-        for waiting in self._restored(watermarks):
-            if waiting.number == _BEHIND_ALL:
-                waiting.number = self._next
-            self._wait(waiting)
-            self._next = waiting.number + 1
-        self._start([w for w in self._waiting if not w.is_watermark])
+        self.watermark, watermarks = self._watermarks.get((self.watermark, ()))
+        for queued in self._restored(watermarks):
+            if queued.number == _BEHIND_ALL:
+                queued.number = self._next_number
+            self._enqueue(queued)
+            self._next_number = queued.number + 1
+        self._start([queued for queued in self._queue if not queued.is_watermark])
 
-    def _restored(self, watermarks: Sequence[tuple[int, int]]) -> list[_Waiting]:
-        """What waited, in its order."""
+    def _restored(self, watermarks: Sequence[tuple[int, int]]) -> list[_QueueEntry]:
+        """The queue as it was at the checkpoint."""
         entries = self._table.data.items()
-        records = [_Waiting(place[1], entry[0], entry[1], entry=entry) for place, entry in entries]
-        marks = [_Waiting(number, watermark=watermark) for number, watermark in watermarks]
-        return sorted([*records, *marks], key=attrgetter("number"))
+        records = [_QueueEntry(key[1], entry[0], entry[1], entry=entry) for key, entry in entries]
+        behind = [_QueueEntry(number, watermark=watermark) for number, watermark in watermarks]
+        return sorted([*records, *behind], key=attrgetter("number"))
 
     def close(self) -> None:
         if self._requests is not None:
             self._requests.close()
         super().close()
 
-    # -- what comes in -----------------------------------------------------------------
+    # -- input ---------------------------------------------------------------------------
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         super().begin_epoch(epoch, now)
-        self._records = 0
+        self._records_in_epoch = 0
         self._collect(0.0)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self._records += len(values)
+        self._records_in_epoch += len(values)
         start = 0
         while start < len(values):
-            free = self._spec.capacity - len(self._waiting)
+            free = self._spec.capacity - len(self._queue)
             if free <= 0:
                 self._collect(None)
                 continue
             end = min(start + free, len(values))
             fresh = [
-                _Waiting(self._take_number(), values[i], timestamps[i] if timestamps else None)
+                _QueueEntry(self._take_number(), values[i], timestamps[i] if timestamps else None)
                 for i in range(start, end)
             ]
-            for waiting in fresh:
-                self._wait(waiting)
+            for queued in fresh:
+                self._enqueue(queued)
             self._start(fresh)
             start = end
         self._collect(0.0)
 
     def process_watermark(self, timestamp: int) -> None:
-        if self._waiting:
-            if self._waiting[-1].is_watermark:
-                self._waiting[-1].watermark = timestamp
+        if self._queue:
+            if self._queue[-1].is_watermark:
+                self._queue[-1].watermark = timestamp
             else:
-                self._wait(_Waiting(self._take_number(), watermark=timestamp))
+                self._enqueue(_QueueEntry(self._take_number(), watermark=timestamp))
         else:
             super().process_watermark(timestamp)
         if timestamp == MAX_WATERMARK:
@@ -173,51 +175,53 @@ class AsyncWaitOperator(FunctionOperator):
     def end_epoch(self, ended: bool) -> None:
         if self._spec.drain:
             self._drain()
-        elif self._by_number and not self._records:
-            self._collect(LULL)
-        self._keep()
+        elif self._in_flight and not self._records_in_epoch:
+            self._collect(IDLE_WAIT_SECONDS)
+        self._snapshot()
         super().end_epoch(ended)
 
     def idle_after(self, idle: bool) -> bool:
-        """What waits holds its watermark back; an idle channel would not."""
-        return idle and not self._waiting
+        """Whether the output is idle: not while the queue holds results or watermarks back."""
+        return idle and not self._queue
 
     def next_wakeup(self) -> int | None:
-        return self.context.clock() + SOON if self._waiting else None
+        return self.context.clock() + WAKE_UP_INTERVAL_MS if self._queue else None
 
     def _take_number(self) -> int:
-        self._next += 1
-        return self._next - 1
+        self._next_number += 1
+        return self._next_number - 1
 
-    def _wait(self, waiting: _Waiting) -> None:
-        self._waiting.append(waiting)
-        if not waiting.is_watermark:
-            self._by_number[waiting.number] = waiting
+    def _enqueue(self, queued: _QueueEntry) -> None:
+        self._queue.append(queued)
+        if not queued.is_watermark:
+            self._in_flight[queued.number] = queued
 
-    def _start(self, fresh: list[_Waiting]) -> None:
+    def _start(self, fresh: list[_QueueEntry]) -> None:
         assert self._requests is not None
         if fresh:
-            self._requests.start([(waiting.number, detached(waiting.value)) for waiting in fresh])
+            self._requests.start([(queued.number, detached(queued.value)) for queued in fresh])
 
-    # -- what comes out ----------------------------------------------------------------
+    # -- output --------------------------------------------------------------------------
 
     def _drain(self) -> None:
-        while self._by_number:
+        while self._in_flight:
             self._collect(None)
 
     def _collect(self, wait: float | None) -> None:
-        """Take what has ended and emit what may be emitted."""
+        """Take the results of requests that have ended, and emit those that are next; ``wait``:
+        seconds to wait for one, None: without limit."""
         assert self._requests is not None
         for done in self._requests.ended(wait):
-            value = self._by_number[done.number].value
-            self._by_number.pop(done.number).results = self._results(value, done)
+            queued = self._in_flight.pop(done.number)
+            queued.results = self._results(queued.value, done)
         if self._spec.ordered:
             self._emit_ordered()
         else:
             self._emit_unordered()
 
     def _results(self, value: Any, done: Done) -> list[Any]:
-        """What a request gave; raises what it failed with (for ``value``)."""
+        """The results of a request; raises the error it failed with."""
+        # `describe_failure` finds the record of an error in the variable `value` of the traceback
         if done.error is not None:
             raise done.error
         if done.results is None:
@@ -230,56 +234,54 @@ class AsyncWaitOperator(FunctionOperator):
         return list(done.results)
 
     def _emit_ordered(self) -> None:
-        batch: list[_Waiting] = []
-        while self._waiting and (
-            self._waiting[0].is_watermark or self._waiting[0].results is not None
-        ):
-            first = self._waiting.popleft()
+        batch: list[_QueueEntry] = []
+        while self._queue and (self._queue[0].is_watermark or self._queue[0].results is not None):
+            first = self._queue.popleft()
             if first.is_watermark:
                 self._emit_batch(batch)
                 batch = []
-                self._pass_on(first)
+                self._emit_watermark(first)
             else:
                 batch.append(first)
         self._emit_batch(batch)
 
     def _emit_unordered(self) -> None:
         """Records may overtake records, but not watermarks."""
-        while self._waiting:
-            ended: list[_Waiting] = []
-            left: list[_Waiting] = []
-            while self._waiting and not self._waiting[0].is_watermark:
-                waiting = self._waiting.popleft()
-                (left if waiting.results is None else ended).append(waiting)
+        while self._queue:
+            ended: list[_QueueEntry] = []
+            in_flight: list[_QueueEntry] = []
+            while self._queue and not self._queue[0].is_watermark:
+                first = self._queue.popleft()
+                (in_flight if first.results is None else ended).append(first)
             self._emit_batch(ended)
-            if left:
-                self._waiting.extendleft(reversed(left))
+            if in_flight:
+                self._queue.extendleft(reversed(in_flight))
                 return
-            if self._waiting:
-                self._pass_on(self._waiting.popleft())
+            if self._queue:
+                self._emit_watermark(self._queue.popleft())
 
-    def _emit_batch(self, batch: list[_Waiting]) -> None:
-        for timed, alike in groupby(batch, lambda waiting: waiting.timestamp is not None):
+    def _emit_batch(self, batch: list[_QueueEntry]) -> None:
+        for timed, alike in groupby(batch, lambda queued: queued.timestamp is not None):
             results: list[Any] = []
             times: list[Any] = []
-            for waiting in alike:
-                results.extend(waiting.results or ())
-                times.extend([waiting.timestamp] * (len(results) - len(times)))
+            for queued in alike:
+                results.extend(queued.results or ())
+                times.extend([queued.timestamp] * (len(results) - len(times)))
             self.emit_results(results, times if timed else None)
 
-    def _pass_on(self, waiting: _Waiting) -> None:
-        assert waiting.watermark is not None
-        super().process_watermark(waiting.watermark)
+    def _emit_watermark(self, queued: _QueueEntry) -> None:
+        assert queued.watermark is not None
+        super().process_watermark(queued.watermark)
 
-    def _keep(self) -> None:
-        """Make the tables hold just what waits now."""
+    def _snapshot(self) -> None:
+        """Write the queue to the operator state: only what differs from the epoch before."""
         index, table = self.context.subtask_index, self._table
-        waiting = {(index, w.number): w for w in self._waiting if not w.is_watermark}
-        for place in [place for place in table.data if place not in waiting]:
-            table.remove(place)
-        for place, record in waiting.items():
-            if record.entry is None or table.data.get(place) is not record.entry:
+        records = {(index, q.number): q for q in self._queue if not q.is_watermark}
+        for key in [key for key in table.data if key not in records]:
+            table.remove(key)
+        for key, record in records.items():
+            if record.entry is None or table.data.get(key) is not record.entry:
                 record.entry = (record.value, record.timestamp)
-                table.put(place, record.entry)
-        marks = [(w.number, w.watermark) for w in self._waiting if w.is_watermark]
-        self._marks.put((self.watermark, marks))
+                table.put(key, record.entry)
+        watermarks = [(q.number, q.watermark) for q in self._queue if q.is_watermark]
+        self._watermarks.put((self.watermark, watermarks))

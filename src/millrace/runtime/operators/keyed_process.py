@@ -142,7 +142,7 @@ class KeyedProcessOperator(FunctionOperator):
         """Add what a call produced; copies of objects that are in state too."""
         shared = self.current.shared
         results.extend(map(detached, produced) if shared else produced)
-        if self.current.shared and not shared:  # as of this call
+        if self.current.shared and not shared:  # earlier results may be in state since this call
             results[:] = map(detached, results)
 
     def process_watermark(self, timestamp: int) -> None:

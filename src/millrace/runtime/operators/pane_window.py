@@ -77,8 +77,8 @@ class PaneWindowOperator(FunctionOperator):
         self._ends: list[tuple[int, Pane]] = []
         self._epoch = 0
         if self._logic.incremental:
-            self._add, self._create = self._logic.accumulation()
-        self._result = self._logic.result()
+            self._add, self._create = self._logic.accumulate_functions()
+        self._result = self._logic.result_function()
         self._late = LateRecords(self)
 
     def close(self) -> None:
@@ -185,7 +185,7 @@ class PaneWindowOperator(FunctionOperator):
     def _fire(self, window: TimeWindow, contents: list[tuple[Any, Any]]) -> None:
         """Emit what the window of each key gives."""
         evaluation, incremental = self._evaluation, self._logic.incremental
-        if evaluation.plain:
+        if evaluation.emits_aggregates:
             results = [value for _, value in contents]
         else:
             results = []

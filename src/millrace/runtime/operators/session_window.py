@@ -54,8 +54,8 @@ class SessionWindowOperator(FunctionOperator):
         state, uid = self.context.state, self.context.uid
         self._table: FlatTable = state.table(TableId(uid, SESSIONS), table_kinds.SESSIONS)
         self._evaluation = WindowEvaluation(self, self._logic, merging=True)
-        self._add, self._create = self._logic.accumulation()
-        self._merge, self._result = self._logic.merging(), self._logic.result()
+        self._add, self._create = self._logic.accumulate_functions()
+        self._merge, self._result = self._logic.merge_function(), self._logic.result_function()
         self._late = LateRecords(self)
         self._forget()
 

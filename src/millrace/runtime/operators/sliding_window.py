@@ -71,7 +71,7 @@ class SlidingWindowOperator(PaneWindowOperator):
         """A heap of the panes' starts; some of them may be gone."""
         if self._logic.incremental:
             self._aggregates = SlidingAggregates(
-                self._panes, self._step, self._slide, self._logic.merging()
+                self._panes, self._step, self._slide, self._logic.merge_function()
             )
 
     def _panes(self, start: int) -> Merged:

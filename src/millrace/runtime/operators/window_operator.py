@@ -280,11 +280,11 @@ class WindowOperator(FunctionOperator):
             return values
         if not values:
             return []
-        add, create = self._logic.accumulation()
+        add, create = self._logic.accumulate_functions()
         accumulator = create(values[0])
         for value in values[1:]:
             accumulator = add(value, accumulator)
-        return [self._logic.result()(accumulator)]
+        return [self._logic.result_function()(accumulator)]
 
     def _evaluate(self, key: Any, window: Any, elements: list[Any]) -> None:
         results = self._results
