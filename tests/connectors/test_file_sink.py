@@ -1,6 +1,7 @@
 """FileSink: every record in exactly one visible part, whatever fails."""
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from millrace.connectors import (
     work_files_in_use,
 )
 from millrace.connectors.part_file import Chunk, FileWriterState, OpenPart
+from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.formats import CsvEncoder, ParquetBulkWriters
 
 reuse = settings(
@@ -394,3 +396,26 @@ def test_an_encoder_of_columns_gets_columns(sink_harness, output) -> None:
     harness.committables += writer.prepare_commit(True)
     harness.commit()
     assert output.lines() == ['""', "1", "n"]
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_a_failed_attempt_leaves_what_earlier_epochs_wrote(
+    sink_harness, output, monkeypatch: pytest.MonkeyPatch, chunks: int
+) -> None:
+    harness = sink_harness(text_sink(output.path))
+    for number in range(chunks):
+        harness.run_epoch([str(number)])
+    before = output.hidden()
+    writer = harness.writer()
+
+    def full(self: Any, locations: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalFileSystem, "sync", full)
+        with pytest.raises(OSError, match="No space"):
+            writer.prepare_commit(end_of_input=True)
+        writer.close()
+    assert output.hidden() == before
+    harness.run_epoch([], end_of_input=True)
+    assert output.lines() == [str(number) for number in range(chunks)]

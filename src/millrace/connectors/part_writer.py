@@ -122,7 +122,8 @@ class PartWriter:
     def close_for_good(self) -> PartCommittable:
         """The whole part as one pending file."""
         upload, obsolete = self._persisted()
-        self.uploads.append(upload.token)
+        if upload.token not in obsolete:  # else a chunk becomes the part: not ours to take back
+            self.uploads.append(upload.token)
         return PartCommittable(upload.token, upload.location, upload.length, obsolete)
 
     def _persisted(self) -> tuple[PendingUpload, tuple[str, ...]]:
