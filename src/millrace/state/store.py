@@ -231,6 +231,7 @@ class SubtaskState:
         try:
             with without_collections():
                 yield
+            self._backend.sealed(wanted, self._schemas)
         except KeyTypeError:
             self.reset()
             raise  # the delta is sound, but this backend cannot keep it
@@ -244,7 +245,6 @@ class SubtaskState:
             self.reset()  # half of it is in
             raise
         self.version = wanted
-        self._backend.sealed(wanted, self._schemas)
 
     def split_lists(self, subtask: int, parallelism: int, names: Iterable[TableId]) -> None:
         """Of the lists called ``names``, which hold what all former subtasks had, keep the
@@ -256,17 +256,17 @@ class SubtaskState:
 
     def adopt(self, version: str) -> None:
         """What was taken is the state at ``version``; the next delta will hold all of it."""
-        self.version = version
         self._dump_all = True
         self._backend.sealed(version, self._schemas)
+        self.version = version
 
     def reset(self) -> None:
         """Forget everything. The tables are emptied in place: operators hold on to them."""
-        self._clear()
+        self.version = EMPTY  # first: tables on a full disk may refuse to be emptied
         self._pending = None
-        self._compaction = IncrementalCompaction(self.tables)
         self.generation += 1
-        self.version = EMPTY
+        self._clear()
+        self._compaction = IncrementalCompaction(self.tables)
 
     def close(self) -> None:
         """Give back the memory and the files; the store is not used again."""

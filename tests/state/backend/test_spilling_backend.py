@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 from collections.abc import Iterator
 from ipaddress import IPv4Address
@@ -11,14 +12,14 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import KeyTypeError
-from millrace.state.backend.key_value_store import KeyValueStore, StoredRow
+from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
 from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.payload import encode
 from millrace.state.state_delta import StateDelta
-from millrace.state.store import SubtaskState
+from millrace.state.store import StateMissError, SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT, LIST, MAP
 from millrace.testing.sorted_store import SortedStore
@@ -359,3 +360,79 @@ def test_keys_known_to_be_absent_take_memory() -> None:
     assert table.cached() >= 1000
     state.align("v1", [], inline)
     assert table.cached() == 0
+
+
+NAME = TableId("op", "v")
+
+
+class FullDisk(SortedStore):
+    """Gathers what a load brings, and cannot write it while the disk is full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full = False
+        self._gathered: list[Changes] | None = None
+
+    def begin_load(self) -> None:
+        self._gathered = []
+
+    def write(self, changes: Changes) -> None:
+        if self._gathered is not None:
+            self._gathered.append(changes)
+        elif self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        else:
+            super().write(changes)
+
+    def end_load(self) -> None:
+        gathered, self._gathered = self._gathered or [], None
+        for changes in gathered:
+            self.write(changes)
+
+
+def written() -> StateDelta:
+    """The delta of a state with some entries."""
+    state = SubtaskState()
+    state.table(NAME, FLAT).put("a", 1)
+    delta = state.snapshot(1, "v1")
+    assert delta is not None
+    return delta
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_restore_that_did_not_fit_on_the_disk(taken: bool) -> None:
+    """Is no state of any version: the next attempt has to restore again."""
+    stores, delta = Kept(), written()
+    disk = stores.store = FullDisk()
+    state = opened(stores)
+
+    def restore() -> None:
+        state.reset()
+        if taken:
+            state.take([delta], inline, lambda name, kind: True, None)
+            state.adopt("v1")
+        else:
+            state.restore("v1", [delta], inline)
+
+    disk.full = True
+    with pytest.raises(OSError, match="No space"):
+        restore()
+    with pytest.raises(StateMissError):
+        state.align("v1", [], inline)
+    disk.full = False
+    restore()
+    assert state.align("v1", [], inline)
+    assert state.tables[NAME].get("a") == 1
+
+
+def test_a_replay_that_can_neither_go_on_nor_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    stores = Kept()
+    disk = stores.store = FullDisk()
+    monkeypatch.setattr(FullDisk, "begin_load", lambda self: None)
+    state, delta = opened(stores), written()
+    state.restore("v1", [delta], inline)
+    disk.full = True
+    with pytest.raises(OSError, match="No space"):
+        state.align("v2", [delta, StateDelta(2, "v2", 1, delta.data)], inline)
+    with pytest.raises(StateMissError):
+        state.align("v1", [], inline)
