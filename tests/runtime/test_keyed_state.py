@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from millrace.common import Types
+from millrace.common import Row, Types
 from millrace.common.errors import StateError
 from millrace.datastream import AggregateFunction
 from millrace.datastream.state import (
@@ -59,6 +59,17 @@ class Rig:
 
     def abort(self) -> None:
         self.store.roll_back()
+
+
+@pytest.mark.parametrize("given", [["a", [1, 2]], ("a", [1, 2]), Row("a", (1, 2))], ids=repr)
+def test_what_passes_for_a_tuple_becomes_one(given: Any) -> None:
+    """Else it could be changed in place, which is in no delta."""
+    rig = Rig()
+    pair = Types.TUPLE([Types.STRING(), Types.TUPLE([Types.LONG(), Types.LONG()])])
+    state = rig.states.get_state(ValueStateDescriptor("v", pair))
+    state.update(given)
+    assert state.value() == ("a", (1, 2))
+    assert type(state.value()[1]) is tuple
 
 
 @pytest.fixture(params=["typed", "untyped"])

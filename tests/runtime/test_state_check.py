@@ -10,6 +10,7 @@ from millrace.common import Row, Time, Types
 from millrace.common.errors import SerializationError, UserFunctionError
 from millrace.common.state.descriptors import StateDescriptor
 from millrace.common.state.state_ttl import StateTtlConfig
+from millrace.common.types.type_information import TypeInformation
 from millrace.datastream import (
     AggregateFunction,
     CheckpointedFunction,
@@ -92,6 +93,16 @@ def bad_of(good: Any) -> Any:
     if isinstance(good, list):
         return ["7"]
     return {("a", "7"): 1} if isinstance(good, dict) else BAD[good]
+
+
+@pytest.mark.parametrize("declared", [LONG, PAIR, Types.TUPLE([])], ids=repr)
+def test_a_tuple_without_fields(declared: TypeInformation[Any]) -> None:
+    check = StateCheck("state", declared)
+    if declared == Types.TUPLE([]):
+        check(())
+    else:
+        with pytest.raises(SerializationError):
+            check(())
 
 
 @pytest.mark.parametrize("expires", [False, True], ids=["kept", "ttl"])

@@ -13,6 +13,7 @@ from millrace.common.types.composite_types import (
     TupleTypeInfo,
 )
 from millrace.common.types.logical.logical_type import IntegralType
+from millrace.common.types.row import Row
 from millrace.common.types.type_check import batch_check, mismatch
 from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
 from millrace.runtime.current_key import CurrentKey
@@ -40,7 +41,7 @@ class StateCheck:
         self.cls, self.low, self.high = _leaf(type_info)
         fields = type_info.types if isinstance(type_info, TupleTypeInfo) else ()
         leaves = [_leaf(field) for field in fields]
-        self._usual = tuple(cls for cls, _, _ in leaves)
+        self._usual = tuple(cls for cls, _, _ in leaves) if leaves else (NEVER,)
         self._ranges = [
             (i, low, high) for i, (_, low, high) in enumerate(leaves) if low is not None
         ]
@@ -50,7 +51,7 @@ class StateCheck:
         kind = type(value)
         if kind is self.cls and (self.low is None or self.low <= value <= self.high):
             return
-        if kind is tuple and self._is_usual(value):
+        if kind is tuple and self.is_usual(value):
             return
         if not self._fits((value,)):
             raise SerializationError(
@@ -59,8 +60,9 @@ class StateCheck:
                 "declare what is stored"
             )
 
-    def _is_usual(self, value: tuple[Any, ...]) -> bool:
-        """Whether a tuple has fields of exactly the usual classes, within their ranges."""
+    def is_usual(self, value: tuple[Any, ...]) -> bool:
+        """Whether a tuple is declared, and this one has fields of exactly the usual classes, within
+        their ranges."""
         if tuple(map(type, value)) != self._usual:
             return False
         return all(low <= value[index] <= high for index, low, high in self._ranges)
@@ -82,16 +84,20 @@ def _leaf(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
 def checked_update(
     table: FlatTable, current: CurrentKey, check: StateCheck
 ) -> Callable[[Any], None]:
-    """`ValueState.update` for one type: what a method would look up for every record is known."""
+    """`ValueState.update` for one type whose values nobody can change in place: what a method would
+    look up for every record is known."""
     put, remove = table.put_immutable, table.remove
     cls, low, high = check.cls, check.low, check.high
 
     def update_other(value: Any) -> None:
+        if type(value) is tuple and check.is_usual(value):
+            put(current.key, value)
+            return
         check(value)
         if value is None:
             remove(current.key)
         else:
-            put(current.key, value)
+            put(current.key, _as_tuple(value))
 
     def update_number(value: Any) -> None:
         if type(value) is cls and low <= value <= high:
@@ -106,6 +112,11 @@ def checked_update(
             update_other(value)
 
     return update if low is None else update_number
+
+
+def _as_tuple(value: Any) -> Any:
+    """Lists and rows pass for tuples, but could be changed in place, which nobody would notice."""
+    return tuple(map(_as_tuple, value)) if type(value) in (tuple, list, Row) else value
 
 
 def value_check(descriptor: StateDescriptor) -> StateCheck | None:
