@@ -169,6 +169,19 @@ def test_links_and_pipes_are_not_followed(mailbox: Mailbox, tmp_path: Path) -> N
     ] * 2
 
 
+def test_directories_with_the_names_of_files_deafen_nobody(mailbox: Mailbox) -> None:
+    mailbox.directory.mkdir(0o700)
+    for name in ("run.json", f"request-{'1' * 16}.json"):
+        (mailbox.directory / name / "inside").mkdir(parents=True)
+    with mailbox.open_for(NOTE):
+        assert mailbox.running() == NOTE
+        (mailbox.directory / f"request-{'0' * 16}.json").mkdir()
+        id = mailbox.send("run-1", "cancel", {})
+        assert mailbox.requests() == [MailboxRequest(id, "run-1", "cancel", {})]
+        assert not mailbox.take("0" * 16)
+        assert mailbox.take(id)
+
+
 def test_other_files_are_left_alone(mailbox: Mailbox) -> None:
     with mailbox.open_for(NOTE):
         (mailbox.directory / "request-short.json").write_text("{}")

@@ -204,6 +204,17 @@ def test_a_damaged_request_does_not_deafen_the_job(running: Running) -> None:
     assert running.ask("status").result(PATIENCE)["epoch"] == 7
 
 
+@pytest.mark.parametrize("directory", ["a\0b", "half\ud800"])
+def test_what_cannot_be_a_directory_does_not_reach_the_job(
+    running: Running, directory: str
+) -> None:
+    for command, more in (("savepoint", {}), ("stop", {"savepoint": True, "drain": False})):
+        answer = running.ask(command, directory=directory, format="canonical", **more)
+        with pytest.raises(JobControlError, match="cannot be a directory"):
+            answer.result(PATIENCE)
+    assert running.job.calls == []
+
+
 def test_who_asks_a_job_that_ends_is_told(running: Running) -> None:
     answer = running.ask("rescale", parallelism=2)
     assert running.job.called.wait(PATIENCE)

@@ -15,6 +15,7 @@ from millrace.datastream import (
 )
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.datastream.window import TumblingEventTimeWindows
+from millrace.runtime.failure import TEXT_LIMIT
 from millrace.testing import run_local
 
 
@@ -180,17 +181,48 @@ def test_causes_are_shown_without_our_frames() -> None:
     assert "millrace/runtime" not in error.user_traceback
 
 
-def test_exit_in_a_function_fails_the_job_and_not_the_worker() -> None:
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, BaseException])
+def test_what_ends_processes_fails_the_job_and_not_the_worker(kind: type[BaseException]) -> None:
     def leave(value):
-        raise SystemExit(3)
+        raise kind(3)
 
-    assert "SystemExit: 3" in failure(lambda s: s.map(leave)).user_traceback
+    class LeaveLate(FlatMapFunction):
+        def flat_map(self, value):
+            yield value
+            leave(value)
+
+    for error in (failure(lambda s: s.map(leave)), failure(lambda s: s.flat_map(LeaveLate()))):
+        assert f"{kind.__name__}: 3" in error.user_traceback
+        assert error.record == "'a'"
+
+
+def test_of_a_huge_text_the_driver_gets_beginning_and_end() -> None:
+    def fail(value):
+        raise ValueError("first " + "x" * 20_000_000 + " last")
+
+    error = failure(lambda s: s.map(fail))
+    assert len(error.user_traceback) == TEXT_LIMIT
+    assert "in fail" in error.user_traceback
+    assert "ValueError: first xxx" in error.user_traceback
+    assert "characters are left out" in error.user_traceback
+    assert error.user_traceback.endswith("xxx last\n")
+
+
+def test_errors_that_led_to_one_another_without_end() -> None:
+    def fail(value):
+        error = None
+        for number in range(5000):
+            cause, error = error, ValueError(number)
+            error.__context__ = cause
+        raise error
+
+    assert failure(lambda s: s.map(fail)).user_traceback.endswith("ValueError: 4999\n")
 
 
 def test_long_records_and_bad_reprs() -> None:
     class Secret:
         def __repr__(self) -> str:
-            raise ValueError("secret")
+            raise SystemExit("secret")
 
     def fail(value):
         raise KeyError

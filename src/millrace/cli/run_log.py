@@ -21,7 +21,7 @@ def open_run_log(directory: Path, job: Path, terminal: Terminal) -> Path:
     stamp = time.strftime("%Y%m%d-%H%M%S")
     path = directory / f"{job.stem}-{stamp}-{os.getpid()}.log"
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # what users print is theirs
-    to_file = logging.FileHandler(path, encoding="utf-8")
+    to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     _route("millrace", logging.INFO, to_file, TerminalHandler(terminal))
     _route("py4j", logging.WARNING, to_file)

@@ -5,6 +5,7 @@ Mailbox and HTTP speak in them; each becomes a request on the job's `CommandBus`
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -45,7 +46,9 @@ class ControlledJob(Protocol):
 
 
 def _savepoint(job: ControlledJob, directory: str | None, format: str) -> CommandResult:
-    return _savepoint_path(job, SavepointRequest(directory, After.GO_ON, _format_type(format)))
+    return _savepoint_path(
+        job, SavepointRequest(_checked(directory), After.GO_ON, _format_type(format))
+    )
 
 
 def _stop(
@@ -53,11 +56,22 @@ def _stop(
 ) -> CommandResult:
     if savepoint:
         after = After.DRAIN if drain else After.STOP
-        return _savepoint_path(job, SavepointRequest(directory, after, _format_type(format)))
+        request = SavepointRequest(_checked(directory), after, _format_type(format))
+        return _savepoint_path(job, request)
     if drain:
         raise JobControlError("a job can only be drained together with a savepoint")
     job.bus.submit(StopRequest())
     return _end_of(job)
+
+
+def _checked(directory: str | None) -> str | None:
+    """Raises JobControlError for what cannot be the name of a directory."""
+    try:
+        if directory is not None and b"\0" in os.fsencode(directory):
+            raise ValueError("embedded null byte")
+    except ValueError as error:
+        raise JobControlError(f"{directory!a} cannot be a directory: {error}") from None
+    return directory
 
 
 def _format_type(name: str) -> SavepointFormatType:

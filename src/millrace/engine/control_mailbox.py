@@ -18,6 +18,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -180,9 +181,9 @@ class Mailbox:
         """What has arrived; of what is no request, the answer that it gets."""
         found: list[MailboxRequest | MailboxAnswer] = []
         with contextlib.suppress(FileNotFoundError):
-            for name in sorted(os.listdir(self.directory)):
-                match = _REQUEST.fullmatch(name)
-                if match is not None:
+            for entry in sorted(os.scandir(self.directory), key=lambda entry: entry.name):
+                match = _REQUEST.fullmatch(entry.name)
+                if match is not None and not entry.is_dir(follow_symlinks=False):
                     found += self._read_request(match[1])
         return found
 
@@ -199,8 +200,12 @@ class Mailbox:
         return [request]
 
     def take(self, id: str) -> bool:
-        """Remove a request that is about to be carried out; False: it has been withdrawn."""
-        return self.withdraw(id)
+        """Remove a request that is about to be carried out; False: it has been withdrawn, or cannot
+        be removed, and would be carried out again and again."""
+        try:
+            return self.withdraw(id)
+        except OSError:
+            return False
 
     def answer(self, answer: MailboxAnswer) -> None:
         """Answer a request.
@@ -221,9 +226,11 @@ class Mailbox:
 
     def _sweep(self) -> None:
         """Remove what earlier runs left: nobody waits for it any more."""
-        for name in os.listdir(self.directory):
-            if name != _ALIVE:
-                delete_quietly(self.directory / name)
+        for entry in os.scandir(self.directory):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            elif entry.name != _ALIVE:
+                delete_quietly(entry.path)
 
     def _request_path(self, id: str) -> Path:
         return self.directory / f"request-{_checked(id)}.json"

@@ -13,6 +13,8 @@ from millrace.runtime.operator import Operator
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _RECORD_LIMIT = 500
+TEXT_LIMIT = 64 * 1024
+"""Characters of a traceback: all of an epoch's answers go through one connection."""
 
 
 def describe_failure(error: BaseException, stage_name: str) -> Failure:
@@ -73,7 +75,7 @@ def _ours(frame: FrameType) -> bool:
 def _shown(value: object) -> str:
     try:
         text = repr(value)
-    except Exception as error:
+    except BaseException as error:  # the failure is another one
         text = f"<{type(value).__qualname__} whose repr fails: {error}>"
     return text if len(text) <= _RECORD_LIMIT else text[: _RECORD_LIMIT - 3] + "..."
 
@@ -85,13 +87,29 @@ def _user_traceback(error: BaseException) -> str:
         users = [line for line in part.stack if not line.filename.startswith(_PACKAGE)]
         if users:
             part.stack = traceback.StackSummary.from_list(users)
-    return "".join(report.format())
+    return shortened("".join(report.format()))
 
 
 def _causes(
-    report: traceback.TracebackException | None,
+    report: traceback.TracebackException,
 ) -> Iterator[traceback.TracebackException]:
-    if report is not None:
-        yield report
-        yield from _causes(report.__cause__)
-        yield from _causes(report.__context__)
+    """It and all that led to it; there may be more than the interpreter's stack has room for."""
+    found = [report]
+    while found:
+        part = found.pop()
+        yield part
+        found += [cause for cause in (part.__cause__, part.__context__) if cause is not None]
+
+
+def shortened(text: str) -> str:
+    """A text that goes to the driver: of a long one the beginning and the end.
+
+    Example:
+        >>> shortened("short"), len(shortened("x" * 10**6))
+        ('short', 65536)
+    """
+    if len(text) <= TEXT_LIMIT:
+        return text
+    left_out = f"\n... {len(text) - TEXT_LIMIT:,} characters are left out ...\n"
+    half = (TEXT_LIMIT - len(left_out)) // 2
+    return text[:half] + left_out + text[half + len(left_out) - TEXT_LIMIT :]

@@ -8,8 +8,8 @@ does not lead on from what it did last makes it roll back or restore.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
 from itertools import chain as chain_of
 
 from millrace.common.errors import CheckpointError
@@ -18,7 +18,7 @@ from millrace.runtime.buffer import Buffer, BufferKind, ends_idle
 from millrace.runtime.chain import OperatorChain
 from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
-from millrace.runtime.failure import describe_failure
+from millrace.runtime.failure import describe_failure, shortened
 from millrace.runtime.gathered_rows import GatheredRows
 from millrace.runtime.operators.iteration import IterationHeadOperator, fed_back
 from millrace.runtime.operators.sink import SinkOperator
@@ -98,22 +98,31 @@ class Subtask:
         """
         started = time.perf_counter()
         ack = Ack(self.stage.id, self.index, attempt, worker=self._worker)
-        try:
-            yield from self._run(epoch, attempt, buffers, load, write_segment, ack)
-        except IncompleteInputError as missing:
-            ack.failure = Failure(self.stage.name, None, str(missing), FailureKind.INCOMPLETE)
-            self._discard()
-        except StateMissError as miss:
-            ack.failure = Failure(self.stage.name, None, str(miss), FailureKind.STATE_MISS)
-        except CheckpointError as error:
-            ack.failure = Failure(self.stage.name, None, str(error), FailureKind.STORAGE)
-            self._discard()
-        except (Exception, SystemExit) as error:  # a user's sys.exit() must not end the worker
-            ack.failure = describe_failure(error, self.stage.name)
-            self._discard()
+        steps = self._run(epoch, attempt, buffers, load, write_segment, ack)
+        with closing(steps):
+            while (buffer := self._next(steps, ack)) is not None:
+                yield buffer
         self.evicted = ack.evicted = memory_is_short()
         ack.seconds = time.perf_counter() - started
         yield self._acknowledgement(ack)
+
+    def _next(self, steps: Iterator[Buffer], ack: Ack) -> Buffer | None:
+        """The next buffer; None: that was all, or the subtask has failed. Whatever a user raises
+        is a failure like any other, what ends processes and generators, too."""
+        name = self.stage.name
+        try:
+            return next(steps, None)
+        except IncompleteInputError as missing:
+            ack.failure = Failure(name, None, str(missing), FailureKind.INCOMPLETE)
+        except StateMissError as miss:
+            ack.failure = Failure(name, None, str(miss), FailureKind.STATE_MISS)
+            return None
+        except CheckpointError as error:
+            ack.failure = Failure(name, None, shortened(str(error)), FailureKind.STORAGE)
+        except BaseException as error:
+            ack.failure = describe_failure(error, name)
+        self._discard()
+        return None
 
     def _run(
         self,
@@ -123,7 +132,7 @@ class Subtask:
         load: Loader,
         write_segment: SegmentWriter | None,
         ack: Ack,
-    ) -> Iterator[Buffer]:
+    ) -> Generator[Buffer, None, None]:
         plan = epoch.subtasks[self.stage.id, self.index]
         self._now = epoch.now
         ack.cached = self.prepare(epoch, load)
