@@ -1,4 +1,4 @@
-"""The automaton of a pattern as Mermaid text (https://mermaid.js.org, flowchart syntax)."""
+"""Draws the automaton of a pattern as a flowchart in Mermaid syntax (https://mermaid.js.org)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["Diagram", "mermaid_of"]
 
-ARROWS = {
+ARROWS: dict[Contiguity | None, str] = {
     None: "-->",
     Contiguity.STRICT: "==>",
     Contiguity.RELAXED: "-.->",
     Contiguity.ANY: "-.->",
 }
+"""The arrow per contiguity; None: an edge from the begin node or to the match node."""
 DOTTED = "stroke-dasharray:1 4"
-"""How `followed_by_any` differs from `followed_by`, for which Mermaid has one arrow only."""
+"""The line style of `followed_by_any` edges: Mermaid has no third arrow that differs from
+`followed_by`'s."""
 CONTROL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML, and so the SVG that Mermaid draws, does not allow."""
 SPECIAL = re.compile("[^\\w .,:;!?=+/()\\[\\]{}'$%@^~|-]")
-"""What Mermaid may take for markup inside a quoted label; written by its number."""
+"""Characters that Mermaid may read as markup even in a quoted label; they are escaped by their code
+point, as in ``#60;``."""
 
 
 class Diagram(str):
-    """The text of a diagram; notebooks that know Mermaid show it as a picture."""
+    """Mermaid text; notebooks that support Mermaid show it as a picture."""
 
     __slots__ = ()
 
@@ -32,7 +36,7 @@ class Diagram(str):
 
 
 def mermaid_of(graph: Graph) -> Diagram:
-    """The text of a ``flowchart``, from left to right."""
+    """Return the graph as a Mermaid ``flowchart``, drawn from left to right."""
     lines = [
         "flowchart LR",
         *(f"  {_node(graph, node)}" for node in graph.nodes),
@@ -59,14 +63,14 @@ def _node(graph: Graph, node: GraphNode) -> str:
 
 
 def _edge(edge: GraphEdge) -> str:
-    words = [] if edge.contiguity is None else [edge.contiguity.value]
-    label = [*words, *edge.notes]
+    contiguity = [] if edge.contiguity is None else [edge.contiguity.value]
+    label = [*contiguity, *edge.notes]
     text = f"|{_quoted(*label)}|" if label else ""
     return f"n{edge.source} {ARROWS[edge.contiguity]}{text} n{edge.target}"
 
 
 def _quoted(*lines: str) -> str:
-    """Lines as one label, whatever characters are in them."""
+    """Return a quoted Mermaid label of these lines, with special characters escaped."""
     legal = (CONTROL.sub("\ufffd", line) for line in lines)
     escaped = (SPECIAL.sub(lambda found: f"#{ord(found[0])};", line) for line in legal)
     return '"' + "<br/>".join(escaped) + '"'

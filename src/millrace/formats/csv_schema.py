@@ -1,4 +1,7 @@
-"""The columns and the dialect of CSV files, built as in PyFlink. Flink docs: "CSV format"."""
+"""`CsvSchema`: the columns and the dialect (separators, quotes, header) of CSV files.
+
+The builder has PyFlink's methods. Flink docs: "CSV format".
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ __all__ = ["CsvColumn", "CsvColumnKind", "CsvSchema", "CsvSchemaBuilder"]
 
 
 class CsvColumnKind(Enum):
-    """What the text of a column stands for."""
+    """The kind of value that the text of a column is parsed as."""
 
     STRING = "string"
     NUMBER = "number"
@@ -24,17 +27,19 @@ class CsvColumnKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CsvColumn:
-    """One column; ``type_info`` is that of a number or of an array's elements."""
+    """A column of a CSV file."""
 
     name: str
     kind: CsvColumnKind = CsvColumnKind.STRING
     type_info: TypeInformation[Any] | None = None
+    """The type of a number, or of the elements of an array."""
     separator: str = ";"
+    """The text between two elements of an array; "": the whole field is one element."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsvDialect:
-    """How records are written as text."""
+    """The syntax of the text: separators, quoting, escaping, header, comments."""
 
     column_separator: str = ","
     quote_char: str | None = '"'
@@ -50,7 +55,7 @@ class CsvDialect:
 
 @dataclass(frozen=True, slots=True)
 class CsvSchema:
-    """Columns and dialect; immutable, made by `CsvSchema.builder`.
+    """The columns and the dialect of CSV files; immutable, built with `CsvSchema.builder`.
 
     >>> schema = (
     ...     CsvSchema.builder()
@@ -68,12 +73,12 @@ class CsvSchema:
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
-        """A builder without columns: comma, double quotes, no header."""
+        """Create a builder without columns; its dialect is comma, double quotes, no header."""
         return CsvSchemaBuilder()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names in their order."""
+        """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
     def size(self) -> int:
@@ -85,118 +90,118 @@ class CsvSchema:
 
 
 class CsvSchemaBuilder:
-    """Collects columns and dialect; each method returns the builder."""
+    """Builder of `CsvSchema`; each method changes and returns the builder."""
 
     def __init__(self) -> None:
         self._columns: list[CsvColumn] = []
         self._dialect = CsvDialect()
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
-        """A column of text."""
+        """Add a column of text."""
         return self._add(CsvColumn(name))
 
     def add_number_column(
         self, name: str, number_type: TypeInformation[Any] | None = None
     ) -> CsvSchemaBuilder:
-        """A column of numbers (default ``Types.LONG()``); an empty field is None."""
+        """Add a column of numbers (default ``Types.LONG()``); an empty field is read as None."""
         return self._add(CsvColumn(name, CsvColumnKind.NUMBER, number_type or Types.LONG()))
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
-        """A column of ``true`` and ``false``; an empty field is None."""
+        """Add a column of ``true`` and ``false``; an empty field is read as None."""
         return self._add(CsvColumn(name, CsvColumnKind.BOOLEAN))
 
     def add_array_column(
         self, name: str, separator: str = ";", element_type: TypeInformation[Any] | None = None
     ) -> CsvSchemaBuilder:
-        """A column of lists; elements are texts, or of ``element_type``.
+        """Add a column of lists, whose elements are strings or values of ``element_type``.
 
         Raises:
-            JobDefinitionError: values of this type cannot be read from a text.
+            JobDefinitionError: ``element_type`` has no text form that could be parsed.
         """
         if element_type is not None:
-            scalar_text(element_type)
+            scalar_text(element_type)  # raises if the type is not supported
         return self._add(CsvColumn(name, CsvColumnKind.ARRAY, element_type, separator))
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
-        """The columns of another schema."""
+        """Add all columns of another schema."""
         for column in schema.columns:
             self._add(column)
         return self
 
     def clear_columns(self) -> CsvSchemaBuilder:
-        """Forget all columns."""
+        """Remove all columns."""
         self._columns.clear()
         return self
 
     def set_column_separator(self, char: str) -> CsvSchemaBuilder:
-        """What stands between fields (default comma)."""
+        """Set the character between two fields (default: comma)."""
         return self._set(column_separator=_one_char("column separator", char))
 
     def set_quote_char(self, char: str) -> CsvSchemaBuilder:
-        """What encloses fields that contain separators or line feeds (default double quote)."""
+        """Set the character around fields with separators or line feeds (default: double quote)."""
         return self._set(quote_char=_one_char("quote character", char))
 
     def disable_quote_char(self) -> CsvSchemaBuilder:
-        """Take quotes as text."""
+        """Treat quotes as ordinary characters."""
         return self._set(quote_char=None)
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """What takes the meaning from the character after it (default: none)."""
+        """Set the character that makes the next one an ordinary character (default: none)."""
         return self._set(escape_char=_one_char("escape character", char))
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
-        """No escape character."""
+        """Use no escape character (the default)."""
         return self._set(escape_char=None)
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
-        """What writers end records with: ``"\\n"`` (default) or ``"\\r\\n"``; readers take both."""
+        """Set the end of written lines: ``"\\n"`` (default) or ``"\\r\\n"``; both are read."""
         if separator not in ("\n", "\r\n"):
             raise JobDefinitionError(f"{separator!r} cannot end lines: take '\\n' or '\\r\\n'")
         return self._set(line_separator=separator)
 
     def set_null_value(self, null_value: str) -> CsvSchemaBuilder:
-        """The text that stands for None, for example ``NA``."""
+        """Set the text that is read and written for None, for example ``NA``."""
         return self._set(null_value=null_value)
 
     def set_use_header(self, use: bool = True) -> CsvSchemaBuilder:
-        """The first line is no record; columns are taken by position.
+        """Read and write a header line; columns are matched by position, not by name.
 
-        As in Flink (Jackson), the names in it need not be the schema's. Unlike there, a header that
-        has the schema's names at other positions is refused, since values would get wrong names:
-        see `set_reorder_columns`.
+        As in Flink (Jackson), the names in the header may differ from the schema's. Unlike in
+        Flink, a header with the schema's names at other positions is an error, since values would
+        get wrong names: see `set_reorder_columns`.
         """
         return self._set(use_header=use)
 
     def set_reorder_columns(self, reorder: bool = True) -> CsvSchemaBuilder:
-        """Take columns by the names in the header: they may be more and in another order.
+        """Match columns by name with the header, which may have more columns, in any order.
 
-        Jackson's option of this name; takes effect with `set_use_header`.
+        Jackson's option of the same name; it needs `set_use_header`.
         """
         return self._set(reorder_columns=reorder)
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
-        """The header must name exactly the schema's columns in their order."""
+        """Require the header to have exactly the schema's names, in the schema's order."""
         return self._set(strict_headers=strict)
 
     def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:
-        """Ignore the first record."""
+        """Skip the first record of each file."""
         return self._set(skip_first_data_row=skip)
 
     def set_allow_comments(self, allow: bool = True) -> CsvSchemaBuilder:
-        """Ignore lines that begin with ``#``."""
+        """Skip lines that begin with ``#``."""
         return self._set(allow_comments=allow)
 
     def set_array_element_separator(self, separator: str) -> CsvSchemaBuilder:
-        """What stands between the elements of all array columns added so far."""
+        """Set the separator between the elements of every array column added so far."""
         self._columns = [replace(column, separator=separator) for column in self._columns]
         return self
 
     def disable_array_element_separator(self) -> CsvSchemaBuilder:
-        """Take the fields of all array columns added so far as one element each."""
+        """Read the whole field as one element, in every array column added so far."""
         return self.set_array_element_separator("")
 
     def remove_array_element_separator(self, index: int) -> CsvSchemaBuilder:
-        """Take the field of the array column at this position as one element.
+        """Read the whole field as one element, in the array column at position ``index``.
 
         Raises:
             JobDefinitionError: there is no such column.
@@ -209,14 +214,14 @@ class CsvSchemaBuilder:
         return self
 
     def size(self) -> int:
-        """The number of columns so far."""
+        """The number of columns added so far."""
         return len(self._columns)
 
     def __len__(self) -> int:
         return len(self._columns)
 
     def build(self) -> CsvSchema:
-        """The schema.
+        """Build the schema.
 
         Raises:
             JobDefinitionError: it has no columns, or two of the same name.
@@ -237,7 +242,7 @@ class CsvSchemaBuilder:
         return self
 
 
-def _one_char(what: str, char: str) -> str:
+def _one_char(option: str, char: str) -> str:
     if len(char) != 1:
-        raise JobDefinitionError(f"the {what} must be one character, not {char!r}")
+        raise JobDefinitionError(f"the {option} must be one character, not {char!r}")
     return char

@@ -1,6 +1,7 @@
-"""Columns of logical types, and values as their Arrow arrays, for Spark.
+"""Converts rows of state to Arrow batches, for Spark DataFrames.
 
-What Spark has no type for is text there; numbers are as wide as they come.
+A value for which Spark has no type becomes text. All integers become BIGINT and all floating-point
+numbers DOUBLE, so that a column has the same type whatever the sizes of its values.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.types.inferred_type import JSON, NULL, WIDE, fits, plain_scalar
+from millrace.common.types.inferred_type import JSON, NULL, WIDE_BIGINT, fits, numpy_to_python
 from millrace.common.types.json_values import json_text
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
@@ -32,7 +33,7 @@ BATCH_ROWS = 4096
 Row = Sequence[Any]
 Converter = Callable[[Any], Any]
 _BIGINT, _DOUBLE, _STRING = logical.BigIntType(), logical.DoubleType(), logical.VarCharType()
-_AS_THEY_ARE = (
+_UNCHANGED_TYPES = (  # logical types that a DataFrame's column keeps
     logical.ArrayType,
     logical.BooleanType,
     logical.DateType,
@@ -44,7 +45,7 @@ _AS_THEY_ARE = (
 
 
 def column_type(info: TypeInformation[Any]) -> LogicalType | None:
-    """The type of a column of a declared type; None: it has to be found from the values."""
+    """Return the column type for a declared type; None if it must be inferred from the values."""
     kind = rewritten(info.logical_type, _widened)
     return None if has_json(kind) else kind
 
@@ -56,41 +57,41 @@ def _widened(kind: LogicalType) -> LogicalType:
         return _DOUBLE
     if isinstance(kind, (logical.CharType, logical.VarCharType, logical.TimeType)):
         return _STRING
-    return kind.with_nullable(True) if type(kind) in _AS_THEY_ARE else JSON
+    return kind.with_nullable(True) if type(kind) in _UNCHANGED_TYPES else JSON
 
 
 def has_json(kind: LogicalType) -> bool:
-    """Whether something in it is kept as the text of a JSON document."""
+    """Whether the type is JSON, or contains it at any depth."""
     return kind == JSON or any(map(has_json, kind.children()))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a DataFrame."""
+    """The name and the logical type of a DataFrame's column."""
 
     name: str
     type: LogicalType
 
     @property
     def stored(self) -> LogicalType:
-        """The type that it has in Spark."""
-        return rewritten(self.type, _stored)
+        """The type of the column in Spark, where JSON is a string."""
+        return rewritten(self.type, _spark_type)
 
     @property
     def ddl(self) -> str:
-        """As in Spark's DDL; a comment says where there is JSON."""
+        """The column in Spark's DDL; columns that contain JSON have the comment 'JSON'."""
         comment = " COMMENT 'JSON'" if has_json(self.type) else ""
         return f"{quoted(self.name)} {spark_ddl(self.stored)}{comment}"
 
 
-def _stored(kind: LogicalType) -> LogicalType:
+def _spark_type(kind: LogicalType) -> LogicalType:
     if kind in (JSON, NULL):
         return _STRING
-    return _BIGINT if kind == WIDE else kind
+    return _BIGINT if kind == WIDE_BIGINT else kind
 
 
 def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[Any]:
-    """The rows as batches of Arrow.
+    """Convert rows to Arrow record batches of up to `BATCH_ROWS` rows.
 
     Raises:
         StateError: a value does not fit the type of its column.
@@ -98,7 +99,7 @@ def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[An
     import pyarrow as pa
 
     schema = pa.schema([(column.name, arrow_type(column.stored)) for column in columns])
-    converters = [_checked(column) for column in columns]
+    converters = [_column_converter(column) for column in columns]
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH_ROWS)):
         values = zip(*batch, strict=True)
@@ -109,55 +110,55 @@ def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[An
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _checked(column: Column) -> Converter:
-    """Converts the values of a column, and names it when one does not fit."""
+def _column_converter(column: Column) -> Converter:
+    """Return the converter for a column's values; its errors name the column."""
     convert = converter(column.type)
 
-    def checked(value: Any) -> Any:
+    def convert_or_raise(value: Any) -> Any:
         try:
             return convert(value)
         except _MisfitError:
             raise StateError(
-                f"column '{column.name}' is {spark_ddl(column.stored)}, as the entries looked at "
-                f"first were or as was declared, but an entry has {_short(value)}; let all entries "
-                "be looked at (sample=None), or give the column another type"
+                f"column '{column.name}' is {spark_ddl(column.stored)}, as declared or as inferred "
+                f"from the first entries, but an entry has {_shortened(value)}; infer the type "
+                "from all entries (sample=None), or declare another type"
             ) from None
 
-    return checked
+    return convert_or_raise
 
 
 class _MisfitError(Exception):
-    """A value is of another type than its column."""
+    """A value does not fit the type of its column."""
 
 
 def converter(kind: LogicalType) -> Converter:
-    """Turns a value of that type into what Arrow takes; None stays None."""
-    convert = _converter(kind)
+    """Return a function that converts values of this type to what Arrow takes; None stays None."""
+    convert = _not_null_converter(kind)
     return lambda value: None if value is None else convert(value)
 
 
-def _converter(kind: LogicalType) -> Converter:
+def _not_null_converter(kind: LogicalType) -> Converter:
     if kind in (JSON, NULL):
         return json_text
     if isinstance(kind, logical.ArrayType):
-        return _array(converter(kind.element_type))
+        return _array_converter(converter(kind.element_type))
     if isinstance(kind, logical.MapType):
-        return _map(converter(kind.key_type), converter(kind.value_type))
+        return _map_converter(converter(kind.key_type), converter(kind.value_type))
     if isinstance(kind, logical.RowType):
-        return _struct({field.name: converter(field.type) for field in kind})
-    shape = _SHAPES.get(kind, _same)
+        return _struct_converter({field.name: converter(field.type) for field in kind})
+    convert_scalar = _SCALAR_CONVERTERS.get(kind, _without_numpy)
 
     def convert(value: Any) -> Any:
         if not fits(value, kind):
             raise _MisfitError
-        return shape(value)
+        return convert_scalar(value)
 
     return convert
 
 
-def _same(value: Any) -> Any:
-    scalar = plain_scalar(value)
-    return value if scalar is None else scalar
+def _without_numpy(value: Any) -> Any:
+    converted = numpy_to_python(value)
+    return value if converted is None else converted
 
 
 def _text(value: Any) -> str:
@@ -166,16 +167,16 @@ def _text(value: Any) -> str:
     return value.isoformat() if isinstance(value, dt.time) else str(value)
 
 
-_SHAPES: dict[LogicalType, Converter] = {
-    _DOUBLE: lambda value: float(_same(value)),
-    logical.DecimalType(38, 18): lambda value: Decimal(_same(value)),
+_SCALAR_CONVERTERS: dict[LogicalType, Converter] = {
+    _DOUBLE: lambda value: float(_without_numpy(value)),
+    logical.DecimalType(38, 18): lambda value: Decimal(_without_numpy(value)),
     _STRING: _text,
 }
 
 
-def _array(element: Converter) -> Converter:
+def _array_converter(element: Converter) -> Converter:
     def convert(value: Any) -> Any:
-        values = _same(value)
+        values = _without_numpy(value)
         if not isinstance(values, (list, tuple, set, frozenset, array)):
             raise _MisfitError
         return list(map(element, values))
@@ -183,7 +184,7 @@ def _array(element: Converter) -> Converter:
     return convert
 
 
-def _map(key: Converter, item: Converter) -> Converter:
+def _map_converter(key: Converter, item: Converter) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise _MisfitError
@@ -192,23 +193,23 @@ def _map(key: Converter, item: Converter) -> Converter:
     return convert
 
 
-def _struct(fields: dict[str, Converter]) -> Converter:
+def _struct_converter(fields: dict[str, Converter]) -> Converter:
     def convert(value: Any) -> Any:
-        found = dict(value) if isinstance(value, Mapping) else _named(value)
+        found = dict(value) if isinstance(value, Mapping) else _fields_by_name(value)
         if not found.keys() <= fields.keys():
             raise _MisfitError
-        return {name: part(found.get(name)) for name, part in fields.items()}
+        return {name: convert_field(found.get(name)) for name, convert_field in fields.items()}
 
     return convert
 
 
-def _named(value: Any) -> dict[str, Any]:
+def _fields_by_name(value: Any) -> dict[str, Any]:
     named = named_fields(value)
     if named is None:
         raise _MisfitError
     return dict(zip(*named, strict=True))
 
 
-def _short(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

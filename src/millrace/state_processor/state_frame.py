@@ -1,4 +1,4 @@
-"""DataFrames of rows that tasks make from state."""
+"""Spark DataFrames of the entries of a state, which Spark tasks read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import reduce
 from itertools import islice
 from typing import Any, Protocol
 
-from millrace.common.types.inferred_type import NULL, inferred_type, merged
+from millrace.common.types.inferred_type import NULL, common_type, inferred_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.record_fields import named_fields
 from millrace.common.types.row import named_row
@@ -18,40 +18,40 @@ from millrace.state_processor.arrow_columns import Column, arrow_batches, column
 __all__ = ["SAMPLE", "StateQuery", "frame_of", "frame_of_values"]
 
 SAMPLE = 1000
-"""So many entries are looked at to find the types of columns that are not declared."""
+"""The number of entries from which the types of undeclared columns are inferred, by default."""
 
 Row = Sequence[Any]
 Types = dict[str, LogicalType]
 
 
 class StateQuery(Protocol):
-    """Makes rows in tasks; travels to them."""
+    """Reads rows of state in Spark tasks; it is serialized and sent to them."""
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """The number of Spark tasks that read."""
 
     def rows(self, task: int) -> Iterator[Row]:
-        """The rows of a task."""
+        """Return the rows that task number ``task`` reads."""
 
 
 def frame_of(
     spark: Any, query: StateQuery, names: Sequence[str], known: Types, sample: int | None
 ) -> Any:
-    """A DataFrame of a query's rows.
+    """Return a DataFrame of the rows that a query reads.
 
     Args:
-        spark: the session.
-        names: of the columns.
-        known: types of some of them. The others are found out by looking at rows.
-        sample: at so many of them; None: at all, in a Spark job of its own.
+        spark: the Spark session.
+        names: the names of the columns.
+        known: the types of some of the columns, by name. The others are inferred from rows.
+        sample: the number of rows to infer types from; None: all, in an additional Spark job.
 
     Raises:
-        StateError: the rows cannot be looked at.
+        StateError: the rows cannot be read.
     """
     types = dict(known)
     if not types.keys() >= set(names):
-        found = _looked_at(spark, query, len(names), sample)
+        found = _inferred_types(spark, query, len(names), sample)
         types = {name: known.get(name, kind) for name, kind in zip(names, found, strict=True)}
     return _frame(spark, query, [Column(name, types[name]) for name in names])
 
@@ -59,12 +59,15 @@ def frame_of(
 def frame_of_values(
     spark: Any, query: StateQuery, output_type: TypeInformation[Any] | None, sample: int | None
 ) -> Any:
-    """A DataFrame of a query whose rows hold one value each: its fields (of a dict, its entries)
-    become the columns, a value without fields the column ``value``."""
+    """Return a DataFrame of a query whose rows hold one value each.
+
+    The fields of the value (the entries of a dict) become the columns; a value without fields
+    becomes the column ``value``.
+    """
     query = _Records(query)
     kind = None if output_type is None else column_type(output_type)
     if kind is None:
-        (kind,) = _looked_at(spark, query, 1, sample)
+        (kind,) = _inferred_types(spark, query, 1, sample)
     if not isinstance(kind, RowType):
         return _frame(spark, query, [Column("value", kind)])
     columns = [Column(field.name, field.type) for field in kind]
@@ -72,7 +75,7 @@ def frame_of_values(
 
 
 class _Records:
-    """A query whose dicts are records."""
+    """A query whose dicts with string keys are converted to rows with named fields."""
 
     def __init__(self, query: StateQuery) -> None:
         self._query = query
@@ -88,7 +91,7 @@ class _Records:
 
 
 class _Fields:
-    """A query that takes values apart."""
+    """A query that splits each value into its fields, in the order of ``names``."""
 
     def __init__(self, query: StateQuery, names: Sequence[str]) -> None:
         self._query = query
@@ -116,25 +119,27 @@ def _frame(spark: Any, query: StateQuery, columns: list[Column]) -> Any:
     return frame_from_tasks(spark, query.tasks, make, ddl)
 
 
-def _looked_at(spark: Any, query: StateQuery, width: int, sample: int | None) -> list[LogicalType]:
+def _inferred_types(
+    spark: Any, query: StateQuery, width: int, sample: int | None
+) -> list[LogicalType]:
     if sample is not None:
         rows = (row for task in range(query.tasks) for row in query.rows(task))
-        return _types(width, islice(rows, sample))
+        return _types_of_rows(width, islice(rows, sample))
     from millrace.spark.state_frames import collect_from_tasks
 
-    def look(task: int) -> bytes:
-        return encode(_types(width, query.rows(task)))
+    def infer(task: int) -> bytes:
+        return encode(_types_of_rows(width, query.rows(task)))
 
-    answers = map(decode, collect_from_tasks(spark, query.tasks, look))
-    return reduce(_merged, answers, [NULL] * width)
+    types_of_tasks = map(decode, collect_from_tasks(spark, query.tasks, infer))
+    return reduce(_common_types, types_of_tasks, [NULL] * width)
 
 
-def _types(width: int, rows: Iterable[Row]) -> list[LogicalType]:
-    found = [NULL] * width
+def _types_of_rows(width: int, rows: Iterable[Row]) -> list[LogicalType]:
+    types = [NULL] * width
     for row in rows:
-        found = _merged(found, map(inferred_type, row))
-    return found
+        types = _common_types(types, map(inferred_type, row))
+    return types
 
 
-def _merged(one: Iterable[LogicalType], other: Iterable[LogicalType]) -> list[LogicalType]:
-    return [merged(a, b) for a, b in zip(one, other, strict=True)]
+def _common_types(one: Iterable[LogicalType], other: Iterable[LogicalType]) -> list[LogicalType]:
+    return [common_type(a, b) for a, b in zip(one, other, strict=True)]

@@ -1,4 +1,4 @@
-"""What becomes of the other matches that overlap with one that was found.
+"""`AfterMatchSkipStrategy`: which overlapping matches are discarded once a match was found.
 
 Semantics: Flink docs, "FlinkCEP", section After Match Skip Strategy.
 """
@@ -14,7 +14,7 @@ __all__ = ["AfterMatchSkipStrategy", "Skip"]
 
 
 class Skip(enum.Enum):
-    """The kinds of strategies."""
+    """The strategies, with the names of Flink's methods."""
 
     NO_SKIP = "no_skip"
     TO_NEXT = "skip_to_next"
@@ -25,10 +25,10 @@ class Skip(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class AfterMatchSkipStrategy:
-    """Which (partial) matches are thrown away once a match was found.
+    """Decides which matches and partial matches are discarded once a match was found.
 
-    Except with `no_skip`, a match is held back while a partial match that began earlier might still
-    become one: of overlapping matches the one that begins first wins.
+    Of overlapping matches, the one that begins first wins. So, except with `no_skip`, a complete
+    match is emitted only when no partial match that began earlier can still complete.
 
     Example:
         >>> AfterMatchSkipStrategy.skip_to_first("b")
@@ -37,40 +37,43 @@ class AfterMatchSkipStrategy:
 
     kind: Skip = Skip.NO_SKIP
     pattern_name: str | None = None
+    """The pattern to whose events `skip_to_first` and `skip_to_last` skip."""
     throws: bool = False
-    """Whether a match without events for ``pattern_name`` is an error."""
+    """Whether it is an error if the event to skip to is missing: see `throw_exception_on_miss`."""
 
     @staticmethod
     def no_skip() -> AfterMatchSkipStrategy:
-        """Every possible match is emitted."""
+        """Emit every possible match; discard nothing."""
         return AfterMatchSkipStrategy()
 
     @staticmethod
     def skip_to_next() -> AfterMatchSkipStrategy:
-        """Throws away what begins with the same event as the match."""
+        """Discard the other matches that begin with the same event as the match."""
         return AfterMatchSkipStrategy(Skip.TO_NEXT)
 
     @staticmethod
     def skip_past_last_event() -> AfterMatchSkipStrategy:
-        """Throws away what begins before the match has ended."""
+        """Discard the other matches that begin before the match's last event, or with it."""
         return AfterMatchSkipStrategy(Skip.PAST_LAST_EVENT)
 
     @staticmethod
     def skip_to_first(pattern_name: str) -> AfterMatchSkipStrategy:
-        """Throws away what begins before the match's first event of that pattern."""
+        """Discard the matches that begin before the first event of that pattern in the match."""
         return AfterMatchSkipStrategy(Skip.TO_FIRST, _checked(pattern_name))
 
     @staticmethod
     def skip_to_last(pattern_name: str) -> AfterMatchSkipStrategy:
-        """Throws away what begins before the match's last event of that pattern."""
+        """Discard the matches that begin before the last event of that pattern in the match."""
         return AfterMatchSkipStrategy(Skip.TO_LAST, _checked(pattern_name))
 
     def throw_exception_on_miss(self) -> AfterMatchSkipStrategy:
-        """The same, but it is an error if a match has no event of that pattern, or begins with the
-        event to skip to (so that nothing would be skipped). Without, nothing is skipped then.
+        """Return the same strategy, but fail the job when there is nothing to skip to.
+
+        That is when a match has no event of that pattern, or begins with the event to skip to. By
+        default nothing is skipped in these cases.
 
         Raises:
-            JobDefinitionError: the strategy skips to no event of a pattern.
+            JobDefinitionError: the strategy is not `skip_to_first` or `skip_to_last`.
         """
         if self.pattern_name is None:
             raise JobDefinitionError(f"{self!r} cannot miss; only skip_to_first and skip_to_last")
