@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -100,13 +101,13 @@ def native(tmp_path: Path) -> tuple[Path, Manifest]:
     return tmp_path / "job", manifest
 
 
-def written(native: tuple[Path, Manifest], path: Path) -> Path:
+def written(native: tuple[Path, Manifest], path: Path, durable: bool = False) -> Path:
     directory, manifest = native
     deltas: dict[tuple[str, int], list[StateDelta]] = {}
     from millrace.state.checkpoint.delta_set import read_deltas_of
 
     deltas = read_deltas_of(directory, manifest, directory).by_subtask()
-    write_canonical_savepoint(path, str(directory), manifest, deltas, {}, durable=False)
+    write_canonical_savepoint(path, str(directory), manifest, deltas, {}, durable=durable)
     return path
 
 
@@ -290,6 +291,17 @@ def test_disposing_takes_all_of_it(native: Any, tmp_path: Path) -> None:
     assert dispose_savepoint(made) == [str(made / "states" / "op" / "note")]
     assert dispose_savepoint(written(native, tmp_path / "again")) == []
     assert not (tmp_path / "again").exists()
+
+
+def test_all_of_it_is_on_the_disk(
+    native: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names of directories, too."""
+    flushed: set[str] = set()
+    monkeypatch.setattr(os, "fsync", lambda fd: flushed.add(os.readlink(f"/proc/self/fd/{fd}")))
+    made = written(native, tmp_path / "savepoints" / "made", durable=True)
+    parts = {str(path) for path in made.rglob("*") if path.name != "_metadata"}
+    assert parts | {str(tmp_path), str(made.parent), str(made)} <= flushed
 
 
 def test_nothing_is_left_of_a_failure(native: Any, tmp_path: Path) -> None:

@@ -68,9 +68,15 @@ def write_states(
         for table in sorted(state.tables):
             writer.add(stage, subtask, table, state)
     if durable:
-        names = {os.path.dirname(file) for file in writer.paths}
-        file_system_of(path).sync([*writer.paths, *names])
+        file_system_of(path).sync([*writer.paths, *_directories(writer.paths)])
     return writer.states()
+
+
+def _directories(paths: list[str]) -> set[str]:
+    """Those of tables, of operators, and of all states."""
+    tables = {os.path.dirname(file) for file in paths}
+    operators = set(map(os.path.dirname, tables))
+    return tables | operators | set(map(os.path.dirname, operators))
 
 
 @dataclass
