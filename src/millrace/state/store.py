@@ -270,8 +270,10 @@ class SubtaskState:
 
     def close(self) -> None:
         """Give back the memory and the files; the store is not used again."""
-        self.reset()
-        self._backend.close()
+        try:
+            self.reset()
+        finally:
+            self._backend.close()
 
     def roll_back(self) -> None:
         """Take the open epoch back."""

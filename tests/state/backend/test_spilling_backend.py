@@ -436,3 +436,17 @@ def test_a_replay_that_can_neither_go_on_nor_be_undone(monkeypatch: pytest.Monke
         state.align("v2", [delta, StateDelta(2, "v2", 1, delta.data)], inline)
     with pytest.raises(StateMissError):
         state.align("v1", [], inline)
+
+
+def test_a_full_disk_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be emptied is closed and deleted, nevertheless."""
+    stores, removed = Kept(), list[str]()
+    disk = stores.store = FullDisk()
+    monkeypatch.setattr(disk, "close", lambda: removed.append("closed"))
+    monkeypatch.setattr(stores, "remove", lambda: removed.append("removed"))
+    state = opened(stores)
+    state.restore("v1", [written()], inline)
+    disk.full = True
+    with pytest.raises(OSError, match="No space"):
+        state.close()
+    assert removed == ["closed", "removed"]
