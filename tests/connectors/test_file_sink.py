@@ -419,3 +419,16 @@ def test_a_failed_attempt_leaves_what_earlier_epochs_wrote(
     assert output.hidden() == before
     harness.run_epoch([], end_of_input=True)
     assert output.lines() == [str(number) for number in range(chunks)]
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_damaged_piece_does_not_become_a_part(sink_harness, output, damage: str) -> None:
+    harness = sink_harness(text_sink(output.path))
+    harness.run_epoch(["some text"])
+    [chunk] = output.path.iterdir()
+    if damage == "cut":
+        chunk.write_text("some")
+    else:
+        chunk.unlink()
+    with pytest.raises(PartFileError, match="this piece of an unfinished part is"):
+        harness.run_epoch([], end_of_input=True)

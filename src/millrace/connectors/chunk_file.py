@@ -13,7 +13,7 @@ from millrace.connectors.part_file import Chunk
 from millrace.filesystem.file_system import PendingUpload
 from millrace.filesystem.registry import file_system_of
 
-__all__ = ["ChunkFile", "join_chunks"]
+__all__ = ["ChunkFile", "adopt_chunk", "join_chunks"]
 
 _BUFFER_BYTES = 1 << 20
 
@@ -89,6 +89,34 @@ def join_chunks(chunks: Sequence[Chunk], target: ChunkFile) -> None:
         raise
 
 
+def adopt_chunk(chunk: Chunk, final: str) -> PendingUpload:
+    """The upload of a part that is one chunk.
+
+    Raises:
+        PartFileError: the chunk is gone or not as long as it was.
+    """
+    files = file_system_of(chunk.path)
+    found = files.status(chunk.path)
+    if found is None:
+        raise _gone(chunk.path)
+    if found.length != chunk.length:
+        raise PartFileError(
+            chunk.path,
+            f"this piece of an unfinished part is damaged: {found.length} bytes, "
+            f"expected {chunk.length}",
+        )
+    with _refusals(final):
+        return files.adopt(chunk.path, final, private=False)
+
+
+def _gone(path: str) -> PartFileError:
+    return PartFileError(
+        path,
+        "this piece of an unfinished part is gone. If the job was restored from an older "
+        "checkpoint, a later one has finished the part since: restore from the newest",
+    )
+
+
 def _copy(chunk: Chunk, target: ChunkFile) -> None:
     crc, length = 0, 0
     try:
@@ -97,11 +125,7 @@ def _copy(chunk: Chunk, target: ChunkFile) -> None:
                 crc, length = zlib.crc32(data, crc), length + len(data)
                 target.write(data)
     except FileNotFoundError:
-        raise PartFileError(
-            chunk.path,
-            "this piece of an unfinished part is gone. If the job was restored from an older "
-            "checkpoint, a later one has finished the part since: restore from the newest",
-        ) from None
+        raise _gone(chunk.path) from None
     if (crc, length) != (chunk.crc, chunk.length):
         raise PartFileError(
             chunk.path,

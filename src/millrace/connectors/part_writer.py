@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from millrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, in_form
-from millrace.connectors.chunk_file import ChunkFile, join_chunks
+from millrace.connectors.chunk_file import ChunkFile, adopt_chunk, join_chunks
 from millrace.connectors.part_file import (
     Chunk,
     ObsoleteChunks,
@@ -135,8 +135,7 @@ class PartWriter:
         earlier = self._part.chunks
         chunks = earlier if file is None else (*earlier, self._sealed(file))
         if len(chunks) == 1:
-            path = chunks[0].path
-            return self._files.adopt(path, final, private=False), (path,)
+            return adopt_chunk(chunks[0], final), (chunks[0].path,)
         target = ChunkFile(final)
         join_chunks(chunks, target)
         upload = target.persist()
