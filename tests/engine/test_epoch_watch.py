@@ -90,8 +90,8 @@ class HangingExecutor(LocalExecutor):
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         if plan.attempt < self._hangs:
-            assert self._cancelled.wait(20)
             self._cancelled.clear()
+            assert self._cancelled.wait(20)
             raise ExecutorError("cancelled")
         return super().run_epoch(plan)
 

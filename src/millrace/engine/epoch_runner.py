@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from threading import Lock
 
 from millrace.common.errors import JobCancelledError, JobExecutionError, UserFunctionError
 from millrace.common.job import JobStatus
@@ -57,13 +58,19 @@ class EpochRunner:
         self.attempt = 0
         """Of the next epoch: how often it has been tried."""
         self._lost_in_a_row = 0
-        self._timed_out: tuple[int, int, str] | None = None
-        """Epoch, attempt, and why it is not to go on."""
+        self._lock = Lock()
+        self._running: tuple[int, int] | None = None
+        """Epoch and attempt that the executor runs at present."""
+        self._timed_out: str | None = None
+        """Why the running attempt must end."""
 
     def fail(self, epoch: int, attempt: int, reason: str) -> None:
-        """Have an attempt that runs fail; in any thread."""
-        self._timed_out = epoch, attempt, reason
-        self._executor.cancel()
+        """Make an attempt fail if it is still running; in any thread, and repeatedly if need be."""
+        # the lock: an attempt that ends meanwhile must not have its successor cancelled
+        with self._lock:
+            if self._running == (epoch, attempt):
+                self._timed_out = reason
+                self._executor.cancel()
 
     def run(self, plan: EpochPlan, deployment: Deployment) -> list[Ack] | None:
         """The answers of an epoch that may be accepted; None: it has to be planned and run again.
@@ -73,7 +80,7 @@ class EpochRunner:
             JobExecutionError: the job fails.
         """
         try:
-            acks = self._executor.run_epoch(plan)
+            acks = self._run_attempt(plan)
         except ExecutorError as error:
             self._ended_early(plan, deployment, error)
             return None
@@ -94,6 +101,15 @@ class EpochRunner:
             return None
         return self._checked(plan, deployment, acks)
 
+    def _run_attempt(self, plan: EpochPlan) -> list[Ack]:
+        with self._lock:
+            self._running, self._timed_out = (plan.epoch, plan.attempt), None
+        try:
+            return self._executor.run_epoch(plan)
+        finally:
+            with self._lock:
+                self._running = None
+
     def _checked(
         self, plan: EpochPlan, deployment: Deployment, acks: list[Ack]
     ) -> list[Ack] | None:
@@ -113,12 +129,11 @@ class EpochRunner:
         return acks
 
     def _ended_early(self, plan: EpochPlan, deployment: Deployment, error: ExecutorError) -> None:
-        ended, self._timed_out = self._timed_out, None
-        cancelled = self._states.status is JobStatus.CANCELLING
-        if cancelled or ended is None or ended[:2] != (plan.epoch, plan.attempt):
+        reason = self._timed_out
+        if reason is None or self._states.status is JobStatus.CANCELLING:
             self._lost(plan, error)
             return
-        self._restart(JobExecutionError(ended[2]))
+        self._restart(JobExecutionError(reason))
         deployment.give_back()
 
     def _lost(self, plan: EpochPlan, error: ExecutorError) -> None:
