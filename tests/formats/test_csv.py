@@ -11,7 +11,7 @@ from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types import Row
 from millrace.common.types.typeinfo import Types
 from millrace.formats import CsvReaderFormat, CsvSchema, CsvSchemaBuilder, FileRange, stream_format
-from millrace.formats.csv_rows import parse_columns
+from millrace.formats.csv_fields import parse_columns
 
 
 def flights() -> CsvSchemaBuilder:

@@ -44,7 +44,7 @@ class Sorted(StateBackend):
 
     name = "sorted"
 
-    def create_keyed_state_backend(self, place):
+    def create_keyed_state_backend(self, subtask):
         return SpillingKeyedStateBackend(NewStores(SortedStore), cache_bytes=3000)
 
 
@@ -68,7 +68,7 @@ class _Broken(HeapKeyedStateBackend):
 class Broken(StateBackend):
     name = "broken"
 
-    def create_keyed_state_backend(self, place):
+    def create_keyed_state_backend(self, subtask):
         return _Broken()
 
 

@@ -1,4 +1,5 @@
-"""The file sink's writer: sorts records into parts, and decides which of them are finished."""
+"""The writer of the file sink: writes records to the part file of their bucket, and finishes part
+files as the rolling policy says."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ __all__ = ["FileSinkSettings", "FileWriter"]
 
 @dataclass(frozen=True, slots=True)
 class FileSinkSettings:
-    """What a file sink was built with."""
+    """The settings of a file sink."""
 
     base_path: str
     part_format: PartFormat
@@ -38,13 +39,13 @@ class FileSinkSettings:
 
     @property
     def takes(self) -> BatchForm:
-        """The form that the assigner of buckets wants; if it takes either, that of the format."""
+        """The form of batches: the bucket assigner's, or if it takes either, the format's."""
         wanted = self.bucket_assigner.takes
         return self.part_format.takes if wanted is BatchForm.EITHER else wanted
 
 
 class FileWriter(SinkWriter[Any]):
-    """Writes one subtask's records of one epoch."""
+    """Writes the records of one subtask in one epoch; there is a new one for each epoch."""
 
     def __init__(
         self, settings: FileSinkSettings, context: WriterContext, state: FileWriterState | None
@@ -57,13 +58,14 @@ class FileWriter(SinkWriter[Any]):
         )
         self._next_counter = state.next_counter if state else 0
         self._parts: dict[str, PartWriter] = {}
-        self._surplus: list[tuple[str, PartWriter]] = []
-        """Open parts of other subtasks, beside one of the same bucket."""
+        """The part of each bucket that records are added to."""
+        self._extra_parts: list[tuple[str, PartWriter]] = []
+        """Second parts of a bucket, from other subtasks after rescaling; finished at once."""
         parts = state.parts if state else ()
-        self._check(parts)
+        self._validate(parts)
         for part in parts:
             if part.bucket in self._parts:
-                self._surplus.append((part.bucket, self._part_writer(part)))
+                self._extra_parts.append((part.bucket, self._part_writer(part)))
             else:
                 self._parts[part.bucket] = self._part_writer(part)
         self._open_parts: list[OpenPart] = []
@@ -89,21 +91,21 @@ class FileWriter(SinkWriter[Any]):
         settings = self._settings
         groups = settings.bucket_assigner.group(batch, self._now)
         for bucket, group in groups.items():
-            part = self._parts.get(bucket) or self._begin(bucket)
+            part = self._parts.get(bucket) or self._open_part(bucket)
             part.write(group, settings.part_format, self._now)
             if settings.rolling_policy.should_roll_on_size(part.info):
                 self._roll(bucket)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        for bucket, part in self._surplus:
-            self._committables.append(part.close_for_good())
-            self._note(bucket, part)
+        for bucket, part in self._extra_parts:
+            self._committables.append(part.close_for_commit())
+            self._note_files(bucket, part)
         for bucket in list(self._parts):
             if end_of_input or self._is_due(self._parts[bucket]):
                 self._roll(bucket)
             else:
-                self._keep(bucket)
-        # one wait for the disk serves them all
+                self._persist(bucket)
+        # one sync for all files: each would wait for the disk
         self._files.sync([*self._work_files, *self._uploads, *sorted(self._directories)])
         self._prepared = True
         return self._committables
@@ -119,22 +121,23 @@ class FileWriter(SinkWriter[Any]):
 
     def close(self) -> None:
         if not self._prepared:
-            for part in [*self._parts.values(), *(part for _, part in self._surplus)]:
+            for part in [*self._parts.values(), *(part for _, part in self._extra_parts)]:
                 part.discard()
                 self._work_files += part.work_files
                 self._uploads += part.uploads
             self._delete_quietly()
 
     def _delete_quietly(self) -> None:
-        """What cannot be deleted is left to the sweep."""
+        """Delete the files of this epoch; the sweeper deletes later what cannot be deleted now."""
         with contextlib.suppress(OSError):
             self._files.delete_all(self._work_files)
         for token in self._uploads:
             with contextlib.suppress(OSError):
                 self._files.abort(token)
 
-    def _check(self, parts: Sequence[OpenPart]) -> None:
-        """What was restored may be somebody's attack."""
+    def _validate(self, parts: Sequence[OpenPart]) -> None:
+        """Refuse restored parts with files outside the sink's directory: a snapshot may have been
+        tampered with, and the files of parts are moved and deleted."""
         for part in parts:
             require_bucket_id(part.bucket)
             if type(part.subtask) is not int or type(part.counter) is not int:
@@ -142,7 +145,7 @@ class FileWriter(SinkWriter[Any]):
         paths = (chunk.path for part in parts for chunk in part.chunks)
         require_work_files(paths, self._settings.base_path)
 
-    def _begin(self, bucket: str) -> PartWriter:
+    def _open_part(self, bucket: str) -> PartWriter:
         directory = self._directory(require_bucket_id(bucket))
         self._files.make_directory(directory, private=False)
         subtask, counter = self._names.subtask, self._next_counter
@@ -158,22 +161,22 @@ class FileWriter(SinkWriter[Any]):
 
     def _roll(self, bucket: str) -> None:
         part = self._parts[bucket]
-        self._committables.append(part.close_for_good())
-        self._forget(bucket, part)
+        self._committables.append(part.close_for_commit())
+        self._remove(bucket, part)
 
-    def _keep(self, bucket: str) -> None:
+    def _persist(self, bucket: str) -> None:
         part = self._parts[bucket]
-        open_part, obsolete = part.close_for_epoch()
+        open_part, obsolete = part.persist()
         self._open_parts.append(open_part)
         if obsolete is not None:
             self._committables.append(obsolete)
-        self._forget(bucket, part)
+        self._remove(bucket, part)
 
-    def _forget(self, bucket: str, part: PartWriter) -> None:
+    def _remove(self, bucket: str, part: PartWriter) -> None:
         del self._parts[bucket]
-        self._note(bucket, part)
+        self._note_files(bucket, part)
 
-    def _note(self, bucket: str, part: PartWriter) -> None:
+    def _note_files(self, bucket: str, part: PartWriter) -> None:
         self._work_files += part.work_files
         self._uploads += part.uploads
         if part.work_files or part.uploads:

@@ -1,8 +1,8 @@
-"""The files a file sink writes: names, chunks, and what is handed on about them.
+"""The part files of a file sink: their names, their chunks, and the state of parts in progress.
 
-A *part* is a file that readers see in the end. While it grows it is a row of *chunks*, one for
-each epoch that wrote to it, because no attempt may append to what another one wrote: a zombie
-could still be writing. Chunks are hidden, and their names are unique to their attempt.
+A *part* is a file that readers see in the end. While it grows it is a list of *chunks*, one for
+each epoch that wrote to it, because no attempt may append to a file of another one: a zombie
+attempt could still be writing. Chunks are hidden, and their names are unique to their attempt.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ def is_part_of(name: str, run_ids: Collection[str] | None) -> bool:
 
 
 def require_work_files(paths: Iterable[str], base_path: str) -> None:
-    """Refuse paths that a sink below ``base_path`` gave no chunk or pending part: restored state
-    may be somebody's attack, and what it names is moved and deleted.
+    """Refuse paths that are no chunks or pending parts of a sink to ``base_path``: restored state
+    may have been tampered with, and the files that it names are moved and deleted.
 
     Raises:
-        PartFileError: that is so.
+        PartFileError: a path is none of these.
     """
     _require(paths, base_path, _WORK_FILE)
 
 
 def require_part_files(paths: Iterable[str], base_path: str) -> None:
-    """The same for the names that readers see.
+    """Refuse paths that are no finished parts of a sink to ``base_path``, as `require_work_files`.
 
     Raises:
         PartFileError: one is not such a name, or not below ``base_path``.
@@ -134,7 +134,7 @@ class PartNames:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A finished piece of a part; ``level`` counts how often it was merged."""
+    """The piece of a part that one epoch wrote, or several merged; ``level``: how often merged."""
 
     path: str
     length: int
@@ -157,12 +157,12 @@ class OpenPart:
     creation_time: int
     last_update_time: int
     checkpoints: int = 0
-    """Completed since it was begun."""
+    """Checkpoints that were completed since it was begun."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileWriterState:
-    """What a writer hands to the next epoch's writer."""
+    """The state of a file writer at the end of an epoch."""
 
     next_counter: int
     parts: tuple[OpenPart, ...] = ()
@@ -170,7 +170,8 @@ class FileWriterState:
 
 @dataclass(frozen=True, slots=True)
 class PartCommittable:
-    """A part to make visible; then the chunks can go. ``pending`` is the token of its upload."""
+    """A finished part to make visible, then ``obsolete`` chunks are deleted; ``pending`` is the
+    token of its upload."""
 
     pending: str
     final: str
@@ -179,12 +180,12 @@ class PartCommittable:
 
     @property
     def upload(self) -> PendingUpload:
-        """As the file system knows it."""
+        """The pending upload of the part, to be committed."""
         return PendingUpload(self.final, self.pending, self.length)
 
 
 @dataclass(frozen=True, slots=True)
 class ObsoleteChunks:
-    """Chunks that were merged into another one and can go."""
+    """Chunks that were merged into another one and are to be deleted."""
 
     paths: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""One part file in one epoch: what earlier epochs wrote and what this one adds."""
+"""The writer of one part file in one epoch: adds a chunk to those of earlier epochs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from millrace.formats.header import HasHeader
 
 __all__ = ["BulkParts", "PartFormat", "PartWriter", "RowParts"]
 
-# Chunks of one level are merged when there are this many, so that a long part written in short
-# epochs has few chunks and each byte is copied a handful of times.
+# So many chunks of one level are merged into one of the next, so that a long part written in short
+# epochs has few chunks, and each byte is copied only once per level.
 _MERGE_WIDTH = 32
 
 
@@ -49,7 +49,7 @@ class RowParts:
 
     encoder: Encoder[Any]
     delimiter: bytes = b""
-    """What stands between what two epochs wrote."""
+    """Bytes between the records of one epoch and those of the next."""
 
     @property
     def takes(self) -> BatchForm:
@@ -65,7 +65,7 @@ class RowParts:
 
 @dataclass(frozen=True, slots=True)
 class BulkParts:
-    """Parts that are complete files from the first: they never have a second chunk."""
+    """Parts of a bulk format, such as Parquet: complete after one epoch, so they have one chunk."""
 
     factory: BulkWriterFactory[Any]
 
@@ -78,7 +78,7 @@ class BulkParts:
 
 
 class PartWriter:
-    """Adds records to a part and closes it for the epoch or for good."""
+    """Adds records to a part, and closes it at the end of the epoch: finished or to go on."""
 
     def __init__(
         self, directory: str, names: PartNames, part: OpenPart, ends_with_epoch: bool = False
@@ -86,19 +86,19 @@ class PartWriter:
         self._files = file_system_of(directory)
         self._directory = directory
         self._direct = ends_with_epoch and not part.chunks
-        """Whether what is written is the whole part, so that it need not be a chunk first."""
+        """Whether this epoch writes the whole part, directly to its final file: no chunks."""
         self._names = names
         self._part = part
         self._file: ChunkFile | None = None
         self._writer: BulkWriter[Any] | None = None
         self.work_files: list[str] = []
-        """Chunks that were written."""
+        """Paths of the chunks that this epoch wrote."""
         self.uploads: list[str] = []
-        """Tokens of what was persisted."""
+        """Tokens of the pending uploads of finished parts."""
 
     @property
     def info(self) -> PartFileInfo:
-        """What rolling policies look at."""
+        """The part's size and times, for the rolling policy."""
         part = self._part
         size = sum(chunk.length for chunk in part.chunks)
         size += self._file.length if self._file else 0
@@ -106,7 +106,7 @@ class PartWriter:
         return PartFileInfo(part.bucket, size, *times, part.checkpoints)
 
     def note_checkpoint(self) -> None:
-        """A checkpoint was completed since the last epoch."""
+        """Count a checkpoint that was completed since the last epoch."""
         self._part = replace(self._part, checkpoints=self._part.checkpoints + 1)
 
     def write(self, batch: Batch, part_format: PartFormat, now: int) -> None:
@@ -119,14 +119,15 @@ class PartWriter:
             writer.add_elements(batch.values)
         self._part = replace(self._part, last_update_time=now)
 
-    def close_for_good(self) -> PartCommittable:
-        """The whole part as one pending file."""
-        upload, obsolete = self._persisted()
-        if upload.token not in obsolete:  # else a chunk becomes the part: not ours to take back
+    def close_for_commit(self) -> PartCommittable:
+        """Finish the part: all its chunks become one pending file."""
+        upload, obsolete = self._pending_upload()
+        # a chunk of an earlier epoch that becomes the part must outlive a failure of this one
+        if upload.token not in obsolete:
             self.uploads.append(upload.token)
         return PartCommittable(upload.token, upload.location, upload.length, obsolete)
 
-    def _persisted(self) -> tuple[PendingUpload, tuple[str, ...]]:
+    def _pending_upload(self) -> tuple[PendingUpload, tuple[str, ...]]:
         """The upload of the part, and the chunks that are not needed after its commit."""
         final = self._final_path()
         file = self._finished()
@@ -144,8 +145,9 @@ class PartWriter:
             self.work_files.remove(chunk.path)
         return upload, tuple(chunk.path for chunk in earlier)
 
-    def close_for_epoch(self) -> tuple[OpenPart, ObsoleteChunks | None]:
-        """The part as the next epoch finds it, and chunks that it does not need any more."""
+    def persist(self) -> tuple[OpenPart, ObsoleteChunks | None]:
+        """Close the chunk; returns the part for the next epoch's writer, and chunks that were
+        merged and are not needed any more."""
         file = self._finished()
         chunks = self._part.chunks if file is None else (*self._part.chunks, self._sealed(file))
         mergeable = _mergeable(chunks)
@@ -159,7 +161,7 @@ class PartWriter:
         return replace(self._part, chunks=chunks), obsolete
 
     def discard(self) -> None:
-        """Forget what is being written."""
+        """Close and delete the chunk of this epoch."""
         if self._file is not None:
             self._file.discard()
 

@@ -13,8 +13,8 @@ from millrace.common.types.row import Row
 from millrace.formats.charset import require_line_charset, strip_bom
 from millrace.formats.compression import open_binary
 from millrace.formats.csv_encoder import CsvBulkWriters, CsvEncoder
+from millrace.formats.csv_fields import parse_columns
 from millrace.formats.csv_parser import CsvParser
-from millrace.formats.csv_rows import parse_columns
 from millrace.formats.csv_schema import CsvColumn, CsvDialect, CsvSchema, CsvSchemaBuilder
 from millrace.formats.file_format import FileRange, FormatReader
 from millrace.formats.malformed_record import MalformedRecordError

@@ -11,7 +11,7 @@ from millrace.common.errors import SerializationError
 from millrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.formats.charset import require_charset
-from millrace.formats.csv_rows import csv_options
+from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvSchema
 from millrace.formats.encoder_writer import EncoderBulkWriter
 from millrace.formats.records import field_columns, field_values

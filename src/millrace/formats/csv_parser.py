@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice, tee
 from operator import methodcaller
 
-from millrace.formats.csv_rows import csv_options
+from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvDialect
 from millrace.formats.malformed_record import LineCounter, MalformedRecordError, shown_bytes
 from millrace.formats.stream_format import MAX_RECORD_BYTES, is_cut, lines_before

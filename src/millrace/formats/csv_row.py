@@ -1,4 +1,5 @@
-"""Rows of a declared type as CSV lines and back, for messages. Flink docs: "CSV format"."""
+"""Serialization schemas for messages that are one line of CSV: rows of a declared type to bytes
+and back. Flink docs: "CSV format"."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from millrace.common.types.composite_types import ListTypeInfo, RowTypeInfo, Tup
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.type_information import TypeInformation
-from millrace.formats.csv_rows import csv_options
+from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvDialect
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
@@ -27,7 +28,8 @@ B = TypeVar("B", bound="_Builder")
 
 @dataclass(frozen=True, slots=True)
 class RowDialect:
-    """The dialect, what stands between elements of arrays, and what to do about broken lines."""
+    """The CSV dialect of rows: also the separator within arrays, and whether malformed lines are
+    skipped."""
 
     csv: CsvDialect
     array_delimiter: str = ";"
@@ -35,7 +37,7 @@ class RowDialect:
 
 
 class _Builder:
-    """What both builders set."""
+    """The settings that both builders have."""
 
     def __init__(self, type_info: TypeInformation[Any]) -> None:
         if not isinstance(type_info, RowTypeInfo):
@@ -46,27 +48,27 @@ class _Builder:
         self._dialect = RowDialect(CsvDialect())
 
     def set_field_delimiter(self: B, delimiter: str) -> B:
-        """What stands between fields (default comma)."""
-        return self._csv(column_separator=_one(delimiter))
+        """Set the separator of fields (default comma)."""
+        return self._with_csv(column_separator=_single_character(delimiter))
 
     def set_array_element_delimiter(self: B, delimiter: str) -> B:
-        """What stands between elements of arrays and fields of nested rows (default semicolon)."""
+        """Set the separator of array elements and of fields of nested rows (default semicolon)."""
         self._dialect = replace(self._dialect, array_delimiter=delimiter)
         return self
 
     def set_quote_character(self: B, c: str) -> B:
-        """What encloses fields with separators (default double quote)."""
-        return self._csv(quote_char=_one(c))
+        """Set the quote around fields that contain separators (default double quote)."""
+        return self._with_csv(quote_char=_single_character(c))
 
     def set_escape_character(self: B, c: str) -> B:
-        """What takes the meaning from the character after it (default: none)."""
-        return self._csv(escape_char=_one(c))
+        """Set the character that makes the next one literal (default: none)."""
+        return self._with_csv(escape_char=_single_character(c))
 
     def set_null_literal(self: B, null_literal: str) -> B:
-        """The text that stands for None."""
-        return self._csv(null_value=null_literal)
+        """Set the text that stands for None (default: an empty field)."""
+        return self._with_csv(null_value=null_literal)
 
-    def _csv(self: B, **changes: Any) -> B:
+    def _with_csv(self: B, **changes: Any) -> B:
         self._dialect = replace(self._dialect, csv=replace(self._dialect.csv, **changes))
         return self
 
@@ -79,12 +81,12 @@ class CsvRowSerializationSchemaBuilder(_Builder):
         return CsvRowSerializationSchema(self._type_info, self._dialect)
 
     def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchemaBuilder:
-        """What ends a line (default line feed); may be empty."""
-        return self._csv(line_separator=delimiter)
+        """Set the end of a line (default line feed); may be empty."""
+        return self._with_csv(line_separator=delimiter)
 
     def disable_quote_character(self) -> CsvRowSerializationSchemaBuilder:
-        """Write fields as they are."""
-        return self._csv(quote_char=None)
+        """Write fields without quotes."""
+        return self._with_csv(quote_char=None)
 
 
 class CsvRowDeserializationSchemaBuilder(_Builder):
@@ -95,13 +97,13 @@ class CsvRowDeserializationSchemaBuilder(_Builder):
         return CsvRowDeserializationSchema(self._type_info, self._dialect)
 
     def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchemaBuilder:
-        """Give None for lines that begin with ``#``."""
-        return self._csv(allow_comments=allow_comments)
+        """Deserialize lines that begin with ``#`` to None."""
+        return self._with_csv(allow_comments=allow_comments)
 
     def set_ignore_parse_errors(
         self, ignore_parse_errors: bool
     ) -> CsvRowDeserializationSchemaBuilder:
-        """Give None for broken lines."""
+        """Deserialize malformed lines to None instead of failing."""
         self._dialect = replace(self._dialect, ignore_parse_errors=ignore_parse_errors)
         return self
 
@@ -124,7 +126,7 @@ class CsvRowSerializationSchema(SerializationSchema[Row]):
         self._writers = [_writer(t, dialect.array_delimiter, null) for t in type_info.types]
 
     def serialize(self, value: Row) -> bytes:
-        """The line, with what ends it.
+        """A row as a line of CSV, with the line delimiter.
 
         Raises:
             SerializationError: a value is not of its field's type, or cannot be written.
@@ -133,7 +135,7 @@ class CsvRowSerializationSchema(SerializationSchema[Row]):
         options = csv_options(self._dialect.csv)
         try:
             fields = [write(item) for write, item in zip(self._writers, value, strict=True)]
-            # the csv module encloses what could end a line only if it ends lines so itself
+            # the csv module quotes line breaks only if they are of its own line terminator
             csv.writer(text, lineterminator=_LINE_END, **options).writerow(fields)
         except (TypeError, ValueError, ArithmeticError, AttributeError, csv.Error) as error:
             raise SerializationError(
@@ -142,7 +144,7 @@ class CsvRowSerializationSchema(SerializationSchema[Row]):
         line = text.getvalue().removesuffix(_LINE_END)
         return (line + self._dialect.csv.line_separator).encode()
 
-    # what writes is made of closures: it is made again where it is needed
+    # the writers are closures, which cannot be pickled: rebuilt when the schema is unpickled
     def __reduce__(self) -> tuple[Any, ...]:
         return CsvRowSerializationSchema, (self._type_info, self._dialect)
 
@@ -167,10 +169,11 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         self._readers = [_reader(t, dialect.array_delimiter, null) for t in type_info.types]
 
     def deserialize(self, message: bytes) -> Row | None:
-        """The row; None for a comment, and for a broken line if parse errors are ignored.
+        """A line of CSV as a row; None for a comment, and for a malformed line if parse errors
+        are ignored.
 
         Raises:
-            SerializationError: the line is no such CSV.
+            SerializationError: the line is malformed, or a field is not of its type.
         """
         try:
             text = message.decode()
@@ -199,23 +202,23 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
     Builder: ClassVar = CsvRowDeserializationSchemaBuilder
 
 
-def _one(char: str) -> str:
+def _single_character(char: str) -> str:
     if len(char) != 1:
         raise JobDefinitionError(f"{char!r} must be one character")
     return char
 
 
 def _writer(type_info: TypeInformation[Any], delimiter: str, null: str) -> Callable[[Any], str]:
-    write = _writer_of_values(type_info, delimiter, null)
+    write = _writer_of_non_null(type_info, delimiter, null)
     return lambda value: null if value is None else write(value)
 
 
-def _writer_of_values(
+def _writer_of_non_null(
     type_info: TypeInformation[Any], delimiter: str, null: str
 ) -> Callable[[Any], str]:
-    parts = _parts(type_info)
-    if parts is not None:
-        writers = [_writer(part, delimiter, null) for part in parts]
+    fields = _field_types(type_info)
+    if fields is not None:
+        writers = [_writer(field, delimiter, null) for field in fields]
         return lambda value: delimiter.join(w(i) for w, i in zip(writers, value, strict=True))
     if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
         write = _writer(type_info.element_type, delimiter, null)
@@ -226,9 +229,9 @@ def _writer_of_values(
 def _reader(
     type_info: TypeInformation[Any], delimiter: str, null: str | None
 ) -> Callable[[str], Any]:
-    parts = _parts(type_info)
-    if parts is not None:
-        readers = [_reader(part, delimiter, null) for part in parts]
+    fields = _field_types(type_info)
+    if fields is not None:
+        readers = [_reader(field, delimiter, null) for field in fields]
         make = tuple if isinstance(type_info, TupleTypeInfo) else _row
 
         def read(text: str) -> Any:
@@ -242,12 +245,12 @@ def _reader(
             None if text == null else [element(item) for item in text.split(delimiter) if text]
         )
     scalar = scalar_text(type_info)
-    # an empty field is a text of no characters, and no number
+    # an empty field is the empty string for texts, None for other types
     empty = {null} if scalar.read is str else {null, ""}
     return lambda text: None if text in empty else scalar.read(text)
 
 
-def _parts(type_info: TypeInformation[Any]) -> list[TypeInformation[Any]] | None:
+def _field_types(type_info: TypeInformation[Any]) -> list[TypeInformation[Any]] | None:
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
         return list(type_info.types)
     return None

@@ -28,7 +28,7 @@ from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.runtime.state_owners import owners_of
 from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput
 from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve
-from millrace.state.backend.state_backend import SubtaskPlace
+from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.delta_payload import Loader
 from millrace.state.division import Division
 from millrace.state.serialization.payload import encode
@@ -60,9 +60,9 @@ class Subtask:
         self.program = program
         self.stage = stage
         self.index = index
-        place = SubtaskPlace(program.job_name, program.run_id, stage.uid, index)
+        subtask_id = SubtaskId(program.job_name, program.run_id, stage.uid, index)
         self.state = SubtaskState(
-            backend=program.state_backend.create_keyed_state_backend(place),
+            backend=program.state_backend.create_keyed_state_backend(subtask_id),
             owners=owners_of(program, stage),
         )
         self._worker = worker

@@ -1,8 +1,8 @@
-"""Key groups of whole Arrow columns: what `key_groups` has for the keys one by one, bit for bit.
+"""Key groups of the keys in Arrow columns; the same as `key_groups` computes for single keys.
 
-A key's hash begins with the CRC-32 of its canonical encoding, which `crc_tables` can make for all
-the rows at once. Whole numbers, floats, booleans, texts and bytes are
-done so, and tuples of columns; of other types each distinct value is encoded as a Python object.
+The hash of a key is made of the CRC-32 of its canonical encoding (`key_groups.canonical`).
+`crc_tables` computes that for all rows at once: for integers, floats, booleans, strings, bytes and
+tuples of such columns. For other types each distinct value is encoded as a Python object.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from millrace.state.crc_tables import Crcs, byte_table, hexadecimal_table, pair_
 from millrace.state.key_groups import canonical, subtask_of
 
 KeyColumns: TypeAlias = "pa.Array | tuple[KeyColumns, ...]"
-"""The keys of a batch: a column, or the columns that make tuples."""
+"""The keys of a batch: a column, or for tuples the columns of their elements."""
 
 Lengths = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _U32 = np.uint32
-_LONGEST_TABLES = 128
-"""Texts with more bytes than that are hashed one by one."""
-_LONGEST_PAIRS = 32
-"""Up to that many bytes a text is taken two bytes at a time: tables of pairs are 256 KB each."""
-_SHORT = 4096
+_MAX_BYTES_BY_TABLE = 128
+"""Strings of more bytes are hashed one by one."""
+_MAX_BYTES_BY_PAIRS = 32
+"""Strings of up to so many bytes are hashed two bytes at a time, with a table of 256 KB per
+position."""
+_MAX_COUNTED_LENGTH = 4096
+"""Lengths below are found with ``bincount``, whose memory grows with the greatest length."""
 _INT_LIMIT = 2.0**63
 
 
@@ -44,7 +46,7 @@ def owners_of_columns(keys: KeyColumns, parallelism: int, max_parallelism: int) 
     """
     groups = range(max_parallelism)
     owners = [subtask_of(group, parallelism, max_parallelism) for group in groups]
-    # the smaller the numbers, the faster they are sorted
+    # the exchange sorts rows by owner: the smaller the numbers, the faster
     table = np.array(owners, np.uint8 if parallelism <= 256 else np.uint16)
     return table.take(key_groups_of_columns(keys, max_parallelism))
 
@@ -55,6 +57,7 @@ def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray
     Raises:
         KeyTypeError: a key has no stable encoding.
     """
+    # the finalizer of MurmurHash3, as in `key_groups`
     mixed = _encoded(keys).crcs.copy()
     mixed ^= mixed >> _U32(16)
     mixed *= _U32(0x85EBCA6B)
@@ -65,29 +68,30 @@ def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray
 
 
 class _Encoded(NamedTuple):
-    """The canonical encodings of a column: their CRC-32, and how long they are if asked."""
+    """The canonical encodings of the keys of a column: their CRC-32, and a function for their
+    lengths, which only tuples need."""
 
     crcs: Crcs
     lengths: Callable[[], Lengths]
 
-    def followed_by(self, other: _Encoded) -> _Encoded:
-        """Row by row one behind the other."""
+    def concatenated(self, other: _Encoded) -> _Encoded:
+        """In each row the encoding of ``self``, then that of ``other``."""
         crcs, behind = self.crcs.copy(), other.lengths()
         for length, rows in _by_length(behind):
             crcs[rows] = shifted(crcs[rows], length)
         return _Encoded(crcs ^ other.crcs, lambda: self.lengths() + behind)
 
     def where(self, valid: Mask) -> _Encoded:
-        """These, and the encoding of None where a row is not valid."""
+        """The encodings, with that of None in rows that are not valid."""
         crcs = np.where(valid, self.crcs, _NONE.crcs)
         return _Encoded(crcs, lambda: np.where(valid, self.lengths(), 1))
 
     def take(self, rows: npt.NDArray[np.int64]) -> _Encoded:
-        """Those of some rows."""
+        """The encodings of some rows."""
         return _Encoded(self.crcs.take(rows), lambda: self.lengths().take(rows))
 
 
-def _same(data: bytes, count: int) -> _Encoded:
+def _constant(data: bytes, count: int) -> _Encoded:
     crcs = np.full(count, zlib.crc32(data), _U32)
     return _Encoded(crcs, lambda: np.full(count, len(data), np.int64))
 
@@ -97,7 +101,7 @@ def _one_by_one(encodings: list[bytes]) -> _Encoded:
     return _Encoded(crcs, lambda: np.fromiter(map(len, encodings), np.int64, len(encodings)))
 
 
-_NONE = _same(canonical(None), 1)
+_NONE = _constant(canonical(None), 1)
 
 
 # -- columns by type ---------------------------------------------------------------------------
@@ -110,7 +114,7 @@ def _encoded(keys: KeyColumns) -> _Encoded:
         keys = pa.concat_arrays(keys.chunks) if keys.num_chunks else pa.array([], keys.type)
     kind, types = keys.type, pa.types
     if types.is_null(kind):
-        return _same(canonical(None), len(keys))
+        return _constant(canonical(None), len(keys))
     if types.is_dictionary(kind):
         return _dictionary(keys)
     encode = _encoder_of(kind)
@@ -130,7 +134,7 @@ def _encoder_of(kind: pa.DataType) -> Any:
     if types.is_floating(kind):
         return _floats
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return _texts
+        return _strings
     if (
         types.is_binary(kind)
         or types.is_large_binary(kind)
@@ -147,7 +151,7 @@ def _integers(keys: pa.Array, valid: Mask | None) -> _Encoded:
 
 
 def _whole_numbers(numbers: npt.NDArray[Any]) -> _Encoded:
-    """ "i", "-" if negative, and hexadecimal digits, taken four at a time."""
+    """Encode integers: "i", "-" if negative, and hexadecimal digits; four digits at a time."""
     negative = numbers < 0
     signed = bool(negative.any())
     sizes = (np.abs(numbers) if signed else numbers).view(np.uint64)
@@ -170,7 +174,7 @@ def _digits(sizes: npt.NDArray[np.uint64]) -> Lengths:
 
 
 def _floats(keys: pa.Array, valid: Mask | None) -> _Encoded:
-    """Those without a fraction as whole numbers, others as "f" and their eight bytes."""
+    """Encode floats: those without a fraction as integers, others as "f" and their eight bytes."""
     numbers = _numpy(keys, pa.float64())
     nan = np.isnan(numbers)
     if nan.any() and (valid is None or (nan & valid).any()):
@@ -198,25 +202,25 @@ def _floats(keys: pa.Array, valid: Mask | None) -> _Encoded:
     return _Encoded(crcs, lengths)
 
 
-def _texts(keys: pa.Array, valid: Mask | None) -> _Encoded:
-    return _strings(keys.cast(pa.large_string()), b"s")
+def _strings(keys: pa.Array, valid: Mask | None) -> _Encoded:
+    return _bytes_of(keys.cast(pa.large_string()), b"s")
 
 
 def _bytes(keys: pa.Array, valid: Mask | None) -> _Encoded:
     if pa.types.is_fixed_size_binary(keys.type):
         keys = keys.cast(pa.binary())
-    return _strings(keys.cast(pa.large_binary()), b"b")
+    return _bytes_of(keys.cast(pa.large_binary()), b"b")
 
 
-def _strings(keys: pa.Array, head: bytes) -> _Encoded:
-    """Of large strings: ``head`` and their bytes."""
+def _bytes_of(keys: pa.Array, head: bytes) -> _Encoded:
+    """Encode large strings or binaries: ``head`` and their bytes."""
     _, offsets_buffer, data = keys.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64, len(keys) + 1, 8 * keys.offset)
     raw = np.frombuffer(data or b"", np.uint8)
     starts, lengths = offsets[:-1], np.diff(offsets)
     crcs = np.empty(len(keys), _U32)
-    for length, rows in _by_length(np.minimum(lengths, _LONGEST_TABLES + 1)):
-        if length > _LONGEST_TABLES:
+    for length, rows in _by_length(np.minimum(lengths, _MAX_BYTES_BY_TABLE + 1)):
+        if length > _MAX_BYTES_BY_TABLE:
             long = [raw.data[s : s + n] for s, n in zip(starts[rows], lengths[rows], strict=True)]
             crcs[rows] = _one_by_one([head + piece for piece in long]).crcs
         else:
@@ -226,9 +230,9 @@ def _strings(keys: pa.Array, head: bytes) -> _Encoded:
 
 
 def _contributions(raw: npt.NDArray[np.uint8], starts: Lengths, length: int) -> Crcs:
-    """What ``length`` bytes from each start contribute."""
+    """What ``length`` bytes from each start contribute to the CRC (`crc_tables`), XORed."""
     crcs, position = np.zeros(starts.size, _U32), 0
-    if 1 < length <= _LONGEST_PAIRS:
+    if 1 < length <= _MAX_BYTES_BY_PAIRS:
         pairs = np.ndarray((raw.size - 1,), "<u2", raw, 0, (1,))
         while position + 1 < length:
             crcs ^= pair_table(length - 2 - position).take(pairs.take(starts + position))
@@ -240,7 +244,7 @@ def _contributions(raw: npt.NDArray[np.uint8], starts: Lengths, length: int) -> 
 
 
 def _dictionary(keys: pa.DictionaryArray) -> _Encoded:
-    """Each entry of the dictionary that occurs once."""
+    """Encode a dictionary column: only the dictionary's entries that occur, each once."""
     valid = None
     indices = keys.indices
     if indices.null_count:
@@ -248,11 +252,11 @@ def _dictionary(keys: pa.DictionaryArray) -> _Encoded:
     positions = _numpy(indices, pa.int64())
     entries = len(keys.dictionary)
     if not entries:
-        return _same(canonical(None), len(keys))
+        return _constant(canonical(None), len(keys))
     used = np.zeros(entries, np.bool_)
     used[positions if valid is None else positions[valid]] = True
     if not used.any():
-        return _same(canonical(None), len(keys))
+        return _constant(canonical(None), len(keys))
     dictionary = keys.dictionary
     if pa.types.is_string_view(dictionary.type):  # Arrow cannot filter views
         dictionary = dictionary.cast(pa.large_string())
@@ -268,24 +272,24 @@ def _distinct(keys: pa.Array) -> _Encoded:
     """Encode each distinct value as the Python object that a record would have."""
     try:
         encoded = keys.dictionary_encode()
-    except pa.ArrowException:  # a type that Arrow cannot tell the distinct values of
+    except pa.ArrowException:  # Arrow cannot find the distinct values of all types
         return _one_by_one([canonical(key) for key in keys.to_pylist()])
     made = _one_by_one([canonical(key) for key in encoded.dictionary.to_pylist()])
     valid = None
     if encoded.indices.null_count:
         valid = pc.is_valid(encoded.indices).to_numpy(zero_copy_only=False)
     if not len(encoded.dictionary):
-        return _same(canonical(None), len(keys))
+        return _constant(canonical(None), len(keys))
     found = made.take(_numpy(encoded.indices, pa.int64()))
     return found if valid is None else found.where(valid)
 
 
 def _tuples(parts: tuple[KeyColumns, ...]) -> _Encoded:
-    """ "t", and each part behind its length in four bytes."""
+    """Encode tuples: "t", then for each element its length in four bytes and its encoding."""
     columns = [_encoded(part) for part in parts]
-    head = _same(b"t", columns[0].crcs.size)
+    head = _constant(b"t", columns[0].crcs.size)
     pieces = (piece for column in columns for piece in (_four_bytes(column.lengths()), column))
-    return reduce(_Encoded.followed_by, pieces, head)
+    return reduce(_Encoded.concatenated, pieces, head)
 
 
 def _four_bytes(numbers: Lengths) -> _Encoded:
@@ -296,7 +300,7 @@ def _four_bytes(numbers: Lengths) -> _Encoded:
 
 
 def _numpy(array: pa.Array, kind: pa.DataType) -> npt.NDArray[Any]:
-    """The values, anything where they are null."""
+    """The values as a NumPy array of a type; null becomes 0 or False."""
     if array.null_count:
         array = pc.fill_null(array, False if pa.types.is_boolean(array.type) else 0)
     values: npt.NDArray[Any] = array.cast(kind).to_numpy(zero_copy_only=False)
@@ -304,11 +308,15 @@ def _numpy(array: pa.Array, kind: pa.DataType) -> npt.NDArray[Any]:
 
 
 def _by_length(lengths: Lengths) -> list[tuple[int, Any]]:
-    """The rows of each length, as what NumPy takes as an index."""
+    """Pairs of a length and a NumPy index of the rows that have it."""
     if not lengths.size:
         return []
     longest = int(lengths.max())
     if longest == lengths.min():
         return [(longest, slice(None))]
-    found = np.flatnonzero(np.bincount(lengths)) if longest < _SHORT else np.unique(lengths)
+    found = (
+        np.flatnonzero(np.bincount(lengths))
+        if longest < _MAX_COUNTED_LENGTH
+        else np.unique(lengths)
+    )
     return [(int(length), np.flatnonzero(lengths == length)) for length in found]

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
+from millrace.state.backend.state_backend import StateBackend, SubtaskId
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.state_delta import StateDelta, live
@@ -108,8 +108,8 @@ class StateBackendConformance:
 
 @contextmanager
 def _opened(backend: StateBackend, subtask: int) -> Iterator[SubtaskState]:
-    place = SubtaskPlace("conformance", "run", "stage", subtask)
-    state = SubtaskState(backend=backend.create_keyed_state_backend(place))
+    subtask_id = SubtaskId("conformance", "run", "stage", subtask)
+    state = SubtaskState(backend=backend.create_keyed_state_backend(subtask_id))
     try:
         yield state
     finally:

@@ -20,7 +20,7 @@ from millrace.cep.rules import RuleError, field_condition
 from millrace.cep.rules.condition_form import written_condition
 from millrace.common.functions.pattern_conditions import IterativeCondition, all_of, condition_of
 from millrace.common.types import Row
-from millrace.runtime.cep.known_condition import equalities, without_context
+from millrace.runtime.cep.inspectable_condition import equalities, without_context
 from millrace.runtime.cep.pattern_model import Event
 
 

@@ -20,7 +20,7 @@ from millrace.testing.sorted_store import SortedStore
 class Mine(StateBackend):
     name = "mine"
 
-    def create_keyed_state_backend(self, place):
+    def create_keyed_state_backend(self, subtask):
         return SpillingKeyedStateBackend(NewStores(SortedStore))
 
 class Broken(Mine):

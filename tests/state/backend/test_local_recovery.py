@@ -22,7 +22,7 @@ from millrace.state.backend.rocksdb import KEPT_FOR, EmbeddedRocksDBStateBackend
 from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore
 from millrace.state.backend.saved_marker import MARKER
 from millrace.state.backend.spilling_backend import SEALS
-from millrace.state.backend.state_backend import SubtaskPlace
+from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.state_delta import StateDelta
 from millrace.state.state_delta import live as live_deltas
@@ -70,8 +70,8 @@ def opened(local: str, job: str = "job", subtask: int = 0, **settings: str) -> S
         **settings,
     }
     backend = EmbeddedRocksDBStateBackend().configured(Configuration(options))
-    place = SubtaskPlace(job, "run", "stage", subtask)
-    return SubtaskState(backend=backend.create_keyed_state_backend(place))
+    subtask_id = SubtaskId(job, "run", "stage", subtask)
+    return SubtaskState(backend=backend.create_keyed_state_backend(subtask_id))
 
 
 def epoch(state: SubtaskState, number: int, deltas: list[StateDelta]) -> None:

@@ -22,14 +22,14 @@ from millrace.datastream import (
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.state.backend.key_value_store import Changes
 from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore
-from millrace.state.backend.state_backend import SubtaskPlace
+from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT
 from millrace.testing import run_local
 
 pytest.importorskip("rocksdict")
 
-PLACE = SubtaskPlace("job", "run", "stage", 0)
+SUBTASK = SubtaskId("job", "run", "stage", 0)
 
 
 def backend(path: Path, **settings: str):
@@ -102,7 +102,7 @@ def test_a_job(tmp_path: Path, cache: str) -> None:
 
 def test_directories(tmp_path: Path) -> None:
     """Nobody else may look into them; those of the dead are swept, those of the living stay."""
-    living = backend(tmp_path).create_keyed_state_backend(PLACE)
+    living = backend(tmp_path).create_keyed_state_backend(SUBTASK)
     living.create_table(TableId("op", "x"), FLAT)
     (own,) = directories(tmp_path)
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
@@ -115,7 +115,7 @@ def test_directories(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", script], env=environment, check=False)
     assert len(directories(tmp_path)) == 2
-    other = backend(tmp_path).create_keyed_state_backend(PLACE)
+    other = backend(tmp_path).create_keyed_state_backend(SUBTASK)
     other.create_table(TableId("op", "x"), FLAT)
     assert own in directories(tmp_path)
     assert not any("dead" in path.name for path in directories(tmp_path))
@@ -129,7 +129,7 @@ def test_a_directory_that_others_can_read(tmp_path: Path) -> None:
     (tmp_path / f"millrace-state-{os.getuid()}").mkdir(mode=0o755)
     (tmp_path / f"millrace-state-{os.getuid()}").chmod(0o755)
     with pytest.raises(StateError, match="others may read it"):
-        backend(tmp_path).create_keyed_state_backend(PLACE).create_table(TableId("op", "x"), FLAT)
+        backend(tmp_path).create_keyed_state_backend(SUBTASK).create_table(TableId("op", "x"), FLAT)
 
 
 def test_options() -> None:

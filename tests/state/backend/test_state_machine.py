@@ -28,7 +28,7 @@ from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator_state import OperatorStates
 from millrace.runtime.timers import TimerQueue
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
-from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend, SubtaskPlace
+from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend, SubtaskId
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
@@ -68,8 +68,8 @@ class Instance:
     """One subtask in one worker, as an operator sees its state."""
 
     def __init__(self, backend: StateBackend, subtask: int, clock) -> None:
-        place = SubtaskPlace("job", "run", "stage", subtask)
-        self.state = SubtaskState(backend=backend.create_keyed_state_backend(place))
+        subtask_id = SubtaskId("job", "run", "stage", subtask)
+        self.state = SubtaskState(backend=backend.create_keyed_state_backend(subtask_id))
         self.subtask = subtask
         self._clock = clock
         self.bind()

@@ -1,4 +1,4 @@
-"""A condition that is data: can be evaluated, inspected and written as JSON again."""
+"""Conditions of rules, from condition trees: evaluated, inspected, and written as JSON again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from millrace.cep.rules.operands import Constant, Field
 from millrace.cep.rules.source_names import SourceNames
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.event_field import FieldPath
-from millrace.runtime.cep.known_condition import Equality, KnownCondition
+from millrace.runtime.cep.inspectable_condition import Equality, InspectableCondition
 
 __all__ = ["Expression", "compiled"]
 
 
-class Expression(KnownCondition):
-    """The ``source`` of a condition that was made of a tree.
+class Expression(InspectableCondition):
+    """A condition tree as the ``source`` of a `Condition`, which can be inspected.
 
     Example:
         >>> tree = Comparison(Field(("amount",)), "<", Constant(10))
@@ -30,13 +30,13 @@ class Expression(KnownCondition):
         self.tree = tree
 
     def condition(self) -> Condition:
-        """As what patterns take."""
+        """The condition for a pattern, with the tree compiled to a function."""
         call = compiled(self.tree)
         return Condition(call, self.tree.iterative, source=self, text=str(self.tree))
 
     def equalities(self) -> list[Equality]:
         found: dict[FieldPath, frozenset[Any]] = {}
-        for part in _all_of(self.tree):
+        for part in _conjuncts(self.tree):
             known = _equality(part)
             if known is not None:
                 path, values = known
@@ -44,16 +44,17 @@ class Expression(KnownCondition):
         return [Equality(path, values) for path, values in found.items()]
 
     def without_context(self) -> Callable[[Any], Any] | None:
-        simple = tuple(part for part in _all_of(self.tree) if not part.iterative)
+        simple = tuple(part for part in _conjuncts(self.tree) if not part.iterative)
         return compiled(Junction("and", simple)) if simple else None
 
 
 def compiled(tree: Tree) -> Callable[..., Any]:
-    """A tree as one function of the event, or of the event and the context.
+    """Compile a tree to one function of the event, or of the event and the context.
 
-    It is made of source, in which everything that comes from the tree is the value of a variable:
-    one call for a whole condition is several times as fast as a call for each of its parts. What
-    cannot be compared is rare, so it is an exception, and only then the tree is gone through.
+    Source is generated, in which everything that comes from the tree is the value of a variable
+    (`SourceNames`): one call for a whole condition is several times as fast as a call for each of
+    its parts. Values that cannot be compared raise; only then the tree itself is evaluated, which
+    takes such a comparison for false.
     """
     names = SourceNames()
     source = tree.source(names)
@@ -66,15 +67,15 @@ def _without_context(tree: Tree, value: Any) -> bool:
     return tree.holds(value, None)
 
 
-def _all_of(tree: Tree) -> list[Tree]:
-    """What must all be true for the tree to be true."""
+def _conjuncts(tree: Tree) -> list[Tree]:
+    """The parts of a conjunction, nested ones included; other trees are their only part."""
     if isinstance(tree, Junction) and tree.word == "and":
-        return [leaf for part in tree.parts for leaf in _all_of(part)]
+        return [leaf for part in tree.parts for leaf in _conjuncts(part)]
     return [tree]
 
 
 def _equality(tree: Tree) -> tuple[FieldPath, frozenset[Any]] | None:
-    """The field that must have one of some values."""
+    """The field and its values, if the tree is ``field == value`` or ``field in values``."""
     if isinstance(tree, Comparison) and tree.op == "==":
         if isinstance(tree.left, Field) and isinstance(tree.right, Constant):
             return tree.left.path, frozenset((tree.right.value,))

@@ -1,7 +1,7 @@
-"""Variables for everything that generated source refers to.
+"""The variables of generated source: safe names for everything that it refers to.
 
-Source is generated from validated trees only, and holds nothing of them but its own words: field
-names, constants and functions are values of variables that are called ``v0``, ``v1`` and so on.
+Source is generated from validated trees only, and contains no text of theirs: field names,
+constants and functions are values of variables that are called ``v0``, ``v1`` and so on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["SourceNames"]
 
 
 class SourceNames:
-    """Names for values, and functions made of source that uses them.
+    """Gives values names, and compiles source that uses these to functions.
 
     Example:
         >>> names = SourceNames()
@@ -25,27 +25,27 @@ class SourceNames:
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {
-            # nothing but these: not even the other builtins
+            # no other builtins
             "__builtins__": {"type": type, "dict": dict},
         }
         self._temporary = 0
 
     def of(self, value: Any) -> str:
-        """A name for a value."""
+        """The name of a new variable with this value."""
         name = f"v{len(self._values)}"
         self._values[name] = value
         return name
 
     def temporary(self) -> str:
-        """A name of a variable to keep something in."""
+        """The name of a new local variable, for an assignment expression."""
         self._temporary += 1
         return f"t{self._temporary}"
 
     def function(
         self, parameters: str, expression: str, otherwise: Callable[..., Any]
     ) -> Callable[..., Any]:
-        """A function that returns whether the expression is true; if to find that out raises, what
-        ``otherwise`` returns.
+        """Compile a function that returns whether the expression is true; if evaluating it raises,
+        the result of ``otherwise``.
 
         Args:
             parameters: ``value``, or ``value, ctx``.
@@ -54,7 +54,7 @@ class SourceNames:
         source = (
             f"def {name}({parameters}):\n"
             f"    try:\n"
-            # the truth of what a comparison gives may raise as well, as of an array
+            # the truth of a comparison's result may raise as well, such as that of an array
             f"        return True if {expression} else False\n"
             f"    except {self.of(Exception)}:\n"
             f"        return {self.of(otherwise)}({parameters})\n"

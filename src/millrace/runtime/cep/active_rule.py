@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.automaton import Automaton, MatchState
-from millrace.runtime.cep.known_condition import without_context
+from millrace.runtime.cep.inspectable_condition import without_context
 from millrace.runtime.cep.matcher import Call, Matcher, any_call
 from millrace.runtime.cep.partial_match import BufferedEvent, MatchedEntry, Matches, PartialMatch
 from millrace.runtime.cep.pattern_rule import PatternRule

@@ -12,7 +12,7 @@ from typing import Any
 
 from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.event_field import FieldPath, field_reader
-from millrace.runtime.cep.known_condition import Equality, equalities
+from millrace.runtime.cep.inspectable_condition import Equality, equalities
 from millrace.runtime.cep.matcher import any_call
 
 __all__ = ["RuleIndex"]

@@ -24,7 +24,7 @@ from millrace.state.backend.local_directory import (
 )
 from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore, import_rocksdict
 from millrace.state.backend.spilling_backend import CACHE_BYTES, SpillingKeyedStateBackend
-from millrace.state.backend.state_backend import StateBackend, SubtaskPlace
+from millrace.state.backend.state_backend import StateBackend, SubtaskId
 
 __all__ = ["EmbeddedRocksDBStateBackend", "PredefinedOptions"]
 
@@ -136,18 +136,18 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         found._settings = _settings_from(configuration, self._settings)
         return found
 
-    def create_keyed_state_backend(self, place: SubtaskPlace) -> KeyedStateBackend:
+    def create_keyed_state_backend(self, subtask: SubtaskId) -> KeyedStateBackend:
         settings = self._settings
-        databases = _Databases(settings, place)
+        databases = _Databases(settings, subtask)
         return SpillingKeyedStateBackend(databases, settings.cache_bytes, settings.recoverable)
 
 
 class _Databases:
     """The databases of one subtask on this host."""
 
-    def __init__(self, settings: _Settings, place: SubtaskPlace) -> None:
+    def __init__(self, settings: _Settings, subtask: SubtaskId) -> None:
         self._settings = settings
-        self._place = place
+        self._subtask = subtask
         self._directory: LocalDirectory | None = None
 
     def create(self) -> RocksDBStore:
@@ -188,16 +188,16 @@ class _Databases:
             self._directory = None
 
     def _label(self) -> str:
-        stage = zlib.crc32(self._place.stage.encode())
-        return f"{self._job_label()}{stage:08x}-{self._place.subtask}"
+        stage = zlib.crc32(self._subtask.stage.encode())
+        return f"{self._job_label()}{stage:08x}-{self._subtask.index}"
 
     def _job_label(self) -> str:
         """What the names of all directories of this job begin with."""
         kind = KEPT if self._settings.recoverable else PASSING
-        return f"{kind}{zlib.crc32(self._place.job_name.encode()):08x}-"
+        return f"{kind}{zlib.crc32(self._subtask.job_name.encode()):08x}-"
 
     def _root(self) -> Path:
-        return root_of(self._settings.directories, self._place.subtask)
+        return root_of(self._settings.directories, self._subtask.index)
 
 
 def _settings_from(configuration: Configuration, given: _Settings) -> _Settings:

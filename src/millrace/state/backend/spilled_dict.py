@@ -1,4 +1,4 @@
-"""A dict whose content is partly on the local disk."""
+"""A dict with entries in memory and on the local disk."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ _contains = dict.__contains__
 
 
 class SpilledDict(dict[Any, Any]):
-    """As a dict it holds what is in memory; looking for anything else asks `load`.
+    """A dict that holds the entries in memory, and loads others from the local disk when they are
+    looked up (`load`).
 
-    Assignment and deletion are those of dict: whoever changes an entry has noted before what it
-    was, and so has fetched it.
+    Assignment and deletion are those of dict. That is right because a table writes the old value
+    to its undo log before it changes an entry, and so has loaded it.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def load(self, key: Any) -> Any:
-        """The value that is not in memory, put there, or MISSING."""
+        """Load the value of a key that is not in memory; returns it, or MISSING."""
 
     @abstractmethod
-    def elsewhere(self) -> Iterator[tuple[Any, Any]]:
-        """Keys and values of what is not in memory when the iteration begins; nothing of it is
-        put there."""
+    def spilled_items(self) -> Iterator[tuple[Any, Any]]:
+        """Keys and values that are only on disk when the iteration begins; they are not loaded
+        into memory."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of a key, or ``default``."""
@@ -56,18 +57,18 @@ class SpilledDict(dict[Any, Any]):
         return value
 
     def pop(self, key: Any, *default: Any) -> Any:
-        """Remove a key and give its value."""
+        """Remove a key and return its value."""
         self.get(key)
         return super().pop(key, *default)
 
     def __bool__(self) -> bool:
-        return dict.__len__(self) > 0 or next(self.elsewhere(), None) is not None
+        return dict.__len__(self) > 0 or next(self.spilled_items(), None) is not None
 
     def __len__(self) -> int:
-        return dict.__len__(self) + sum(1 for _ in self.elsewhere())
+        return dict.__len__(self) + sum(1 for _ in self.spilled_items())
 
     def __iter__(self) -> Iterator[Any]:
-        here, rest = list(dict.keys(self)), self.elsewhere()
+        here, rest = list(dict.keys(self)), self.spilled_items()
         yield from here
         for key, _ in rest:
             yield key
@@ -82,25 +83,25 @@ class SpilledDict(dict[Any, Any]):
 
     def keys(self) -> Any:
         """All keys."""
-        return Items(self, 0)
+        return EntriesView(self, 0)
 
     def values(self) -> Any:
         """All values."""
-        return Items(self, 1)
+        return EntriesView(self, 1)
 
     def items(self) -> Any:
         """All keys and values."""
-        return Items(self, None)
+        return EntriesView(self, None)
 
 
 def in_memory(data: dict[Any, Any]) -> Callable[[Any], bool]:
-    """Whether a key is in memory."""
+    """The function key -> whether its entry is in memory, not only on disk."""
     found: Callable[[Any], bool] = _contains.__get__(data)
     return found
 
 
-class Items:
-    """Goes through the entries of a `SpilledDict`: keys (0), values (1) or both (None)."""
+class EntriesView:
+    """A view of the keys (0), values (1) or both (None) of a `SpilledDict`."""
 
     __slots__ = ("_data", "_which")
 
@@ -115,7 +116,7 @@ class Items:
         return bool(self._data)
 
     def __iter__(self) -> Iterator[Any]:
-        here, rest = list(dict.items(self._data)), self._data.elsewhere()
+        here, rest = list(dict.items(self._data)), self._data.spilled_items()
         which = self._which
         for part in (here, rest):
             for entry in part:

@@ -39,7 +39,7 @@ class _Entries(SpilledDict):
     def load(self, key: Any) -> Any:
         return self._table.fetch(key)
 
-    def elsewhere(self) -> Iterator[tuple[Any, Any]]:
+    def spilled_items(self) -> Iterator[tuple[Any, Any]]:
         return self._table.stored(set(dict.keys(self)))
 
 

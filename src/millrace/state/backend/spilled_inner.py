@@ -13,7 +13,7 @@ INNER_BYTES = 700
 
 
 class StoredInners(Protocol):
-    """What the table on disk has below its outer keys."""
+    """The rows of a nested table on disk, read by outer key."""
 
     def fetch(self, entries: SpilledInner, inner: Any) -> Any: ...
     def stored(self, entries: SpilledInner, here: set[Any]) -> Iterator[tuple[Any, Any]]: ...
@@ -30,20 +30,20 @@ class SpilledInner(SpilledDict):
         self._table = table
         self.outer = outer
         self.void = void
-        """Whether the rows are of a former dict, which was dropped."""
+        """Whether rows on disk are of an earlier dict that was dropped, and do not count."""
         self.absent: set[Any] = set()
-        """Keys of which the store has nothing."""
+        """Keys that are known to have no row on disk."""
 
     def load(self, key: Any) -> Any:
         return MISSING if self.void else self._table.fetch(self, key)
 
-    def elsewhere(self) -> Iterator[tuple[Any, Any]]:
+    def spilled_items(self) -> Iterator[tuple[Any, Any]]:
         return iter(()) if self.void else self._table.stored(self, set(dict.keys(self)))
 
     def __bool__(self) -> bool:
         return dict.__len__(self) > 0 or (not self.void and self._table.has_stored(self))
 
 
-def held_by(entries: Any) -> int:
-    """How many entries of a `SpilledInner`, and keys known to be absent, are in memory."""
+def count_in_memory(entries: Any) -> int:
+    """The number of a `SpilledInner`'s entries in memory and of keys known to be absent."""
     return dict.__len__(entries) + len(entries.absent)

@@ -27,7 +27,7 @@ from millrace.state.backend.row_format import (
 )
 from millrace.state.backend.spilled_dict import SpilledDict, in_memory
 from millrace.state.backend.spilled_flat_table import KNOWN_ABSENT
-from millrace.state.backend.spilled_inner import INNER_BYTES, SpilledInner, held_by
+from millrace.state.backend.spilled_inner import INNER_BYTES, SpilledInner, count_in_memory
 from millrace.state.backend.spilled_table import (
     ROWS_AT_ONCE,
     SAMPLE,
@@ -57,7 +57,7 @@ class _Outers(SpilledDict):
     def load(self, key: Any) -> Any:
         return self._table.fetch_outer(key)
 
-    def elsewhere(self) -> Iterator[tuple[Any, Any]]:
+    def spilled_items(self) -> Iterator[tuple[Any, Any]]:
         return self._table.stored_outers(set(dict.keys(self)))
 
 
@@ -263,7 +263,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self.stirred += entries
 
     def _recount(self) -> None:
-        here = sum(map(held_by, dict.values(self.data)))
+        here = sum(map(count_in_memory, dict.values(self.data)))
         self._held = max(here, self.unsaved_count())
 
     def sample(self) -> list[Any]:
@@ -335,7 +335,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         for outer in list(islice(dict.keys(self.data), entries)):
             if left <= 0:
                 break
-            left -= 1 + held_by(dict.pop(self.data, outer))
+            left -= 1 + count_in_memory(dict.pop(self.data, outer))
         self._recount()
 
     def recovered(self, estimate: int) -> None:

@@ -1,4 +1,4 @@
-"""The choice of where keyed state lives (Flink docs, "State Backends")."""
+"""State backends: where keyed state is kept while a job runs (Flink docs, "State Backends")."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from dataclasses import dataclass
 from millrace.common.config.configuration import Configuration
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
 
-__all__ = ["HashMapStateBackend", "StateBackend", "SubtaskPlace"]
+__all__ = ["HashMapStateBackend", "StateBackend", "SubtaskId"]
 
 
 @dataclass(frozen=True, slots=True)
-class SubtaskPlace:
-    """Whose state it is."""
+class SubtaskId:
+    """Identifies the subtask whose state a backend keeps."""
 
     job_name: str
     run_id: str
     stage: str
     """Uid of the stage."""
-    subtask: int
+    index: int
+    """Index of the subtask."""
 
 
 class StateBackend(ABC):
-    """Where keyed state lives while a job runs: a choice of the user's, sent to all workers.
+    """Keeps the keyed state of a job's subtasks while the job runs.
 
-    Instances are pickled with the program. A backend of your own is a subclass with a constructor
-    that needs no arguments, registered under a name for ``state.backend.type``:
+    The user chooses one; it is pickled with the program and sent to all workers. A custom backend
+    is a subclass whose constructor needs no arguments, registered under a name for
+    ``state.backend.type``:
 
     .. code-block:: toml
 
         [project.entry-points."millrace.state_backends"]
         mine = "my_package.backend:MyStateBackend"
 
-    `millrace.testing.state_backend_conformance.StateBackendConformance` tests it. One that keeps
-    rows of bytes only has to bring a `KeyValueStore`, for which `SpillingKeyedStateBackend` does
-    the rest.
+    `millrace.testing.state_backend_conformance.StateBackendConformance` tests it. A backend that
+    keeps rows of bytes only needs a `KeyValueStore`; `SpillingKeyedStateBackend` does the rest.
 
     Example:
         >>> from millrace.state.backend.spilling_backend import NewStores, SpillingKeyedStateBackend
@@ -43,34 +44,34 @@ class StateBackend(ABC):
         >>> class SortedStateBackend(StateBackend):
         ...     name = "sorted"
         ...
-        ...     def create_keyed_state_backend(self, place):
+        ...     def create_keyed_state_backend(self, subtask):
         ...         return SpillingKeyedStateBackend(NewStores(SortedStore))
     """
 
     name: str
-    """What logs and metrics call it."""
+    """Name in logs and metrics."""
 
     @abstractmethod
-    def create_keyed_state_backend(self, place: SubtaskPlace) -> KeyedStateBackend:
-        """What keeps the tables of one subtask; called in a worker.
+    def create_keyed_state_backend(self, subtask: SubtaskId) -> KeyedStateBackend:
+        """Create the backend of one subtask, which keeps its tables; called in a worker.
 
         Raises:
-            StateError: it cannot be had there.
+            StateError: the backend does not work there, such as for lack of a library.
         """
 
     def configured(self, configuration: Configuration) -> StateBackend:
-        """This backend with what its constructor was not given taken from the configuration;
-        called on the driver when a job is made.
+        """This backend, with settings that were not given to its constructor from the
+        configuration; called in the driver when a job is submitted.
 
         Raises:
-            StateError: something that it needs is missing.
+            StateError: a setting or library that it needs is missing.
         """
         return self
 
 
 class HashMapStateBackend(StateBackend):
     """Keeps state in dicts in the memory of the Python workers (Flink docs, "State Backends", The
-    HashMapStateBackend): the fastest one, for state that fits.
+    HashMapStateBackend): the fastest one, for state that fits into memory.
 
     Example:
         >>> HashMapStateBackend().name
@@ -79,5 +80,5 @@ class HashMapStateBackend(StateBackend):
 
     name = "hashmap"
 
-    def create_keyed_state_backend(self, place: SubtaskPlace) -> KeyedStateBackend:
+    def create_keyed_state_backend(self, subtask: SubtaskId) -> KeyedStateBackend:
         return HeapKeyedStateBackend()

@@ -1,4 +1,8 @@
-"""Conditions that can be inspected: what events must be like for them to be true at all."""
+"""Conditions that can be inspected: which events cannot satisfy them, found without calling them.
+
+The matcher of many rules uses it to index rules by the values of fields (`rule_index`), and to skip
+events early (`active_rule`).
+"""
 
 from __future__ import annotations
 
@@ -10,46 +14,46 @@ from typing import Any
 from millrace.common.functions.pattern_conditions import Condition, all_of
 from millrace.runtime.cep.event_field import FieldPath
 
-__all__ = ["Equality", "KnownCondition", "equalities", "without_context"]
+__all__ = ["Equality", "InspectableCondition", "equalities", "without_context"]
 
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """A field has one of a few values."""
+    """A necessary condition of another: a field has one of a few values."""
 
     path: FieldPath
     values: frozenset[Any]
 
 
-class KnownCondition(ABC):
-    """What a `Condition` was made of, if that is known; its ``source``."""
+class InspectableCondition(ABC):
+    """The ``source`` of a `Condition` that was built from data instead of a Python function."""
 
     @abstractmethod
     def equalities(self) -> list[Equality]:
-        """What holds of each event that satisfies the condition; perhaps nothing is known."""
+        """Field values that every event has which satisfies the condition; may be empty."""
 
     @abstractmethod
     def without_context(self) -> Callable[[Any], Any] | None:
-        """A condition on the event alone that holds of each event that satisfies this one; None:
-        there is none. Asked only of conditions that want a context."""
+        """A weaker condition on the event alone: true for every event that satisfies this one.
+        None: there is none. Called only for conditions that use the context."""
 
 
 def equalities(condition: Condition) -> list[Equality]:
-    """What holds of each event that satisfies the condition, as far as that is known."""
+    """Field values that every event has which satisfies the condition, as far as is known."""
     if condition.word == "and":
         return [found for part in condition.parts for found in equalities(part)]
     source = condition.source
-    return source.equalities() if isinstance(source, KnownCondition) else []
+    return source.equalities() if isinstance(source, InspectableCondition) else []
 
 
 def without_context(condition: Condition) -> Condition | None:
-    """A condition on the event alone that holds of each event that satisfies the condition; None:
-    nothing but the context decides."""
+    """A weaker condition on the event alone: true for every event that satisfies ``condition``.
+    None: only the context decides."""
     if not condition.iterative:
         return condition
     if condition.word == "and":
         return _all_parts(condition.parts)
-    if isinstance(condition.source, KnownCondition):
+    if isinstance(condition.source, InspectableCondition):
         call = condition.source.without_context()
         return None if call is None else Condition(call)
     return None
