@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from millrace.common import Configuration
 from millrace.common.config.checkpoint_config import ExternalizedCheckpointRetention as Retention
-from millrace.common.errors import JobCancelledError, UserFunctionError
+from millrace.common.errors import JobCancelledError, JobExecutionError, UserFunctionError
+from millrace.common.sink import CommitMode, CommitRequest, Committer, Sink, SinkWriter
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.state.checkpoint.snapshot import open_snapshot
@@ -143,3 +145,62 @@ def test_what_a_run_did_not_go_on_from_stays(tmp_path: Path) -> None:
     ended(run(tmp_path, ON_CANCEL, lambda client: client.cancel()), JobCancelledError)
     assert checkpoints(tmp_path) == [before]
     ended(run(tmp_path, KEEP, resume=True), None)
+
+
+class Refusing(Sink[int], SinkWriter[int], Committer):
+    """A sink whose committables can never be committed."""
+
+    def __init__(self, mode: CommitMode) -> None:
+        self._mode = mode
+
+    @property
+    def commit_mode(self) -> CommitMode:
+        return self._mode
+
+    def create_writer(self, context: object, state: object) -> SinkWriter[int]:
+        return self
+
+    def create_committer(self, context: object) -> Committer:
+        return self
+
+    def write(self, batch: object) -> None:
+        pass
+
+    def prepare_commit(self, flush: bool) -> list[str]:
+        return ["transaction 7"]
+
+    def commit(self, requests: Sequence[CommitRequest[str]]) -> None:
+        raise OSError("the broker is gone")
+
+
+@pytest.mark.parametrize("mode", CommitMode)
+def test_what_could_not_be_committed_is_kept(tmp_path: Path, mode: CommitMode) -> None:
+    """The error says that the job can be resumed to commit the rest; the checkpoint was deleted.
+    The committer's own error is told wherever it runs."""
+    settings = Configuration({"sink.committer.retries": "1"})
+    with run_local(checkpoint_dir=tmp_path / "ck"):
+        env = StreamExecutionEnvironment.get_execution_environment(settings)
+        env.enable_checkpointing(0)
+        env.get_checkpoint_config().set_externalized_checkpoint_retention(NONE)
+        env.from_collection(range(20)).sink_to(Refusing(mode))
+        client = env.build_client("job")
+        client.run()
+    with pytest.raises(JobExecutionError, match=r"in 2 tries: .*the broker is gone.*resume"):
+        client.result()
+    assert checkpoints(tmp_path)
+    assert client.progress().checkpoint is not None
+
+
+def test_a_job_that_fails_does_not_wait_for_what_is_tried_again(tmp_path: Path) -> None:
+    """With ten retries, the pauses of a commit in the background add up to 43 s."""
+    started = time.monotonic()
+    with run_local(checkpoint_dir=tmp_path / "ck", epoch_records=2):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.enable_checkpointing(0)
+        numbers = env.from_collection(range(20))
+        numbers.map(lambda n: 1 // (n - 15)).sink_to(Refusing(CommitMode.IN_BACKGROUND))
+        client = env.build_client("job")
+        client.run()
+    ended(client, UserFunctionError)
+    assert time.monotonic() - started < 30
+    assert checkpoints(tmp_path)

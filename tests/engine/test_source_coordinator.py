@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 from millrace.common.source import (
@@ -74,6 +75,15 @@ def test_splits_are_spread_over_the_subtasks() -> None:
     made.discover(0)
     assert planned(made) == [[("a", None), ("c", None)], [("b", None)]]
     assert made.no_more_splits
+
+
+def test_many_splits_are_spread_in_no_time() -> None:
+    """Per split, all those assigned so far were counted."""
+    made = coordinator(Scripted({0: [str(number) for number in range(50_000)]}), parallelism=3)
+    started = process_time()
+    made.discover(0)
+    assert process_time() - started < 10
+    assert [len(made.plan(index, 1)) for index in range(3)] == [16_667, 16_667, 16_666]
 
 
 def test_a_split_goes_on_where_the_last_epoch_ended() -> None:

@@ -30,7 +30,7 @@ from millrace.common.window import TumblingEventTimeWindows
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.subtask_commits import SubtaskCommits
-from millrace.runtime.epoch import Ack, CommitPlan
+from millrace.runtime.epoch import Ack, CommitPlan, Uncommitted
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.serialization.payload import decode, encode
 from millrace.testing import Faults, run_local
@@ -45,7 +45,8 @@ def entry(subtask: int, name: str) -> bytes:
 
 
 def answer(subtask: int, *left: bytes) -> Ack:
-    return Ack(0, subtask, 0, uncommitted={"s": list(left)} if left else {})
+    uncommitted = {"s": Uncommitted(list(left), "OSError: not now")} if left else {}
+    return Ack(0, subtask, 0, uncommitted=uncommitted)
 
 
 def test_each_subtask_gets_its_own_until_it_has_answered() -> None:
@@ -85,7 +86,7 @@ def test_too_many_retries_fail_the_job() -> None:
     made = commits(retries=0)
     made.add([entry(0, "a")], 1)
     made.plan(0, 0)
-    with pytest.raises(JobExecutionError, match="'out' could not be committed in 1 tries"):
+    with pytest.raises(JobExecutionError, match="be committed in 1 tries: OSError: not now"):
         made.accept("s", answer(0, entry(0, "a")), 0)
 
 

@@ -43,7 +43,7 @@ class CommandBus:
         self.ending = Event()
         """The job has been asked to end."""
         self.cancelled = Event()
-        """The job has been asked to end at once."""
+        """The job has been asked to end at once, or has failed: nothing is tried again."""
 
     @property
     def stop_wanted(self) -> bool:
@@ -102,6 +102,10 @@ class CommandBus:
                 if not request.done.cancelled():
                     return request
             return None
+
+    def end_pauses(self) -> None:
+        """The job fails: what is tried again in the background must not keep it for long."""
+        self.cancelled.set()
 
     def close(self, unfinished: Iterable[QueuedRequest], cause: BaseException | None) -> None:
         """The job has ended, for some ``cause`` or as it should: who still waits is notified, and

@@ -26,13 +26,17 @@ class EpochTimer:
         self._min_interval = min_interval
         self._keep_warm = keep_warm
         self._wanted = wanted
+        self.stands_still = False
+        """Whether epochs are for commits only: they see the time of the last one, and timers that
+        are due are left to the run that goes on from here."""
         self.started = 0
         """When the last epoch started (ms since the epoch)."""
         self._wakeup: int | None = 0
 
     def start(self) -> int:
         """An epoch starts now; returns the time."""
-        self.started = self._clock.now()
+        if not self.stands_still:
+            self.started = self._clock.now()
         return self.started
 
     def plan_next(self, acks: Iterable[Ack], at_once: bool) -> None:
@@ -52,7 +56,7 @@ class EpochTimer:
         """Until the earliest of: something to read, a timer, keep-warm, or ``asked`` for. Looking
         for new splits needs no epoch."""
         due = self._clock.now() + self._keep_warm
-        if self._wakeup is not None:
+        if self._wakeup is not None and not self.stands_still:
             due = min(due, self._wakeup)
         while (now := self._clock.now()) < due and not asked():
             if deployment.discover(now):

@@ -212,7 +212,7 @@ class JobManager:
         savepoint.start()
         savepoint.close()
         if savepoint.failed:
-            self._stopping = False
+            self._stopping = self._timer.stands_still = False
             self._deployment.halt(False)
             return self._input_ended
         if self._epoch == savepoint.epoch:
@@ -243,13 +243,16 @@ class JobManager:
         self._history.checkpoint = restored.checkpoint
 
     def _close(self, cause: BaseException | None) -> None:
+        if cause is not None and not isinstance(cause, JobCancelledError):
+            self.bus.end_pauses()
         # whatever one of them raises, the others are closed, the lease last
         with ExitStack() as closing:
             closing.callback(self._checkpoints.close)
             ends_as = JobStatus.FINISHED if cause is None else outcome(self.states.status, cause)
             for observer in self._observers:
                 closing.callback(observer.ended, ends_as, cause)
-            if discards_checkpoints(self._config.retention, self.states, cause):
+            owes = self._deployment.sinks.owes
+            if discards_checkpoints(self._config.retention, self.states, cause, owes):
                 closing.callback(self._discard)
             closing.callback(self._sweeper.close)
             closing.callback(self._executor.close)
@@ -284,7 +287,7 @@ class JobManager:
         self._check_ending()
         self._begin_request()
         started = time.perf_counter()
-        now = self._timer.started if self._stopping else self._timer.start()
+        now = self._timer.start()
         self._deployment.discover(now)
         plan = self._plan(now)
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, now)
@@ -459,7 +462,7 @@ class JobManager:
             refuse(request, error)
             return
         if request.after is not After.GO_ON:
-            self._stopping = True
+            self._stopping = self._timer.stands_still = True
             self._deployment.halt()
         self._announce_commits()
 

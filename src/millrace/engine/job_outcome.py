@@ -21,8 +21,13 @@ def discards_checkpoints(
     retention: ExternalizedCheckpointRetention,
     states: JobStateMachine,
     cause: BaseException | None,
+    owes: bool,
 ) -> bool:
-    """Whether a job's checkpoints are deleted when it ends, by some ``cause`` or as it should."""
+    """Whether a job's checkpoints are deleted when it ends, by some ``cause`` or as it should.
+
+    Those of a job that has failed stay if its sinks owe commits that they name: the run that
+    resumes makes these.
+    """
     if cause is None:
         return retention.discards_when_finished
     ends_as = outcome(states.status, cause)
@@ -30,4 +35,4 @@ def discards_checkpoints(
         return retention.discards_when_cancelled
     ran = JobStatus.RUNNING in states.since
     failed = ends_as is JobStatus.FAILED and ran and isinstance(cause, MillraceError)
-    return failed and retention.discards_when_failed
+    return failed and not owes and retention.discards_when_failed

@@ -26,11 +26,12 @@ def backoff(retries: int) -> float:
     return min(MAX_BACKOFF, FIRST_BACKOFF * 2.0 ** min(retries - 1, 20))
 
 
-def too_often(name: str, tries: int, error: BaseException | None) -> JobExecutionError:
-    """The error of a sink whose committables could not be committed in all the tries."""
-    reason = f": {error}" if error is not None else ", as its committer said"
+def too_often(name: str, tries: int, reason: str) -> JobExecutionError:
+    """The error of a sink whose committables could not be committed in all the tries; the reason
+    may be empty."""
+    because = f": {reason}" if reason else ", as its committer said"
     return JobExecutionError(
-        f"sink '{name}' could not be committed in {tries} tries{reason}. The checkpoint is "
+        f"sink '{name}' could not be committed in {tries} tries{because}. The checkpoint is "
         "complete: resume the job to commit the rest"
     )
 
@@ -59,8 +60,8 @@ class DriverCommits:
         tries = 1
         while left:
             if tries > self._retries:
-                reason = next((request.error for request in left if request.error), None)
-                raise too_often(self._name, tries, reason) from reason
+                error = next((request.error for request in left if request.error), None)
+                raise too_often(self._name, tries, str(error or "")) from error
             if pause(backoff(tries)):
                 raise JobCancelledError(
                     f"the job was cancelled before sink '{self._name}' had committed all; resumed, "
@@ -132,6 +133,11 @@ class BackgroundCommits:
         """
         self.unfinished()
         return self._running[0].checkpoint if self._running else None
+
+    @property
+    def owes(self) -> bool:
+        """Whether something is not committed yet, or could not be."""
+        return any(not e.future.done() or e.future.exception() for e in self._running)
 
     def wait(self) -> None:
         """Until all is committed; raises whatever made a commit fail."""

@@ -41,6 +41,8 @@ class SinkCoordinator:
         self._work_files: dict[str, dict[int, tuple[str, ...]]] = {}
         """Per sink uid and subtask that has reported: what is in use."""
         self._pending: Pending = {}
+        self._owing = False
+        """Whether a durable checkpoint names what the driver has not committed."""
         for node in nodes:
             self._add(node, retries)
 
@@ -83,6 +85,7 @@ class SinkCoordinator:
         """Take over what a checkpoint left to be committed. That happens with the next one: by
         then all state has been read, and going back to an older checkpoint doubles nothing."""
         self._pending = {uid: list(items) for uid, items in pending.items()}
+        self._owing = any(pending.values())
 
     def pending(self) -> Pending:
         """What the next checkpoint must name as still to be committed.
@@ -133,6 +136,7 @@ class SinkCoordinator:
             JobExecutionError: a sink could not be committed; nothing is lost by that.
             JobCancelledError: the job was cancelled meanwhile; neither is anything lost by that.
         """
+        self._owing = True
         for uid, committables in self._pending.items():
             if uid in self._in_subtasks:
                 self._in_subtasks[uid].add(committables, checkpoint)
@@ -142,6 +146,7 @@ class SinkCoordinator:
             elif uid in self._in_driver and committables:
                 self._in_driver[uid].commit(committables, pause)
         self._pending = {}
+        self._owing = False
 
     def commits(self, stage: int, subtask: int, now: int) -> dict[str, tuple[CommitPlan, ...]]:
         """What a subtask is to commit in the next epoch, per sink uid."""
@@ -165,6 +170,11 @@ class SinkCoordinator:
     def awaits_subtasks(self) -> bool:
         """Whether subtasks have yet to commit what a durable checkpoint names."""
         return self.next_commit() is not None
+
+    @property
+    def owes(self) -> bool:
+        """Whether a durable checkpoint names what is not committed, or could not be."""
+        return self._owing or self.awaits_subtasks or self._background.owes
 
     # -- leftovers ---------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import heapify, heapreplace
 from typing import Any
 
 from millrace.common.errors import CheckpointError, SerializationError
@@ -91,21 +92,33 @@ class SourceCoordinator:
         self._context.events.clear()
 
     def _hand_out(self) -> None:
-        """Give waiting splits to the subtasks with the fewest active ones."""
-        while self._waiting and (subtask := self._least_loaded()) is not None:
+        """Give waiting splits to the subtasks with the fewest active ones, of equals to the one
+        that has been given the fewest so far."""
+        if not self._waiting:
+            return
+        limit = self._enumerator.max_active_splits()
+        loads = self._loads()
+        ranks = [(load, self._given[subtask], subtask) for subtask, load in enumerate(loads)]
+        heapify(ranks)
+        while self._waiting:
+            load, given, subtask = ranks[0]
+            if limit is not None and load >= limit:
+                return
+            heapreplace(ranks, (load + 1, given + 1, subtask))
             _, (split, position) = self._waiting.popitem(last=False)
             self._given[subtask] += 1
             self._assigned[split.split_id] = _Assigned(split, subtask, position)
 
-    def _least_loaded(self) -> int | None:
-        """The subtask that gets the next split; None while all have as many as they may."""
-        limit = self._enumerator.max_active_splits()
+    def _loads(self) -> list[int]:
+        """How many splits each subtask reads."""
         loads = [0] * self.node.parallelism
         for assigned in self._assigned.values():
             loads[assigned.subtask] += 1
-        # of equals, the one that has been given the fewest so far
-        subtask = min(range(len(loads)), key=lambda index: (loads[index], self._given[index]))
-        return None if limit is not None and loads[subtask] >= limit else subtask
+        return loads
+
+    def _can_take_more(self) -> bool:
+        limit = self._enumerator.max_active_splits()
+        return limit is None or min(self._loads()) < limit
 
     def give_back(self) -> None:
         """An epoch has failed in the user's code: what it was the first to read can be read
@@ -200,7 +213,7 @@ class SourceCoordinator:
             return False
         if self.no_more_splits and not self._told_end:
             return True
-        if self._events or (self._waiting and self._least_loaded() is not None):
+        if self._events or (self._waiting and self._can_take_more()):
             return True
         return any(not assigned.started for assigned in self._assigned.values())
 

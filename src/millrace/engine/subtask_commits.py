@@ -80,10 +80,11 @@ class SubtaskCommits:
         # updated ones are other bytes: they count as the oldest and most often tried of those sent
         checkpoint = min(item.checkpoint for item in sent)
         tries = 1 + max(item.retries for item in sent)
-        left = ack.uncommitted.get(uid, [])
-        if left and tries > self._retries:
-            raise too_often(self._name, tries, None)
+        left = ack.uncommitted.get(uid)
+        if left is not None and tries > self._retries:
+            raise too_often(self._name, tries, left.reason)
         due = now + int(backoff(tries) * 1000)
         kept = [item for item in mine if not item.sent]
-        again = [_Outstanding(checkpoint, item, tries, due) for item in left]
+        items = left.committables if left is not None else []
+        again = [_Outstanding(checkpoint, item, tries, due) for item in items]
         self._outstanding[ack.subtask] = kept + again

@@ -165,6 +165,15 @@ class SplitProgress:
 
 
 @dataclass
+class Uncommitted:
+    """What a sink's subtask could not commit."""
+
+    committables: list[bytes]
+    reason: str
+    """What its committer raised; empty: it only asked for another try."""
+
+
+@dataclass
 class Ack:
     """The answer of one subtask for one epoch."""
 
@@ -183,7 +192,7 @@ class Ack:
     version: str = ""
     committables: dict[str, list[bytes]] = field(default_factory=dict)
     """Per sink uid."""
-    uncommitted: dict[str, list[bytes]] = field(default_factory=dict)
+    uncommitted: dict[str, Uncommitted] = field(default_factory=dict)
     """Per sink uid: what of the plan's commits is to be tried again."""
     work_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Per sink uid: the files that its writer's state refers to, if they are not what they were."""

@@ -20,7 +20,7 @@ from millrace.common.sink import (
 from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.runtime.committing import Committing
 from millrace.runtime.declared_state import declared_table
-from millrace.runtime.epoch import Ack, CommitPlan
+from millrace.runtime.epoch import Ack, CommitPlan, Uncommitted
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
@@ -29,6 +29,7 @@ from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.table_id import TableId
 
+_REASON_LENGTH = 1_000
 _WRITERS = OperatorStateDeclaration("@writer", RedistributionMode.SPLIT, dropped_on_fork=True)
 """The writer's state; of several writers where there are fewer subtasks now. What a parent has
 written and not committed stays the parent's."""
@@ -57,7 +58,7 @@ class SinkOperator(Operator):
         self._committing: Committing | None = None
         self.commits: Sequence[CommitPlan] = ()
         """What is to be committed first; set before each epoch."""
-        self._uncommitted: list[bytes] = []
+        self._uncommitted: Uncommitted | None = None
         self.attempt = ""
         self.flush = False
         """Whether this epoch must leave nothing open; set before each epoch."""
@@ -73,18 +74,23 @@ class SinkOperator(Operator):
         self._committables = []
         if not self._asked:
             self._merge_states()
-        self._uncommitted = self._commit() if self.commits else []
+        self._uncommitted = self._commit() if self.commits else None
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self._completed = checkpoint_id
 
-    def _commit(self) -> list[bytes]:
+    def _commit(self) -> Uncommitted | None:
         """Commit what the plan says; returns what is to be tried again."""
         requests = [
             CommitRequest(decode(item.committable)[1], item.retries) for item in self.commits
         ]
         committing = self._committing or self._create_committing()
-        return [self._encoded(request.committable) for request in committing.attempt(requests)]
+        left = committing.attempt(requests)
+        if not left:
+            return None
+        error = next((request.error for request in left if request.error), None)
+        reason = "" if error is None else f"{type(error).__name__}: {error}"[:_REASON_LENGTH]
+        return Uncommitted([self._encoded(request.committable) for request in left], reason)
 
     def _create_committing(self) -> Committing:
         context = CommitterContext(
@@ -192,7 +198,7 @@ class SinkOperator(Operator):
     def contribute(self, ack: Ack) -> None:
         if self._committables:
             ack.committables[self.context.uid] = self._committables
-        if self._uncommitted:
+        if self._uncommitted is not None:
             ack.uncommitted[self.context.uid] = self._uncommitted
         if isinstance(self._sink, SupportsOrphanSweep):
             files = tuple(self._sink.work_files(self._state()))
