@@ -28,6 +28,7 @@ from millrace.spark.shipped_plan import encode_plan
 from millrace.spark.shuffle_cleaner import ShuffleCleaner
 from millrace.spark.slots import JavaObject, SlottedStage, assign_slots, members
 from millrace.spark.task import PLAN_PROPERTY, LevelTask, WarmUp, unframed
+from millrace.spark.worker_death import worker_death
 from millrace.spark.worker_environment import WorkerEnvironment
 from millrace.state.serialization.payload import decode, dump_code
 
@@ -165,7 +166,7 @@ class SparkExecutor:
             context.setLocalProperty("spark.jobGroup.id", self._group)
             elements = self._collect(self._epoch_rdd())
         except (Py4JError, PySparkException) as error:
-            raise ExecutorError(_reason(error)) from error
+            raise ExecutorError(self._cause_of_loss(error)) from error
         except (EOFError, OSError) as error:
             raise ExecutorError(f"the connection to Spark broke: {error}") from error
         finally:
@@ -174,6 +175,26 @@ class SparkExecutor:
         acks = [_ack(element) for element in elements]
         self._follow_tasks(acks)
         return acks
+
+    def _cause_of_loss(self, error: Exception) -> str:
+        """Why an epoch was lost; of a worker that died, also what it ran."""
+        reason, death = _reason(error), worker_death(_message(error))
+        if death is None:
+            return reason
+        return f"a Python worker died in {self._operators_of(death.stage)}: {death.reason}"
+
+    def _operators_of(self, spark_stage: int) -> str:
+        """The operators that a stage of the running Spark job runs."""
+        assert self._program is not None
+        stages = list(self._program.stages)
+        tracker = self._context.statusTracker()
+        for job in tracker.getJobIdsForGroup(self._group):
+            info = tracker.getJobInfo(job)
+            ids = sorted(info.stageIds) if info is not None else []
+            if spark_stage in ids:  # the last has the highest number
+                level = self._program.levels - len(ids) + ids.index(spark_stage)
+                stages = list(self._program.stages_at(level)) or stages
+        return " or ".join(f"'{stage.name}'" for stage in stages)
 
     def _follow_cores(self) -> None:
         """Spread the subtasks over more tasks when the application has got more cores to stay."""
@@ -243,10 +264,13 @@ def _ack(element: bytes) -> Ack:
     return ack
 
 
+def _message(error: Exception) -> str:
+    java = getattr(error, "java_exception", None)
+    return str(java.getMessage()) if java is not None else str(error)
+
+
 def _reason(error: Exception) -> str:
     """The first lines of what Spark says; the whole goes to the log."""
     log.debug("Spark failed", exc_info=error)
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage()) if java is not None else str(error)
-    without_stack = text.strip().split("\n\n")[0].split("\n\tat ")[0]
+    without_stack = _message(error).strip().split("\n\n")[0].split("\n\tat ")[0]
     return without_stack[:600]

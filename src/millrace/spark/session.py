@@ -19,6 +19,8 @@ SETTINGS: dict[str, str] = {
     "spark.shuffle.reduceLocality.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.speculation": "false",
+    # a worker that dies of a signal tells where it was
+    "spark.python.worker.faulthandler.enabled": "true",
     # a lost executor ends the epoch at once; the engine runs it again from accepted state
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.ui.retainedJobs": "50",
