@@ -27,7 +27,7 @@ def filled(*deltas: StateDelta) -> StateRegistry:
 def test_a_subtask_without_state_has_the_empty_version() -> None:
     registry = StateRegistry()
     assert registry.version(A) == ""
-    assert registry.recent(A) == registry.all_deltas(A) == ()
+    assert registry.recent_deltas(A) == registry.all_deltas(A) == ()
 
 
 def test_deltas_make_versions_and_no_delta_none() -> None:
@@ -39,11 +39,13 @@ def test_deltas_make_versions_and_no_delta_none() -> None:
 
 def test_recent_deltas_are_the_last_few_small_ones() -> None:
     registry = filled(*[delta(n) for n in range(10)])
-    assert [made.epoch for made in registry.recent(A)] == [10 - RECENT_DELTAS + n for n in range(3)]
+    assert [made.epoch for made in registry.recent_deltas(A)] == [
+        10 - RECENT_DELTAS + n for n in range(3)
+    ]
     accept(registry, delta(10, data=bytes(RECENT_BYTES)))
-    assert [made.epoch for made in registry.recent(A)] == [10]
+    assert [made.epoch for made in registry.recent_deltas(A)] == [10]
     accept(registry, delta(11))
-    assert [made.epoch for made in registry.recent(A)] == [11]
+    assert [made.epoch for made in registry.recent_deltas(A)] == [11]
 
 
 def test_dead_deltas_are_forgotten() -> None:
@@ -55,7 +57,7 @@ def test_dead_deltas_are_forgotten() -> None:
 def test_saved_deltas_are_known_by_their_place() -> None:
     registry = filled(delta(0), delta(1))
     ref = FileRef("shared/x", 0, 1, 0)
-    registry.saved([(A, delta(0, data=ref)), (A, delta(1, data=ref)), (B, delta(9, data=ref))])
+    registry.mark_saved([(A, delta(0, data=ref)), (A, delta(1, data=ref)), (B, delta(9, data=ref))])
     assert registry.unsaved() == []
     assert [made.data for made in registry.all_deltas(A)] == [ref, ref]
     accept(registry, delta(2))

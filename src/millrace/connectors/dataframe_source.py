@@ -1,4 +1,4 @@
-"""A Spark DataFrame as a source: every reader that Spark has becomes one."""
+"""`DataFrameSource`: reads a Spark DataFrame, and so whatever Spark has a reader for."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ __all__ = ["DataFrameSource"]
 
 
 class DataFrameSource(SplitSource[Any]):
-    """The rows of a bounded DataFrame, each a `Row` with the DataFrame's column names.
+    """Reads the rows of a bounded DataFrame, as `Row` objects with the DataFrame's column names.
 
-    A DataFrame may give other rows, or in another order, each time it is computed. So Spark writes
-    it to Parquet files once, and these are read. They are kept below the checkpoint directory, for
-    a run that resumes; not so when the caller declares the DataFrame deterministic: then each run
-    makes them again, in a temporary directory.
+    A DataFrame may have different rows, or another order, each time it is computed. So Spark writes
+    it to Parquet files once, and the source reads these. They are kept in ``directory``, so that a
+    resumed job reads the same rows. A deterministic DataFrame needs no such directory: its files
+    are temporary, and a resumed job has Spark write them again.
 
     Args:
-        dataframe: of Spark, not streaming.
-        directory: where to keep the files; None: temporary ones.
-        record_type: ``Row`` or ``dict``.
+        dataframe: a Spark DataFrame, not a streaming one.
+        directory: where to keep the files, such as the checkpoint directory; None: the DataFrame
+            is deterministic, use temporary files.
+        record_type: the type of the records, ``Row`` or ``dict``.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class DataFrameSource(SplitSource[Any]):
 
 
 class DataFrameEnumerator(SplitEnumerator):
-    """Has the DataFrame written when it is first asked, then lists the files."""
+    """Has Spark write the DataFrame on the first `discover`; the files written are the splits."""
 
     def __init__(
         self, dataframe: Any, file_format: ParquetColumnarRowInputFormat, directory: str | None
@@ -67,7 +68,7 @@ class DataFrameEnumerator(SplitEnumerator):
         self._format = file_format
         self._directory = directory
         self._path: str | None = None
-        self._ours = False
+        self._is_temporary = False
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
         if self._path is not None:
@@ -81,7 +82,7 @@ class DataFrameEnumerator(SplitEnumerator):
 
     def _new_path(self) -> str:
         if self._directory is None:
-            self._ours = True
+            self._is_temporary = True
             return os.path.join(tempfile.mkdtemp(prefix="millrace-dataframe-"), "rows")
         return os.path.join(self._directory, "dataframes", uuid.uuid4().hex)
 
@@ -92,17 +93,17 @@ class DataFrameEnumerator(SplitEnumerator):
         return self._path
 
     def restore_state(self, state: str | None) -> None:
-        kept = self._directory is not None
-        self._path = state if kept or state is None else self._made_again(state)
+        if state is not None and self._directory is None:
+            self._write_again(state)
+        self._path = state
 
-    def _made_again(self, path: str) -> str:
-        """The files of a deterministic DataFrame, made again where the splits expect them."""
+    def _write_again(self, path: str) -> None:
+        """Write a deterministic DataFrame to the path at which restored splits expect its files."""
         from millrace.spark.dataframe import materialize
 
         materialize(self._dataframe, path)
-        self._ours = True
-        return path
+        self._is_temporary = True
 
     def close(self) -> None:
-        if self._ours and self._path is not None:
+        if self._is_temporary and self._path is not None:
             shutil.rmtree(os.path.dirname(self._path), ignore_errors=True)

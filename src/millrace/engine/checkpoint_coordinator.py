@@ -237,7 +237,7 @@ class CheckpointCoordinator:
         stage_of = {uid: stage for stage, uid in uid_of.items()}
         # packed files may hold deltas of stages that another graph had
         known = (entry for entry in saved if entry[0] in stage_of)
-        states.saved(((stage_of[uid], index), delta) for uid, index, delta in known)
+        states.mark_saved(((stage_of[uid], index), delta) for uid, index, delta in known)
         self._failures = 0
         if self._claimed is not None and self.durable:
             self._claimed.dispose()

@@ -93,7 +93,7 @@ class Deployment:
         restore = self.states.all_deltas(subtask) if starts and not assignment else None
         return SubtaskPlan(
             version=self.states.version(subtask),
-            recent=() if starts else self.states.recent(subtask),
+            recent=() if starts else self.states.recent_deltas(subtask),
             restore=restore,
             assignment=assignment,
             splits=source.plan(index, records) if source else (),

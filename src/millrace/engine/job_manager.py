@@ -302,7 +302,7 @@ class JobManager:
         if self.states.status is JobStatus.CANCELLING:
             raise JobCancelledError("the job was cancelled")
         if self.bus.stop_wanted:
-            if not self._deployment.states.restoring:
+            if not self._deployment.states.restores_pending:
                 self._checkpoint()
             raise JobCancelledError("the job was stopped after a checkpoint")
 

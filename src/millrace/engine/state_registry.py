@@ -1,4 +1,7 @@
-"""The registry of state versions: the version of each subtask, and the deltas it consists of."""
+"""`StateRegistry`: the driver's record of each subtask's state version and of its live deltas.
+
+A delta is live while a restore still needs it: until incremental compaction has replaced it.
+"""
 
 from __future__ import annotations
 
@@ -11,68 +14,70 @@ from millrace.state.state_delta import StateDelta, live
 
 RECENT_DELTAS = 3
 RECENT_BYTES = 64 * 1024
-"""What a plan carries of recent deltas per subtask, for a worker that missed an epoch."""
+"""The most deltas, and bytes of them, that a plan carries per subtask. With them, a Python worker
+whose copy of the state is a few epochs old catches up without a restore."""
 
 
 class StateRegistry:
-    """The accepted deltas of all subtasks."""
+    """Holds the state version and the live deltas of every subtask, as of the accepted epochs."""
 
     def __init__(self) -> None:
         self._versions: dict[SubtaskId, str] = {}
         self._deltas: dict[SubtaskId, dict[str, StateDelta]] = {}
-        """Live deltas by version, oldest first."""
+        """Live deltas by the version they lead to, oldest first."""
         self._low_epochs: dict[SubtaskId, int] = {}
         self._unsaved: dict[SubtaskId, dict[str, StateDelta]] = {}
-        """Those of them that no checkpoint has yet."""
-        self._redistributed: dict[SubtaskId, RestoreAssignment] = {}
+        """Those live deltas that are in no checkpoint yet."""
+        self._assignments: dict[SubtaskId, RestoreAssignment] = {}
+        """What subtasks restore that have no deltas of their own yet."""
         self.stateful: set[str] = set()
         """Uids of the operators that have state."""
 
     def version(self, subtask: SubtaskId) -> str:
-        """The version of a subtask's state; "" when it never had any."""
+        """Return the version of a subtask's state; "" if it never had state."""
         return self._versions.get(subtask, "")
 
     def versions(self) -> dict[SubtaskId, str]:
-        """All the versions."""
+        """Return the versions of all subtasks that have state."""
         return dict(self._versions)
 
     def restore(self, assignment: StateAssignment) -> set[SubtaskId]:
-        """Note what subtasks start from; returns which these are."""
+        """Record the state that subtasks start from; return the subtasks that have to restore."""
         for subtask, (version, deltas) in assignment.unchanged.items():
             self._versions[subtask] = version
             self._deltas[subtask] = {delta.version: delta for delta in live(deltas)}
         for subtask, (version, handles) in assignment.redistributed.items():
             self._versions[subtask] = version
-            self._redistributed[subtask] = handles
+            self._assignments[subtask] = handles
         return {*assignment.unchanged, *assignment.redistributed}
 
     @property
-    def restoring(self) -> bool:
-        """Whether a subtask has yet to restore its state from others': it is in no delta."""
-        return bool(self._redistributed)
+    def restores_pending(self) -> bool:
+        """Whether a subtask has yet to restore redistributed state: a checkpoint would miss it."""
+        return bool(self._assignments)
 
     def assignment(self, subtask: SubtaskId) -> RestoreAssignment | None:
-        """What a subtask restores that has no deltas of its own yet."""
-        return self._redistributed.get(subtask)
+        """Return what a subtask has to restore; None if its state is in deltas of its own."""
+        return self._assignments.get(subtask)
 
     def accept(self, ack: Ack) -> None:
-        """An epoch has been accepted."""
+        """Record a subtask's acknowledgement of an accepted epoch."""
         self.stateful.update(ack.stateful)
         if ack.delta is None:
             return
         subtask = (ack.stage, ack.subtask)
-        self._redistributed.pop(subtask, None)  # its first delta holds everything
+        self._assignments.pop(subtask, None)  # its first delta holds all of its state
         self._versions[subtask] = ack.version
-        kept = self._deltas.setdefault(subtask, {})
-        kept[ack.version] = ack.delta
+        deltas = self._deltas.setdefault(subtask, {})
+        deltas[ack.version] = ack.delta
         if ack.delta.low_epoch > self._low_epochs.get(subtask, 0):
             self._low_epochs[subtask] = ack.delta.low_epoch
-            _drop_dead(kept, ack.delta.low_epoch)
-            _drop_dead(self._unsaved.get(subtask, {}), ack.delta.low_epoch)
+            _drop_before(deltas, ack.delta.low_epoch)
+            _drop_before(self._unsaved.get(subtask, {}), ack.delta.low_epoch)
         self._unsaved.setdefault(subtask, {})[ack.version] = ack.delta
 
-    def recent(self, subtask: SubtaskId) -> tuple[StateDelta, ...]:
-        """The last deltas, as far as they are small enough to travel with a plan."""
+    def recent_deltas(self, subtask: SubtaskId) -> tuple[StateDelta, ...]:
+        """Return the newest deltas, oldest first, up to the limits of what a plan carries."""
         chosen: list[StateDelta] = []
         size = 0
         for delta in islice(reversed(self._deltas.get(subtask, {}).values()), RECENT_DELTAS):
@@ -84,23 +89,28 @@ class StateRegistry:
         return tuple(reversed(chosen))
 
     def all_deltas(self, subtask: SubtaskId) -> tuple[StateDelta, ...]:
-        """Everything a worker without anything needs."""
+        """Return all live deltas: what a Python worker without the subtask's state needs."""
         return tuple(self._deltas.get(subtask, {}).values())
 
     def unsaved(self) -> list[tuple[SubtaskId, StateDelta]]:
-        """Live deltas that no checkpoint has yet."""
-        return [(s, delta) for s, kept in self._unsaved.items() for delta in kept.values()]
+        """Return the live deltas that are in no checkpoint yet."""
+        return [(s, delta) for s, deltas in self._unsaved.items() for delta in deltas.values()]
 
-    def saved(self, deltas: Iterable[tuple[SubtaskId, StateDelta]]) -> None:
-        """A checkpoint has them now: keep only where their bytes are."""
+    def mark_saved(self, saved: Iterable[tuple[SubtaskId, StateDelta]]) -> None:
+        """Record that a checkpoint holds all deltas.
+
+        The deltas ``saved`` refer to the checkpoint's files; they replace those with the bytes in
+        memory.
+        """
         self._unsaved.clear()
-        for subtask, delta in deltas:
-            kept = self._deltas.get(subtask, {})
-            if delta.version in kept:
-                kept[delta.version] = delta
+        for subtask, delta in saved:
+            deltas = self._deltas.get(subtask, {})
+            if delta.version in deltas:
+                deltas[delta.version] = delta
 
 
-def _drop_dead(kept: dict[str, StateDelta], low_epoch: int) -> None:
-    dead = takewhile(lambda version: kept[version].epoch < low_epoch, list(kept))
-    for version in dead:
-        del kept[version]
+def _drop_before(deltas: dict[str, StateDelta], low_epoch: int) -> None:
+    """Remove the deltas of epochs before ``low_epoch``, which are no longer live."""
+    old_versions = takewhile(lambda version: deltas[version].epoch < low_epoch, list(deltas))
+    for version in old_versions:
+        del deltas[version]

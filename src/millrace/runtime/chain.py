@@ -80,7 +80,7 @@ class OperatorChain:
         for index, (operator, node) in enumerate(
             zip(self.operators, self._stage.nodes, strict=True)
         ):
-            status = operator.idle_after(inputs[index])
+            status = operator.output_idle(inputs[index])
             inputs.update((r.node, status) for r in node.routes if r.node is not None)
             edges.update((r.edge, status) for r in node.routes if r.edge is not None)
         return edges
@@ -103,8 +103,8 @@ class OperatorChain:
         outputs = self._outputs(node, context)
         main = combined(outputs.pop(None, []))
         operator = self.operators[index]
-        if operator.declared is not None:
-            main = operator.declared(main)
+        if operator.output_wrapper is not None:
+            main = operator.output_wrapper(main)
         side = {
             tag: declared_output(combined(found), tag.type_info)
             for tag, found in outputs.items()

@@ -144,7 +144,7 @@ class _Declared:
 
     def __call__(self) -> Operator:
         operator = self.factory()
-        operator.declared = self._output
+        operator.output_wrapper = self._output
         return operator
 
     def _output(self, output: Output) -> Output:

@@ -1,4 +1,7 @@
-"""The operator interface: a batch at a time."""
+"""`Operator`: the base class of all operators, which process a batch of records at a time.
+
+Flink's counterpart is ``StreamOperator``.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from millrace.state.store import SubtaskState
 
 @dataclass
 class OperatorContext:
-    """Where an operator runs, and what it may use."""
+    """What the runtime gives an operator: its place in the job, its state, clock and metrics."""
 
     uid: str
     name: str
@@ -28,7 +31,7 @@ class OperatorContext:
     max_parallelism: int
     state: SubtaskState
     clock: Callable[[], int]
-    """Processing time, ms since the epoch."""
+    """Returns the processing time in ms since the epoch."""
     batch_mode: bool = False
     attempt_number: int = 0
     run_id: str = ""
@@ -38,86 +41,94 @@ class OperatorContext:
 
 
 class Operator:
-    """Works on batches of records, as lists or as columns; hands either on.
+    """Processes batches of records, as rows or as Arrow columns, and emits batches of either form.
 
-    The life of an operator: `setup`, `open`, `restore`, then epochs of `begin_epoch`, any number of
-    `process` and `process_watermark`, and `end_epoch`; last `close`. An instance serves many epochs
-    in one worker, and is thrown away when an epoch is aborted.
+    The lifecycle of an operator: `setup`, `open`, `restore`; then per epoch `begin_epoch`, any
+    number of `process` and `process_watermark`, and `end_epoch`; last `close`. An instance serves
+    many epochs in one Python worker, and is discarded when an epoch is aborted.
     """
 
     takes = BatchForm.ROWS
-    """Rows go to `process`, columns to `process_columns`."""
+    """The form of its input: rows are passed to `process`, columns to `process_columns`."""
     output: Output
     context: OperatorContext
     operator_states: tuple[OperatorStateDeclaration, ...] = ()
-    """Its states that belong to no key, and how they are redistributed: known before it is opened.
-    Those of a user's `CheckpointedFunction` are declared by the calls that get them."""
-    declared: Callable[[Output], Output] | None = None
-    """Wraps the main output, for a declared type that changes what is emitted."""
+    """Its operator states and their redistribution modes, needed before it is opened. Those of a
+    user's `CheckpointedFunction` are not among them: it declares them when it gets them."""
+    output_wrapper: Callable[[Output], Output] | None = None
+    """Wraps the main output to convert records to the declared output type; None: no conversion."""
     holds_end = False
-    """Whether its input has ended, but what follows must not know yet."""
+    """Whether the end of its input is held back from downstream: the head of a loop does this while
+    records still go round."""
 
     def setup(
         self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
     ) -> None:
-        """Connect the operator with where it runs and what follows."""
+        """Set the operator's context, main output and side outputs."""
         self.context = context
         self.output = output
         self.side_outputs = side
         self.watermark = MIN_WATERMARK
 
     def open(self) -> None:
-        """Create what lives as long as the instance."""
+        """Create what the instance needs during its whole life, such as state objects."""
 
     def restore(self) -> None:
-        """The tables hold another version than this operator left: take over what is in them.
-        Called before the first epoch too."""
+        """Refresh what the operator derives from its state: the tables were changed by a restore.
 
-    def idle_after(self, idle: bool) -> bool:
-        """Whether what comes out is idle (see Flink docs, "Generating Watermarks"), given
-        whether the input is."""
-        return idle
+        Called before the first epoch too.
+        """
+
+    def output_idle(self, input_idle: bool) -> bool:
+        """Whether the output is idle, given whether the input is.
+
+        Idleness: Flink docs, "Generating Watermarks".
+        """
+        return input_idle
 
     def begin_epoch(self, epoch: int, now: int) -> None:
-        """An epoch begins; ``now`` in ms since the epoch. Processing-time timers fire here."""
+        """Begin an epoch, and fire processing-time timers up to ``now`` (ms since 1970)."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """The state that this epoch begins with is that of a complete checkpoint."""
+        """The checkpoint of the state with which this epoch begins is complete."""
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Take a batch of records; event times in ms since the epoch, one per value, or None."""
+        """Process a batch of rows.
+
+        ``timestamps`` are event times in ms since 1970, one per value; None: there are none.
+        """
         raise NotImplementedError
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
-        """Take a batch from one of several inputs; an operator with one input takes all alike."""
+        """Process a batch of rows from input ``number``; by default as `process` does."""
         self.process(values, timestamps)
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
-        """Take a columnar batch from an input, if `takes` says so."""
+        """Process a columnar batch from input ``number``; needed if `takes` includes columns."""
         raise NotImplementedError
 
     def process_watermark(self, timestamp: int) -> None:
-        """Event time has come to ``timestamp``."""
+        """Advance event time to ``timestamp`` (ms since 1970), and emit the watermark."""
         self.watermark = timestamp
         self.output.emit_watermark(timestamp)
         for side in self.side_outputs.values():
             side.emit_watermark(timestamp)
 
     def end_epoch(self, ended: bool) -> None:
-        """The epoch's input is complete (``ended``: and the stream is): write state that waits."""
+        """End an epoch: write buffered state to the tables. ``ended``: the input has ended."""
 
     def contribute(self, ack: Ack) -> None:
-        """Add what this operator reports to the subtask's acknowledgement."""
+        """Add this operator's reports (committables, metrics) to the subtask's acknowledgement."""
 
     def next_wakeup(self) -> int | None:
-        """When (ms since the epoch) this operator wants an epoch even without input."""
+        """The time (ms since 1970) at which an epoch must run even without input; None: no need."""
         return None
 
     def close(self) -> None:
-        """Release everything; no exception may come out."""
+        """Release all resources; must not raise."""
 
     def side_output(self, tag: OutputTag[Any]) -> Output:
-        """Where records of this tag go; nowhere if the program does not ask for them."""
+        """Return the output for this tag; if the program does not use it, records are discarded."""
         return self.side_outputs.get(tag) or _DISCARD
 
 

@@ -126,7 +126,7 @@ def test_in_one_chain_records_go_round_within_the_epoch_up_to_a_bound() -> None:
         harness.operator.output = Body(body)
         harness.operator.end_epoch(False)
         assert emitted == list(range(MAX_ROUNDS))
-        assert not harness.operator.idle_after(True)
+        assert not harness.operator.output_idle(True)
         end.end_epoch(False)
         assert kept(end) == [([MAX_ROUNDS], None)]
 

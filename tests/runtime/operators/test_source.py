@@ -182,10 +182,10 @@ def test_an_idle_split_is_left_out_and_comes_back() -> None:
 def test_idle_when_all_splits_are() -> None:
     rig = Rig(Script(a=[[10], None]), MONOTONOUS.with_idleness(50))
     rig.run({"a": None})
-    assert not rig.operator.idle_after(True)
+    assert not rig.operator.output_idle(True)
     rig.now = 50
     rig.run({"a": 1})
-    assert rig.operator.idle_after(False)
+    assert rig.operator.output_idle(False)
 
 
 def test_a_subtask_without_splits_is_idle_until_it_gets_one() -> None:

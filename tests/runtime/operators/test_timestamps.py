@@ -147,12 +147,12 @@ def test_idleness() -> None:
     harness.process_element("a", 1)
     assert harness.next_wakeup() == 1030
     harness.set_processing_time(1029)
-    assert not harness.operator.idle_after(False)
+    assert not harness.operator.output_idle(False)
     harness.set_processing_time(1030)
-    assert harness.operator.idle_after(False)
+    assert harness.operator.output_idle(False)
     harness.process_element("b", 2)
-    assert not harness.operator.idle_after(False)
-    assert harness.operator.idle_after(True)
+    assert not harness.operator.output_idle(False)
+    assert harness.operator.output_idle(True)
 
 
 def test_a_subtask_that_never_gets_a_record_becomes_idle() -> None:
@@ -160,7 +160,7 @@ def test_a_subtask_that_never_gets_a_record_becomes_idle() -> None:
     harness = operator(strategy, processing_time=1000)
     harness.set_processing_time(1001)
     harness.set_processing_time(1030)
-    assert harness.operator.idle_after(False)
+    assert harness.operator.output_idle(False)
 
 
 @pytest.mark.parametrize("idle", [True, False])
@@ -174,7 +174,7 @@ def test_a_generator_decides_about_idleness(idle: bool) -> None:
 
     harness = operator(WatermarkStrategy.for_generator(Says))
     harness.process_element(idle, 1)
-    assert harness.operator.idle_after(False) is idle
+    assert harness.operator.output_idle(False) is idle
 
 
 def test_batch_mode_has_timestamps_but_no_watermarks_before_the_end() -> None:

@@ -180,9 +180,9 @@ class AsyncWaitOperator(FunctionOperator):
         self._snapshot()
         super().end_epoch(ended)
 
-    def idle_after(self, idle: bool) -> bool:
+    def output_idle(self, input_idle: bool) -> bool:
         """Whether the output is idle: not while the queue holds results or watermarks back."""
-        return idle and not self._queue
+        return input_idle and not self._queue
 
     def next_wakeup(self) -> int | None:
         return self.context.clock() + WAKE_UP_INTERVAL_MS if self._queue else None

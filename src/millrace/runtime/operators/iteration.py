@@ -73,8 +73,8 @@ class IterationHeadOperator(Operator):
         if self.holds_end:
             self.watermark = passed
 
-    def idle_after(self, idle: bool) -> bool:
-        return idle and not self.feedback and not self._went_round
+    def output_idle(self, input_idle: bool) -> bool:
+        return input_idle and not self.feedback and not self._went_round
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._went_round = False

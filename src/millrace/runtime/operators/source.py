@@ -106,7 +106,7 @@ class SourceOperator(Operator):
         self._now = now
         self.records = 0
 
-    def idle_after(self, idle: bool) -> bool:
+    def output_idle(self, input_idle: bool) -> bool:
         return self.idle
 
     def assign(

@@ -18,7 +18,7 @@ class TimelessOperator(Operator):
 
     takes = BatchForm.EITHER
 
-    def idle_after(self, idle: bool) -> bool:
+    def output_idle(self, input_idle: bool) -> bool:
         return True
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:

@@ -233,8 +233,8 @@ class TimestampsOperator(Operator):
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._now = now
 
-    def idle_after(self, idle: bool) -> bool:
-        return idle or self._tracker.idle(self._now)
+    def output_idle(self, input_idle: bool) -> bool:
+        return input_idle or self._tracker.idle(self._now)
 
     def next_wakeup(self) -> int | None:
         if self.watermark == MAX_WATERMARK:

@@ -20,7 +20,7 @@ from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.detached import detached
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.late_records import LateRecords
-from millrace.runtime.merging_windows import MergingWindows
+from millrace.runtime.merging_window_set import MergingWindowSet
 from millrace.runtime.timers import TimerQueue
 from millrace.runtime.trigger_context import WindowTriggerContext
 from millrace.runtime.window_contents import (
@@ -88,12 +88,12 @@ class WindowOperator(FunctionOperator):
             return AccumulatorContents(state, uid, self._logic)
         return ElementContents(state, uid)
 
-    def _make_merging(self) -> MergingWindows | None:
+    def _make_merging(self) -> MergingWindowSet | None:
         assigner = self._spec.assigner
         if not isinstance(assigner, MergingWindowAssigner):
             return None
         table = self.context.state.table(TableId(self.context.uid, MERGING), MAP)
-        return MergingWindows(assigner, table)
+        return MergingWindowSet(assigner, table)
 
     def close(self) -> None:
         self._evaluation.close()

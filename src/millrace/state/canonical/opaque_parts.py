@@ -1,8 +1,9 @@
-"""Opaque parts, which are kept encoded: positions of sources, and the records in loops.
+"""Converts opaque parts of a snapshot: source positions and the records in loops.
 
-In a native snapshot they are what their owners encoded; in a canonical one tagged values (see
-`millrace.state.serialization.tagged_values`): JSON in the manifest, msgpack behind a byte ``t``
-elsewhere.
+They are opaque because the snapshot holds them as bytes, which only their owners decode. A native
+snapshot has them in the owners' encoding, a canonical one as tagged values (see
+`millrace.state.serialization.tagged_values`): JSON in the manifest, elsewhere msgpack after a byte
+``t``.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ __all__ = ["native", "tagged", "with_native_parts", "with_tagged_parts"]
 
 
 def tagged(data: bytes) -> bytes:
-    """What was encoded natively, as a canonical savepoint has it."""
+    """Convert bytes in native encoding to tagged values."""
     return TAGGED + dump_tagged(decode(data))
 
 
 def native(data: bytes, pickle_allowed: bool) -> bytes:
-    """The inverse of `tagged`.
+    """Convert tagged values back to bytes in native encoding.
 
     Raises:
-        ValueError: it is in a native encoding.
-        SerializationError: it is damaged, or has to be unpickled, and there is no leave.
+        ValueError: ``data`` is not tagged but in native encoding.
+        SerializationError: ``data`` is damaged, or has to be unpickled and that is not allowed.
     """
     if type(data) is not bytes or data[:1] != TAGGED:
         raise ValueError("a canonical savepoint has a part in a native encoding")
@@ -34,13 +35,16 @@ def native(data: bytes, pickle_allowed: bool) -> bytes:
 
 
 def with_tagged_parts(manifest: Manifest) -> Manifest:
-    """The manifest of a native snapshot with its parts as a canonical one has them."""
+    """Return the manifest of a native snapshot with its source positions as tagged values."""
     sources = {uid: tagged(data) for uid, data in manifest.sources.items()}
     return dataclasses.replace(manifest, sources=sources)
 
 
 def with_native_parts(manifest: Manifest) -> Manifest:
-    """The manifest of a canonical savepoint, which is trusted, with its parts as their owners
-    take them. In others they stay tagged: whoever decodes one with a pickle is refused."""
+    """Return the manifest of a canonical savepoint with its source positions in native encoding.
+
+    Only for a trusted savepoint. In any other they stay tagged, since they may contain a pickle,
+    and decoding that is refused.
+    """
     sources = {uid: native(data, True) for uid, data in manifest.sources.items()}
     return dataclasses.replace(manifest, sources=sources)

@@ -1,4 +1,7 @@
-"""Makes a canonical savepoint of a native snapshot: the files of its states, then the manifest."""
+"""Converts a native snapshot to a savepoint in canonical format.
+
+First the files with the states are written, then the manifest, which completes the savepoint.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from millrace.filesystem.crash_points import crash_point
 from millrace.state.canonical.opaque_parts import with_tagged_parts
 from millrace.state.checkpoint.delta_file import SubtaskKey
 from millrace.state.checkpoint.manifest import CANONICAL, Manifest
-from millrace.state.checkpoint.savepoint import complete_savepoint, making_savepoint
+from millrace.state.checkpoint.savepoint import complete_savepoint, new_savepoint_directory
 from millrace.state.checkpoint.snapshot import SAVEPOINT
 from millrace.state.state_delta import StateDelta
 
@@ -28,28 +31,27 @@ def write_canonical_savepoint(
     durable: bool = True,
     snapshot_id: str | None = None,
 ) -> Manifest:
-    """Write a savepoint to ``path``.
+    """Write the savepoint of a snapshot to the directory ``path``, and return its manifest.
 
-    What the snapshot names as pending is left out: committing it is the job's own business.
+    The snapshot's pending committables are left out: the job that wrote them commits them.
 
     Args:
-        directory: what the paths in ``deltas`` are relative to.
-        manifest: of the snapshot.
-        deltas: its live deltas.
-        key_types: by operator uid, as far as they are known.
-        snapshot_id: what the savepoint is called; None: as its directory.
+        path: the directory of the savepoint; it is created.
+        directory: the directory to which the file paths in ``deltas`` are relative.
+        manifest: the manifest of the snapshot.
+        deltas: the live deltas of the snapshot, by subtask.
+        key_types: the types of keys by operator uid, where they are known.
+        durable: whether to flush the files to disk.
+        snapshot_id: the id of the savepoint; None: the name of its directory.
 
     Raises:
-        CheckpointError: the file system refused; nothing is left behind.
+        CheckpointError: writing failed; what was written has been deleted.
         CheckpointCorruptError: a file of the snapshot is damaged.
     """
     from millrace.state.canonical.savepoint_files import write_states
 
-    with making_savepoint(path, durable):
-        states = write_states(
-            path, directory, deltas, manifest.max_parallelism, key_types,
-            durable,
-        )  # fmt: skip
+    with new_savepoint_directory(path, durable):
+        states = write_states(path, directory, deltas, manifest.max_parallelism, key_types, durable)
         crash_point("during-savepoint")
         written = dataclasses.replace(
             with_tagged_parts(manifest),

@@ -1,8 +1,8 @@
-"""Savepoints: a snapshot of its own, copied out of a job's checkpoint.
+"""Writes savepoints in native format: self-contained copies of a job's checkpoint.
 
-What is copied are the live deltas, as they are, into one file (big ones beside it): nothing is
-decoded, so making a savepoint takes the time it takes to copy bytes. ``_metadata`` is written last
-and completes it.
+The live deltas are copied into one file (big ones into files beside it) without decoding them, so
+writing a savepoint takes as long as copying its bytes. ``_metadata`` is written last and completes
+it.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from millrace.state.checkpoint.segment import write_segment
 from millrace.state.checkpoint.snapshot import SAVEPOINT
 from millrace.state.state_delta import FileRef
 
-__all__ = ["complete_savepoint", "making_savepoint", "savepoint_path", "write_savepoint"]
+__all__ = ["complete_savepoint", "new_savepoint_directory", "savepoint_path", "write_savepoint"]
 
 BIG = 16 << 20
-"""A delta of more bytes gets a file of its own."""
+"""A delta with more bytes than this is copied to a separate file."""
 CHUNK = 1 << 20
 
 
 def savepoint_path(directory: StrPath, job_id: str) -> str:
-    """A new place for a savepoint of a job below ``directory``."""
+    """Return a new path for a savepoint of a job below ``directory``."""
     return os.path.join(directory, f"{SAVEPOINT}-{job_id}-{uuid.uuid4().hex[:12]}")
 
 
 def write_savepoint(path: str, job_dir: StrPath, pin: Pin, durable: bool = True) -> Manifest:
     """Copy the pinned checkpoint of the job in ``job_dir`` to ``path``.
 
-    What the checkpoint names as pending is left out: committing it is the job's own business.
+    The checkpoint's pending committables are left out: the job that wrote them commits them.
 
     Raises:
-        CheckpointError: the file system refused; nothing is left behind.
+        CheckpointError: writing failed; what was written has been deleted.
         CheckpointCorruptError: a file of the checkpoint is damaged.
     """
-    with making_savepoint(path, durable):
+    with new_savepoint_directory(path, durable):
         file_system_of(path).make_directory(f"{path}/{SHARED}", durable)
         file = write_delta_file(
             path, f"state{SUFFIX}", _copied(path, job_dir, pin, durable),
@@ -72,11 +72,11 @@ def write_savepoint(path: str, job_dir: StrPath, pin: Pin, durable: bool = True)
 
 
 @contextlib.contextmanager
-def making_savepoint(path: str, durable: bool) -> Iterator[None]:
-    """Make the directory of a savepoint, which is deleted when what follows fails.
+def new_savepoint_directory(path: str, durable: bool) -> Iterator[None]:
+    """Create the directory of a savepoint; delete it if the body of the ``with`` fails.
 
     Raises:
-        CheckpointError: the file system refused.
+        CheckpointError: the directory, or a file in it, could not be written.
     """
     files = file_system_of(path)
     try:
@@ -91,7 +91,7 @@ def making_savepoint(path: str, durable: bool) -> Iterator[None]:
 
 
 def complete_savepoint(path: str, manifest: Manifest, durable: bool) -> None:
-    """Write ``_metadata``, with which it is complete."""
+    """Write the manifest to ``_metadata``, which completes the savepoint."""
     write_file(
         f"{path}/{METADATA}",
         (manifest.encode(),),

@@ -1,7 +1,8 @@
-"""The merging windows of one key: which there are, and where their contents are kept.
+"""`MergingWindowSet`: the session windows of each key, and the state window of each.
 
-The contents of a window stay where they were first put (its state window), however often the window
-is merged into a bigger one. Semantics: Flink, class ``MergingWindowSet``.
+The state window is the namespace that holds a window's contents. It stays the same however often
+the window is merged into a bigger one, so that merging moves as little state as possible.
+Semantics: Flink, class ``MergingWindowSet``.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from millrace.runtime.window_logic import namespace_of, window_of
 from millrace.state.nested_table import NestedTable
 
 OnMerge = Callable[[Any, list[Any], Any, list[Any]], None]
-"""(resulting window, merged windows, its state window, their state windows)."""
+"""Called with: the resulting window, the windows merged into it, the state window of the result,
+and the other state windows, whose contents have to be merged into that one."""
 
 
-class _Groups(MergingWindowAssigner.MergeCallback[Any]):
+class _MergeGroups(MergingWindowAssigner.MergeCallback[Any]):
+    """Collects the groups of windows that an assigner merges."""
+
     def __init__(self) -> None:
         self.found: list[tuple[Any, list[Any]]] = []
 
@@ -25,45 +29,48 @@ class _Groups(MergingWindowAssigner.MergeCallback[Any]):
         self.found.append((merge_result, list(to_be_merged)))
 
 
-class MergingWindows:
-    """A view of the table (key, window) -> state window."""
+class MergingWindowSet:
+    """The windows of all keys; a view of the table (key, window) -> state window."""
 
     def __init__(self, assigner: MergingWindowAssigner[Any, Any], table: NestedTable) -> None:
         self._assigner = assigner
         self._table = table
 
     def state_window(self, key: Any, window: Any) -> Any:
-        """Where the contents of a window are, or None if there is no such window."""
+        """Return the namespace of a window's contents; None if there is no such window."""
         found = self._table.data.get(key, {}).get(namespace_of(window))
         return None if found is None else window_of(found)
 
     def retire(self, key: Any, window: Any) -> None:
-        """Forget a window."""
+        """Remove a window."""
         self._table.remove(key, namespace_of(window))
 
     def add(self, key: Any, window: Any, on_merge: OnMerge) -> Any:
-        """Add a window; returns it, or the bigger one that it has become part of."""
-        there = self._table.data.get(key)
-        if there is None:
+        """Add a window, merging it with others where the assigner says so.
+
+        Returns the window that the new one is part of afterwards: itself or a bigger one.
+        """
+        existing = self._table.data.get(key)
+        if existing is None:
             self._put(key, window, window)
             return window
-        if namespace_of(window) in there:
+        if namespace_of(window) in existing:
             return window
-        groups = _Groups()
-        self._assigner.merge_windows([*map(window_of, there), window], groups)
+        groups = _MergeGroups()
+        self._assigner.merge_windows([*map(window_of, existing), window], groups)
         result = window
-        absorbed = False
+        joined_existing = False  # then its contents have a state window already
         for merged_window, members in groups.found:
             old = [member for member in members if member != window]
             if len(old) < len(members):
-                absorbed, result = bool(old), merged_window
+                joined_existing, result = bool(old), merged_window
             self._merge(key, merged_window, old, on_merge)
-        if not absorbed:
+        if not joined_existing:
             self._put(key, result, result)
         return result
 
     def _merge(self, key: Any, result: Any, old: list[Any], on_merge: OnMerge) -> None:
-        """Windows ``old`` become ``result``; the first one's state window serves it from now on."""
+        """Replace the windows ``old`` by ``result``, which gets the first one's state window."""
         states = [self.state_window(key, window) for window in old]
         if not states or old == [result]:
             return

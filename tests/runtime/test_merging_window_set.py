@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace.common.window import EventTimeSessionWindows, TimeWindow
-from millrace.runtime.merging_windows import MergingWindows
+from millrace.runtime.merging_window_set import MergingWindowSet
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import MAP
 
 
 class Harness:
-    """Windows of one key whose contents are numbers, kept where `MergingWindows` says."""
+    """Windows of one key whose contents are numbers, kept where `MergingWindowSet` says."""
 
     def __init__(self) -> None:
         table = SubtaskState().table(TableId("op", "windows"), MAP)
-        self.windows = MergingWindows(EventTimeSessionWindows.with_gap(1), table)
+        self.windows = MergingWindowSet(EventTimeSessionWindows.with_gap(1), table)
         self.table = table
         self.contents: dict = {}
         self.merges: list = []
