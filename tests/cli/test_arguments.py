@@ -60,7 +60,7 @@ def test_the_command_that_resumes_keeps_everything_else(job: str) -> None:
 def test_a_missing_job_file_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no job file"):
         parse(str(tmp_path / "none.py"))
-    with pytest.raises(UsageError, match="there is no job file"):
+    with pytest.raises(UsageError, match="is a directory; name the job file in it"):
         parse(str(tmp_path))
 
 

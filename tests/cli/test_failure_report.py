@@ -8,7 +8,12 @@ import pytest
 
 from millrace.cli.failure_report import failure_report
 from millrace.cli.progress_line import time_text
-from millrace.common.errors import ConfigurationError, JobDefinitionError, UserFunctionError
+from millrace.common.errors import (
+    ConfigurationError,
+    JobDefinitionError,
+    JobExecutionError,
+    UserFunctionError,
+)
 from millrace.datastream import StreamExecutionEnvironment
 
 
@@ -71,3 +76,12 @@ def test_our_own_bugs_are_called_so() -> None:
     report = failure_report(caught(lambda: time_text("soon")))  # type: ignore[arg-type]
     assert report.startswith("an error inside of millrace; please report it with the log\n")
     assert "progress_line.py" not in report
+
+
+def test_a_module_that_workers_lack_is_to_be_shipped() -> None:
+    trace = "Traceback ...\nModuleNotFoundError: No module named 'helper'\n"
+    for error in (UserFunctionError("map", None, trace), JobExecutionError(f"lost: {trace}")):
+        told = failure_report(error)
+        assert "do not have the module 'helper'" in told
+        assert "--py-files" in told
+    assert "--py-files" not in failure_report(UserFunctionError("map", None, "ValueError: x"))

@@ -131,7 +131,7 @@ def run_arguments(named: argparse.Namespace, argv: Sequence[str]) -> RunArgument
         UsageError: a file is missing, or a setting is unknown or wrong.
     """
     if not named.job.is_file():
-        raise UsageError(f"there is no job file {named.job}")
+        raise UsageError(_no_file(named.job))
     return RunArguments(
         job=named.job,
         job_arguments=tuple(named.arguments),
@@ -141,6 +141,17 @@ def run_arguments(named: argparse.Namespace, argv: Sequence[str]) -> RunArgument
         progress=named.progress,
         argv=tuple(argv),
     )
+
+
+def _no_file(job: Path) -> str:
+    if job.is_dir():
+        return f"{job} is a directory; name the job file in it"
+    if not job.parent.is_dir():
+        return f"there is no job file {job}: there is no directory {job.parent}"
+    names = [path.name for path in job.parent.glob("*.py")]
+    found = get_close_matches(job.name, names, n=1)
+    hint = f"; did you mean {job.with_name(found[0])}?" if found else ""
+    return f"there is no job file {job}{hint}"
 
 
 def location(text: str) -> Path:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from millrace import __version__
 from millrace.cli.commands import cancel, list_jobs, rescale, run, savepoint, stacks, status, stop
+from millrace.cli.helpful_parser import HelpfulParser
 
 COMMANDS = (run, list_jobs, status, stacks, savepoint, stop, cancel, rescale)
 
 
 def create_parser() -> argparse.ArgumentParser:
     """The parser; what it gives has a ``handler`` (namespace, argv) -> exit code."""
-    parser = argparse.ArgumentParser(
+    parser = HelpfulParser(
         prog="millrace", description="Event streams with state and event time, on Apache Spark."
     )
     parser.add_argument("--version", action="version", version=f"millrace {__version__}")
@@ -30,4 +31,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         SystemExit: as argparse does, with 2 for wrong options and 0 for ``--help``.
         UsageError: a word could mean two things.
     """
-    return create_parser().parse_args(savepoint.with_subcommand(argv))
+    parser = create_parser()
+    named, unknown = parser.parse_known_args(savepoint.with_subcommand(argv))
+    if unknown:
+        named.parser.refuse(unknown)
+    return named

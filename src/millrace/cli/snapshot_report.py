@@ -9,6 +9,8 @@ from millrace.cli.printing import plural, size_text, time_text
 from millrace.cli.savepoint_summary import parallelism
 from millrace.cli.source_positions import describe_source
 from millrace.common.errors import SerializationError
+from millrace.filesystem.registry import exists
+from millrace.state.checkpoint.directory import COMMITTED
 from millrace.state.checkpoint.files import length_of
 from millrace.state.checkpoint.savepoints import files_of
 from millrace.state.serialization.schema import ANY, shown
@@ -35,6 +37,9 @@ class Report:
         self._internal = internal
         self._states = [s for s in self._reader.states() if internal or is_about_data(s)]
         self._counts = self._counted() if count else {}
+        # what is named as pending may have been committed since
+        committed = exists(f"{snapshot.path}/{COMMITTED}")
+        self._pending = {} if committed else self._manifest.pending
         self._files = files_of(snapshot)
         self._size = sum(map(length_of, self._files))
 
@@ -69,7 +74,7 @@ class Report:
             "max_parallelism": manifest.max_parallelism,
             "operators": [self._operator_json(uid) for uid in manifest.operators],
             "sources": {uid: describe_source(data) for uid, data in manifest.sources.items()},
-            "pending_commits": {uid: len(parts) for uid, parts in manifest.pending.items()},
+            "pending_commits": {uid: len(parts) for uid, parts in self._pending.items()},
         }
 
     def _operator_json(self, uid: str) -> dict[str, Any]:
@@ -103,8 +108,8 @@ class Report:
                     yield f"    {self._state_text(info)}"
             if uid in manifest.sources:
                 yield from (f"    {line}" for line in describe_source(manifest.sources[uid]))
-            if manifest.pending.get(uid):
-                yield f"    {plural(len(manifest.pending[uid]), 'pending commit')}"
+            if self._pending.get(uid):
+                yield f"    {plural(len(self._pending[uid]), 'pending commit')}"
 
     def _facts(self) -> dict[str, str]:
         manifest = self._manifest

@@ -22,6 +22,7 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import TypeInformation
+from millrace.datastream import unexecuted
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_dependencies import JobDependencies
 from millrace.datastream.job_launcher import JobLauncher
@@ -62,6 +63,7 @@ class StreamExecutionEnvironment(JobDependencies):
         self._loops = 0
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._sinks: list[Transformation] = []
+        self._planned = False
         self._handlers: dict[Transformation, ResultHandler] = {}
         self.launcher = JobLauncher.current()
 
@@ -383,6 +385,7 @@ class StreamExecutionEnvironment(JobDependencies):
             self._job_name(None),
             backend=self._state_backend,
         )
+        self._planned = True
         return json.dumps(execution_plan(graph, inputs_first(self._sinks)), indent=2)
 
     def build_client(self, job_name: str | None) -> EmbeddedJobClient:
@@ -415,7 +418,14 @@ class StreamExecutionEnvironment(JobDependencies):
     def add_sink_transformation(self, transformation: Transformation) -> DataStreamSink:
         """Make a transformation an end of the job."""
         self._sinks.append(transformation)
+        unexecuted.note(self)
         return DataStreamSink(transformation)
+
+    @property
+    def unexecuted(self) -> int:
+        """How many sinks have been defined since the last execution; 0 if only a plan was wanted,
+        too."""
+        return 0 if self._planned else len(self._sinks)
 
     def add_result_handler(self, transformation: Transformation, handler: ResultHandler) -> None:
         """Give what a collecting transformation gets to ``handler``."""

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from millrace.common import Types
+from millrace.common.serialization import Encoder
+from millrace.connectors.file_sink import FileSink
+from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.functions import CheckpointedFunction, MapFunction
 from millrace.datastream.state import ListStateDescriptor
-from millrace.testing import MiniJob
+from millrace.testing import MiniJob, run_local
 
 ID, PARENT = "1" * 12, "2" * 12
 
@@ -96,3 +99,20 @@ def test_a_union_list_is_what_all_subtasks_have(tmp_path: Path, millrace: Any) -
         (job_dir,) = tmp_path.iterdir()
         told = millrace("savepoint", "show", "--allow-pickle", job_dir)
     assert "    seen (union-list of LONG): 6 entries" in told.out.splitlines()
+
+
+def test_what_has_been_committed_is_not_pending(place: Any, millrace: Any) -> None:
+    """The checkpoint names it, for it was complete before the commit."""
+    with run_local(checkpoint_dir=str(place.checkpoints)):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        encoder = Encoder.simple_string_encoder()
+        sink = FileSink.for_row_format(str(place.directory / "out"), encoder).build()
+        env.from_collection(["a", "b"]).sink_to(sink)
+        env.execute("files")
+    [committed] = place.checkpoints.glob("files-*/chk-*/_committed")
+    words = ("savepoint", "show", "--json", "--allow-pickle", committed.parent)
+    assert json.loads(millrace(*words).out)["pending_commits"] == {}
+    assert "pending commit" not in millrace(*words[:2], *words[3:]).out
+    committed.unlink()
+    assert list(json.loads(millrace(*words).out)["pending_commits"].values()) == [1]
+    assert "1 pending commit" in millrace(*words[:2], *words[3:]).out

@@ -79,7 +79,12 @@ def checkpoint_dir(named: argparse.Namespace) -> Path:
     """Where jobs keep their checkpoints."""
     from millrace.cli.state_directory import default_checkpoint_dir
 
-    return named.checkpoint_dir or default_checkpoint_dir()
+    directory: Path | None = named.checkpoint_dir
+    if directory is None:
+        return default_checkpoint_dir()
+    if not directory.is_dir():
+        raise UsageError(f"--checkpoint-dir: there is no directory {directory}")
+    return directory
 
 
 def _seconds(text: str) -> float:

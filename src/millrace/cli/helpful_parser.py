@@ -1,0 +1,62 @@
+"""A command line parser that says what was probably meant."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+__all__ = ["HelpfulParser", "nearest"]
+
+WRONG_USAGE = 2
+_CHOICE = re.compile(r"argument (?P<what>\S+): invalid choice: '(?P<word>.*)' \(choose from (.*)\)")
+_MISSING = "the following arguments are required: "
+_MISSING_JOB = "which job file? write 'millrace run job.py'"
+
+
+class HelpfulParser(argparse.ArgumentParser):
+    """As `argparse.ArgumentParser`, with one line for each mistake; parsers of subcommands are of
+    this class, too. The namespace has the innermost one as ``parser``."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self._options: list[str] = []
+        super().__init__(*args, **keywords)
+        self.set_defaults(parser=self)
+
+    def add_argument(self, *args: Any, **keywords: Any) -> argparse.Action:
+        """Add an option or an operand."""
+        action = super().add_argument(*args, **keywords)
+        self._options += action.option_strings
+        return action
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """End with what is wrong about words that are no options or operands of this parser."""
+        word = next((word for word in unknown if word.startswith("-")), unknown[0])
+        self.error(f"there is no option {word}{nearest(word.partition('=')[0], self._options)}")
+
+    def error(self, message: str) -> NoReturn:
+        """End with a message and the exit code for wrong usage."""
+        choice = _CHOICE.match(message)
+        if choice is not None:
+            words = re.findall(r"'([^']*)'", choice[3])
+            kind = "command" if choice["what"] == "COMMAND" else f"value of {choice['what']}"
+            message = f"there is no {kind} {choice['word']!r}" + (
+                nearest(choice["word"], words) or f"; there is {', '.join(words)}"
+            )
+        elif message.startswith(_MISSING):
+            left = message.removeprefix(_MISSING)
+            message = _MISSING_JOB if left.startswith("job.py") else f"{left} is missing"
+        self.exit(WRONG_USAGE, f"millrace: {message}\nsee '{self.prog} --help'\n")
+
+
+def nearest(word: str, words: Sequence[str]) -> str:
+    """A question for a message; empty: nothing is near.
+
+    Example:
+        >>> nearest("stauts", ["run", "status"])
+        "; did you mean 'status'?"
+    """
+    found = get_close_matches(word, words, n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""
