@@ -17,7 +17,12 @@ from typing import Any
 from millrace.testing import run_local
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = ("connectors/index.md", "connectors/formats.md", "troubleshooting.md")
+PAGES = (
+    "connectors/index.md",
+    "connectors/formats.md",
+    "connectors/bad-data.md",
+    "troubleshooting.md",
+)
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?P<printed>\n```text\n.*?```\n)?", re.DOTALL)
 
 

@@ -24,6 +24,7 @@ from millrace.common.config.restart_strategy import (
     RestartStrategies,
     RestartStrategyConfiguration,
 )
+from millrace.common.error_policy import DeadLetter, ErrorPolicy
 from millrace.common.errors import (
     CheckpointCorruptError,
     CheckpointError,
@@ -162,11 +163,13 @@ __all__ = [
     "ConfigurationError",
     "Counter",
     "DateTypeInfo",
+    "DeadLetter",
     "DeserializationSchema",
     "Distribution",
     "DoubleCounter",
     "Duration",
     "Encoder",
+    "ErrorPolicy",
     "EventTimeTrigger",
     "ExecutionConfig",
     "ExponentialDelayRestartStrategy",

@@ -17,12 +17,14 @@ class SourceFileError(ConnectorError):
     Args:
         path: the file.
         reason: what is wrong with it and what to do.
+        damaged: the file itself is at fault; the next attempt would find the same.
     """
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(path, reason)
+    def __init__(self, path: str, reason: str, damaged: bool = False) -> None:
+        super().__init__(path, reason, damaged)
         self.path = path
         self.reason = reason
+        self.damaged = damaged
 
     def __str__(self) -> str:
         return f"cannot read {self.path}: {self.reason}"

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from logging import Logger
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from millrace.common.error_policy import ErrorPolicy, require_error_policy
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.source import (
     Boundedness,
@@ -30,23 +32,30 @@ from millrace.connectors.file_enumeration import (
 )
 from millrace.connectors.file_listing import list_files
 from millrace.connectors.index_range import require_at_least
+from millrace.connectors.malformed_records import MalformedRecords
+from millrace.filesystem.file_system import FileStatus
 from millrace.filesystem.registry import file_system_of, resolved
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
+from millrace.formats.malformed_record import MalformedRecordError
 
 __all__ = ["FileSource", "FileSourceBuilder", "FileSourceSplit"]
 
 T = TypeVar("T")
 
 DEFAULT_SPLIT_SIZE = 64 << 20
+_FAIL = ErrorPolicy.fail()
 
 
 @dataclass(frozen=True)
 class FileSourceSplit(SourceSplit):
-    """A piece of a file, which had ``size`` bytes when it was found."""
+    """A piece of a file, as this was when it was found."""
 
     path: str
     file_range: FileRange
     size: int
+    """Bytes."""
+    modified: float
+    """Seconds since the epoch of Unix."""
 
 
 class FilePosition(NamedTuple):
@@ -78,8 +87,10 @@ class FileSource(SplitSource[T]):
         paths: Sequence[str],
         discovery_interval: int | None = None,
         split_size: int = DEFAULT_SPLIT_SIZE,
+        error_policy: ErrorPolicy = _FAIL,
     ) -> None:
         self._format = file_format
+        self._error_policy = error_policy
         self._paths = tuple(paths)
         self._discovery_interval = discovery_interval
         self._split_size = split_size
@@ -115,12 +126,18 @@ class FileSource(SplitSource[T]):
         return Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self) -> SplitEnumerator:
-        return FileEnumerator(self._format, self._paths, self._discovery_interval, self._split_size)
+        return FileEnumerator(
+            self._format,
+            self._paths,
+            self._discovery_interval,
+            self._split_size,
+            self._error_policy,
+        )
 
     def create_split_reader(
         self, split: FileSourceSplit, position: Any, context: ReaderContext
     ) -> SplitReader[T]:
-        return FileSplitReader(split, self._format, position)
+        return FileSplitReader(split, self._format, position, self._error_policy, context)
 
 
 class FileSourceBuilder(Generic[T]):
@@ -139,6 +156,7 @@ class FileSourceBuilder(Generic[T]):
         self._discovery_interval: int | None = None
         self._split_size = DEFAULT_SPLIT_SIZE
         self._splits_files = True
+        self._error_policy = _FAIL
 
     def monitor_continuously(
         self, discovery_interval: Duration | Time | timedelta
@@ -167,6 +185,15 @@ class FileSourceBuilder(Generic[T]):
         """
         require_at_least(1, split_size=split_size)
         self._split_size = split_size
+        return self
+
+    def set_error_policy(self, error_policy: ErrorPolicy) -> FileSourceBuilder[T]:
+        """Choose what becomes of records, and of whole files, that cannot be read.
+
+        Raises:
+            JobDefinitionError: it is no `ErrorPolicy`.
+        """
+        self._error_policy = require_error_policy(error_policy)
         return self
 
     def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder[T]:
@@ -199,7 +226,9 @@ class FileSourceBuilder(Generic[T]):
     def build(self) -> FileSource[T]:
         """The source."""
         split_size = self._split_size if self._splits_files else WHOLE
-        return FileSource(self._format, self._paths, self._discovery_interval, split_size)
+        return FileSource(
+            self._format, self._paths, self._discovery_interval, split_size, self._error_policy
+        )
 
 
 class FileEnumerator(SplitEnumerator):
@@ -211,11 +240,13 @@ class FileEnumerator(SplitEnumerator):
         paths: Sequence[str],
         discovery_interval: int | None,
         split_size: int,
+        error_policy: ErrorPolicy,
     ) -> None:
         self._format = file_format
         self._paths = paths
         self._interval = discovery_interval
         self._split_size = split_size
+        self._error_policy = error_policy
         self._seen: frozenset[str] | None = None
         self._last_discovery: int | None = None
 
@@ -244,33 +275,68 @@ class FileEnumerator(SplitEnumerator):
         self._seen = state
 
     def _splits(self, path: str) -> list[FileSourceSplit]:
-        with explained(path, "found"):
-            size = _size(path)
-            ranges = self._format.ranges(path, size, self._split_size)
-        return [FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, size) for r in ranges]
+        found = FileStatus(path, 0, 0)
+        try:
+            with explained(path, "found"):
+                found = _status(path)
+                ranges = self._format.ranges(path, found.length, self._split_size)
+        except SourceFileError as error:
+            if self._error_policy.fails or not error.damaged:
+                raise
+            ranges = [FileRange(0, WHOLE)]  # its reader finds the same, and tells of it
+        return [
+            FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, found.length, found.modified)
+            for r in ranges
+        ]
 
 
 class FileSplitReader(SplitReader[T]):
     """Reads one piece of a file, which it opens when it is first asked for records."""
 
     def __init__(
-        self, split: FileSourceSplit, file_format: FileFormat[T], position: FilePosition | None
+        self,
+        split: FileSourceSplit,
+        file_format: FileFormat[T],
+        position: FilePosition | None,
+        error_policy: ErrorPolicy,
+        context: ReaderContext,
     ) -> None:
         self._split = split
         self._format = file_format
         self._position = position or FilePosition(None, finished=False)
         self._reader: FormatReader[T] | None = None
+        self._logger = context.logger
+        self._malformed: MalformedRecords | None = None
+        if not error_policy.fails:
+            self._malformed = MalformedRecords(error_policy, context, split.path)
 
     def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
+        self.skipped = 0
         if self._position.finished:
             return RowBatch([])
-        with explained(self._split.path, f"after position {self._position.offset}"):
-            reader = self._reader or self._open()
-            batch = reader.read(max_records)
-            self._position = FilePosition(reader.position(), reader.finished())
-            if self._position.finished:
-                self._check_size()
+        try:
+            with explained(self._split.path, f"after position {self._position.offset}"):
+                return self._read(max_records)
+        except SourceFileError as error:
+            if self._malformed is None or not error.damaged:
+                raise
+            self._pass_over_rest(self._malformed, error)
+            return RowBatch([])
+
+    def _read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
+        reader = self._reader or self._open()
+        batch = reader.read(max_records)
+        self.skipped = reader.skipped
+        self._position = FilePosition(reader.position(), reader.finished())
+        if self._position.finished:
+            self._check_unchanged()
         return batch
+
+    def _pass_over_rest(self, malformed: MalformedRecords, error: SourceFileError) -> None:
+        offset = self._position.offset
+        malformed.take(MalformedRecordError(error.reason, None, offset if offset else 0))
+        self._position = FilePosition(offset, finished=True)
+        self.skipped = 1
 
     def position(self) -> FilePosition:
         return self._position
@@ -284,26 +350,59 @@ class FileSplitReader(SplitReader[T]):
             self._reader = None
 
     def _open(self) -> FormatReader[T]:
-        self._check_size()
         split = self._split
-        self._reader = self._format.open(split.path, split.file_range, self._position.offset)
-        return self._reader
+        self._check_size(_status(split.path))
+        reader = self._format.open(split.path, split.file_range, self._position.offset)
+        if self._malformed is not None:
+            reader.on_malformed = self._malformed.take
+        self._reader = reader
+        return reader
 
-    def _check_size(self) -> None:
-        size = _size(self._split.path)
-        if size < self._split.size:
+    def _check_size(self, found: FileStatus) -> None:
+        if found.length < self._split.size:
             raise SourceFileError(
                 self._split.path,
-                f"it shrank from {self._split.size} to {size} bytes since it was found; files "
-                "must not change until they were read",
+                f"it shrank from {self._split.size} to {found.length} bytes since it was found; "
+                "files must not change until they were read",
+                damaged=True,
             )
 
+    def _check_unchanged(self) -> None:
+        """Whatever the file was when it was read, it cannot be read again."""
+        split = self._split
+        found = file_system_of(split.path).status(split.path)
+        if found is None or (found.length, found.modified) == (split.size, split.modified):
+            return
+        try:
+            self._check_size(found)
+        except SourceFileError as error:
+            if self._malformed is None:
+                raise
+            self._malformed.take(MalformedRecordError(error.reason, None, found.length))
+        else:
+            warn_of_change(self._logger, split.path, split.size, found.length)
 
-def _size(path: str) -> int:
+
+def warn_of_change(logger: Logger, path: str, before: int, after: int) -> None:
+    """Tell that a file was appended to or replaced."""
+    logger.warning(
+        "%s changed since it was found (from %d to %d bytes): what was added or replaced may be "
+        "missing. Write files under a name that begins with a dot, then rename them",
+        *(path, before, after),
+    )
+
+
+def _status(path: str) -> FileStatus:
     status = file_system_of(path).status(path)
     if status is None:
         raise FileNotFoundError(path)
-    return status.length
+    return status
+
+
+_HOW_TO_SKIP = (
+    "; to go on without it, give the source set_error_policy(ErrorPolicy.skip()), or "
+    "ErrorPolicy.side_output(tag) to keep it"
+)
 
 
 @contextmanager
@@ -313,8 +412,13 @@ def explained(path: str, where: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         reason = "it vanished since it was found; files must stay until they were read"
-        raise SourceFileError(path, reason) from None
+        raise SourceFileError(path, reason, damaged=True) from None
+    except MalformedRecordError as error:
+        raise SourceFileError(path, f"{error}{_HOW_TO_SKIP}", damaged=True) from error
     except SerializationError as error:
-        raise SourceFileError(path, f"{where}: {error}") from error
+        raise SourceFileError(path, f"{where}: {error}{_HOW_TO_SKIP}", damaged=True) from error
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise SourceFileError(path, f"{where}: {error}") from error
+        # decompressors raise an OSError of no number for content, the system one with a number
+        damaged = getattr(error, "errno", None) is None
+        hint = _HOW_TO_SKIP if damaged else ""
+        raise SourceFileError(path, f"{where}: {error}{hint}", damaged) from error

@@ -79,7 +79,8 @@ class _Owning(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        return int(self._stream.readinto(buffer))
+        # all that there is before the place where a file is cut
+        return int(self._stream.readinto1(buffer))
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         return int(self._stream.seek(offset, whence))

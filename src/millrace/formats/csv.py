@@ -141,10 +141,12 @@ class CsvReader(FormatReader[Any]):
             rows = parser.rows(count)
             filled = list(filter(None, rows))
             columns = parse_columns(layout.schema, layout.indices, layout.width, filled)
-        except MalformedRecordError as error:
+        except Exception as error:
             if count > 1:
                 parser.go_back()
                 self._rows_at_once = max(1, count // 8)
+            elif not isinstance(error, MalformedRecordError):
+                raise  # the file is cut here
             else:
                 whole = rows is not None and len(rows[0]) == layout.width
                 self.malformed(parser.pass_over(error, whole))

@@ -13,6 +13,7 @@ from millrace.common.types.row import Row
 from millrace.filesystem.location import LOCAL_SCHEME, scheme_of
 from millrace.filesystem.registry import file_system_of
 from millrace.formats.file_format import BulkFormat, FileRange, FormatReader
+from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.parquet_writer import ParquetBulkWriters
 from millrace.formats.records import records_from_columns, require_record_type
 
@@ -78,7 +79,7 @@ class ParquetColumnarRowInputFormat(BulkFormat[Any]):
 
 
 class ParquetReader(FormatReader[Any]):
-    """Reads the rows of some row groups; its position is the number of rows read."""
+    """Reads the rows of some row groups; its position is the number of rows read or lost."""
 
     def __init__(
         self,
@@ -92,23 +93,29 @@ class ParquetReader(FormatReader[Any]):
     ) -> None:
         self._file = file
         self._names = names
+        self._batch_size = batch_size
         self._record_type = record_type
         self._position = position
-        sizes = [file.metadata.row_group(i).num_rows for i in range(groups.start, groups.end)]
-        self._total: int = sum(sizes)
-        first, skipped = _first_group(sizes, position)
-        remaining = list(range(groups.start + first, groups.end))
-        self._batches = file.iter_batches(batch_size, row_groups=remaining, columns=list(names))
+        rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        self._groups = groups
+        self._first_row = sum(rows[: groups.start])
+        self._sizes = rows[groups.start : groups.end]
+        self._total: int = sum(self._sizes)
+        self._lost = 0
+        """Rows passed over since the last one that was read."""
+        self._batches = self._all_batches()
         self._records = self._all_records()
-        self._skip(position - skipped)
-
-    def _skip(self, count: int) -> None:
-        while count > 0 and (passed := len(self._next_records(count))):
-            count -= passed
 
     def read(self, max_records: int) -> RowBatch[Any] | ColumnBatch:
-        records = self._next_records(max_records)
-        self._position += len(records)
+        from pyarrow import ArrowException
+
+        self.skipped = 0
+        try:
+            records = self._next_records(max_records)
+        except (ArrowException, OSError) as error:
+            raise _damaged(error) from None
+        self._position += len(records) + self._lost
+        self._lost = 0
         return records
 
     def position(self) -> int:
@@ -121,17 +128,63 @@ class ParquetReader(FormatReader[Any]):
         self._file.close()
 
     def _next_records(self, count: int) -> RowBatch[Any] | ColumnBatch:
-        from pyarrow import ArrowException
+        return RowBatch(list(islice(self._records, count)))
 
-        try:
-            return RowBatch(list(islice(self._records, count)))
-        except (ArrowException, OSError) as error:
-            raise SerializationError(f"damaged Parquet: {error}") from None
+    def _all_batches(self) -> Iterator[Any]:
+        """Record batches from the position on; damaged row groups are passed over, if they may."""
+        first, skipped = _first_group(self._sizes, self._position)
+        groups = range(self._groups.start + first, self._groups.start + len(self._sizes))
+        wanted = self._position - skipped
+        if self.on_malformed is None:
+            yield from self._batches_of(list(groups), wanted)
+            return
+        row = self._position
+        for group, size in zip(groups, self._sizes[first:], strict=True):
+            end = row - wanted + size
+            try:
+                for batch in self._batches_of([group], wanted):
+                    yield batch
+                    row += batch.num_rows
+            except (Exception, MemoryError) as error:
+                self._lost += end - row
+                offset = self._first_row + row
+                reason = f"damaged Parquet, {end - row} rows of a row group are lost: {error}"
+                self.malformed(MalformedRecordError(reason, None, offset))
+            row, wanted = end, 0
+
+    def _batches_of(self, groups: list[int], skipped: int) -> Iterator[Any]:
+        """The batches of row groups but for the first rows."""
+        names = list(self._names)
+        for batch in self._file.iter_batches(self._batch_size, row_groups=groups, columns=names):
+            rest = batch.slice(min(skipped, batch.num_rows))
+            skipped -= batch.num_rows - rest.num_rows
+            if rest.num_rows:
+                yield rest
 
     def _all_records(self) -> Iterator[Any]:
+        row = self._first_row + self._position
         for batch in self._batches:
-            columns = [batch.column(name).to_pylist() for name in self._names]
-            yield from records_from_columns(self._record_type, self._names, columns)
+            row += self._lost
+            try:
+                records = self._records_of(batch)
+            except (ValueError, OverflowError):
+                yield from self._one_by_one(batch, row)
+            else:
+                yield from records
+            row += batch.num_rows
+
+    def _records_of(self, batch: Any) -> list[Any]:
+        columns = [batch.column(name).to_pylist() for name in self._names]
+        return records_from_columns(self._record_type, self._names, columns)
+
+    def _one_by_one(self, batch: Any, row: int) -> Iterator[Any]:
+        """One of them has a value that Python has not: a text that is none, a date too far off."""
+        for index in range(batch.num_rows):
+            try:
+                yield from self._records_of(batch.slice(index, 1))
+            except (ValueError, OverflowError) as error:
+                self.malformed(MalformedRecordError(f"{error}", None, row + index))
+                self._lost += 1
 
 
 class ColumnarParquetReader(ParquetReader):
@@ -140,14 +193,6 @@ class ColumnarParquetReader(ParquetReader):
     _rest: Any = None
 
     def _next_records(self, count: int) -> RowBatch[Any] | ColumnBatch:
-        from pyarrow import ArrowException
-
-        try:
-            return self._next_columns(count)
-        except (ArrowException, OSError) as error:
-            raise SerializationError(f"damaged Parquet: {error}") from None
-
-    def _next_columns(self, count: int) -> RowBatch[Any] | ColumnBatch:
         if count == 0:
             return RowBatch([])
         batch = self._rest if self._rest is not None else next(self._batches, None)
@@ -158,14 +203,21 @@ class ColumnarParquetReader(ParquetReader):
         return ColumnBatch(batch.slice(0, count), form=form)
 
 
+def _damaged(error: Exception) -> SerializationError:
+    return SerializationError(f"damaged Parquet: {error}")
+
+
 def _parquet_file(path: str) -> Any:
     import pyarrow as pa
     import pyarrow.parquet
 
     try:
         local = scheme_of(path) == LOCAL_SCHEME
-        return pa.parquet.ParquetFile(path if local else file_system_of(path).open(path))
-    except pa.ArrowInvalid as error:
+        file = path if local else file_system_of(path).open(path)
+        return pa.parquet.ParquetFile(file, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # it could not be read at all
+            raise
         raise SerializationError(f"not a complete Parquet file: {error}") from None
 
 

@@ -160,7 +160,13 @@ class LineReader(FormatReader[T]):
         self._line_counter.advance(len(lines))
 
     def _next_lines(self, count: int) -> list[bytes]:
-        lines = list(islice(self._lines, count))
+        lines: list[bytes] = []
+        try:
+            lines.extend(islice(self._lines, count))
+        except Exception as error:  # a file that is cut: the lines before it are good
+            if not lines:
+                raise
+            self._lines, count = _failing(error), len(lines)
         size = sum(map(len, lines))
         if size >= MAX_RECORD_BYTES:
             lines = self._without_long_lines(lines)
@@ -189,6 +195,11 @@ class LineReader(FormatReader[T]):
         self._lines = pieces
         self.malformed(_TOO_LONG.at(*place))
         return []
+
+
+def _failing(error: Exception) -> Iterator[bytes]:
+    raise error
+    yield b""
 
 
 class TextLineFormat(LineFormat[str]):

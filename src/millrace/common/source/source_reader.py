@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
+from millrace.common.functions.output_tag import OutputTag
 from millrace.common.source.source_split import AssignedSplit, SourceEvent
 from millrace.common.types.batch import ColumnBatch, RowBatch
 
@@ -26,6 +27,8 @@ class SplitRecords(NamedTuple, Generic[T]):
     """What is in columns anyway is best returned so."""
     finished: bool = False
     """The split ends with these records: nothing of it can follow."""
+    skipped: int = 0
+    """Records of the split that were read and are not in the batch: they count as read."""
 
 
 @dataclass
@@ -46,6 +49,12 @@ class ReaderContext:
     """Set by `send_split_request`; taken over at the end of each epoch."""
     events: list[SourceEvent] = field(default_factory=list)
     """Not yet sent; taken over at the end of each epoch."""
+    outputs: dict[OutputTag[Any], list[Any]] = field(default_factory=dict)
+    """For side outputs; taken over after each `SourceReader.poll`."""
+
+    def output(self, tag: OutputTag[T], value: T) -> None:
+        """Emit a record to a side output, exactly once as the records that `poll` returns."""
+        self.outputs.setdefault(tag, []).append(value)
 
     def send_split_request(self) -> None:
         """Ask the enumerator for another split (`SplitEnumerator.handle_split_request`)."""

@@ -20,6 +20,9 @@ T_co = TypeVar("T_co", covariant=True)
 class SplitReader(ABC, Generic[T]):
     """Reads one split from a position on; kept open between epochs while it fits."""
 
+    skipped = 0
+    """Records that the last `read` passed over; they count as read."""
+
     @abstractmethod
     def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
         """At most ``max_records`` records, with event times if the source knows them; none when
@@ -125,12 +128,13 @@ class MultiplexSourceReader(SourceReader[T]):
         while (split_id := self._next()) is not None:
             split = self._open[split_id]
             batch = split.reader.read(min(max_records, split.left))
+            skipped = split.reader.skipped
             if split.reader.finished():
                 self._close(split_id)
-                return [SplitRecords(split_id, batch, finished=True)]
-            if count := len(batch):
+                return [SplitRecords(split_id, batch, True, skipped)]
+            if count := len(batch) + skipped:
                 split.left -= count
-                return [SplitRecords(split_id, batch)]
+                return [SplitRecords(split_id, batch, False, skipped)]
             split.drained = True
         return ()
 

@@ -19,7 +19,7 @@ from millrace.common.source import (
     SplitRecords,
 )
 from millrace.common.time.watermark_strategy import WatermarkStrategy
-from millrace.common.types.batch import Batch
+from millrace.common.types.batch import Batch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
@@ -181,6 +181,8 @@ class SourceOperator(Operator):
         assert reader is not None
         while self._left > 0 and any(map(_readable, self._active.values())):
             batches = reader.poll(min(batch_records, self._left))
+            if self._reader_context.outputs:
+                self._emit_side_outputs()
             if not batches:
                 for split in self._active.values():
                     split.drained = not split.paused
@@ -200,13 +202,19 @@ class SourceOperator(Operator):
                 f"'{batch.split_id}', which it was not assigned; it has: "
                 f"{', '.join(self._active) or 'none'}"
             )
-        if count := len(batch.batch):
+        if count := len(batch.batch) + batch.skipped:
             split.read += count
             self._left -= count
             self.records += count
             self._last_read = self._now
+        if len(batch.batch):
             self._emit_batch(split, batch.batch)
         split.finished = batch.finished
+
+    def _emit_side_outputs(self) -> None:
+        outputs, self._reader_context.outputs = self._reader_context.outputs, {}
+        for tag, values in outputs.items():
+            self.side_output(tag).emit(RowBatch(values))
 
     def _pause_those_ahead(self) -> None:
         """Watermark alignment: splits wait that are too far ahead of the group's slowest."""

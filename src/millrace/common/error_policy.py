@@ -1,0 +1,81 @@
+"""What becomes of input that cannot be read: the job fails, or goes on behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.output_tag import OutputTag
+
+__all__ = ["DeadLetter", "ErrorPolicy"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A piece of input that could not be read.
+
+    Attributes:
+        raw: its bytes, at most 64 KiB of them; none of a file that could not be read as a whole.
+        error: what is wrong with it.
+        source: the path of the file.
+        offset: where in the source it begins: a byte of the (decompressed) file, a row of a Parquet
+            file. None if it is not known.
+        line: the line it begins in, from 1; None where there are no lines.
+        column: the character of the line (from 1), or the name of the column, if it is known.
+    """
+
+    raw: bytes
+    error: str
+    source: str
+    offset: int | None = None
+    line: int | None = None
+    column: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPolicy:
+    """What a source does with records that it cannot read.
+
+    Example:
+        >>> tag = OutputTag("dead letters")
+        >>> ErrorPolicy.side_output(tag).tag == tag, ErrorPolicy.fail().fails
+        (True, True)
+    """
+
+    fails: bool
+    tag: OutputTag[DeadLetter] | None = None
+
+    @staticmethod
+    def fail() -> ErrorPolicy:
+        """Fail the job, and say where the record stands (the default)."""
+        return ErrorPolicy(fails=True)
+
+    @staticmethod
+    def skip() -> ErrorPolicy:
+        """Go on behind the record; the metric ``numRecordsInErrors`` and the log tell of it."""
+        return ErrorPolicy(fails=False)
+
+    @staticmethod
+    def side_output(tag: OutputTag[DeadLetter]) -> ErrorPolicy:
+        """Emit a `DeadLetter` to a side output, exactly once: ``stream.get_side_output(tag)``.
+
+        Raises:
+            JobDefinitionError: it is no `OutputTag`.
+        """
+        if not isinstance(tag, OutputTag):
+            raise JobDefinitionError(f"side_output() takes an OutputTag, not {tag!r}")
+        return ErrorPolicy(fails=False, tag=tag)
+
+
+def require_error_policy(policy: Any) -> ErrorPolicy:
+    """The policy itself.
+
+    Raises:
+        JobDefinitionError: it is none.
+    """
+    if not isinstance(policy, ErrorPolicy):
+        raise JobDefinitionError(
+            f"an error policy is ErrorPolicy.fail(), .skip() or .side_output(tag), not {policy!r}"
+        )
+    return policy
