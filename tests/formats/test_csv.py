@@ -10,7 +10,14 @@ import pytest
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types import Row
 from millrace.common.types.typeinfo import Types
-from millrace.formats import CsvReaderFormat, CsvSchema, CsvSchemaBuilder, FileRange, stream_format
+from millrace.formats import (
+    CsvReaderFormat,
+    CsvSchema,
+    CsvSchemaBuilder,
+    FileRange,
+    csv_parser,
+    stream_format,
+)
 from millrace.formats.csv_fields import parse_columns
 
 
@@ -266,6 +273,7 @@ def test_a_record_may_be_longer_than_128_kib_but_not_without_bound(
     [long], _ = malformed(csv_format, tmp_path, b"x" * 200_000 + b",1\n")
     assert len(long[0]) == 200_000
     monkeypatch.setattr(stream_format, "MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr(csv_parser, "MAX_RECORD_BYTES", 100)
     content = b"a,1\n" + b"x" * 250 + b",2\nb,3\n"
     records, errors = malformed(csv_format, tmp_path, content)
     assert records == [("a", 1), ("b", 3)]

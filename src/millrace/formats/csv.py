@@ -139,6 +139,9 @@ class CsvReader(FormatReader[Any]):
         rows = None
         try:
             rows = parser.rows(count)
+            if rows is None:
+                self._finished = True
+                return []
             filled = list(filter(None, rows))
             columns = parse_columns(layout.schema, layout.indices, layout.width, filled)
         except Exception as error:
@@ -148,11 +151,10 @@ class CsvReader(FormatReader[Any]):
             elif not isinstance(error, MalformedRecordError):
                 raise  # the file is cut here
             else:
-                whole = rows is not None and len(rows[0]) == layout.width
+                whole = bool(rows) and len(rows[0]) == layout.width
                 self.malformed(parser.pass_over(error, whole))
             return []
         parser.accept()
-        self._finished = len(rows) < count
         self._rows_at_once = min(_ROWS_AT_ONCE, 2 * count)
         return records_from_columns(self._record_type, layout.schema.names, columns)
 

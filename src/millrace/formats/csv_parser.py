@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
-from copy import copy
+from collections.abc import Iterator
 from functools import partial
-from itertools import islice, tee
-from operator import methodcaller
+from io import StringIO
+from itertools import chain, islice
 
 from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvDialect
 from millrace.formats.malformed_record import LineCounter, MalformedRecordError, shown_bytes
-from millrace.formats.stream_format import MAX_RECORD_BYTES, is_cut, lines_before
+from millrace.formats.stream_format import MAX_RECORD_BYTES, TOO_LONG, failing, is_cut, lines_before
 
 __all__ = ["CsvParser"]
 
@@ -26,14 +25,15 @@ class CsvParser:
     """
 
     def __init__(
-        self, dialect: CsvDialect, charset: str, lines: Iterable[bytes], position: int, path: str
+        self, dialect: CsvDialect, charset: str, lines: Iterator[bytes], position: int, path: str
     ) -> None:
-        (self._lines,) = tee(lines, 1)
-        self._mark = self._lines
-        self._taken = 0
-        """Lines that the last batch consists of."""
+        self._lines = lines
+        self._returned: list[bytes] = []
+        """Lines to be parsed before the others."""
+        self._batch: list[bytes] = []
+        """The lines of the last batch."""
         self._options = csv_options(dialect)
-        self._decode = methodcaller("decode", charset)
+        self._charset = charset
         self._comments = dialect.allow_comments
         self._between_records = True
         self.position = position
@@ -42,21 +42,35 @@ class CsvParser:
         if csv.field_size_limit() < MAX_RECORD_BYTES:
             csv.field_size_limit(MAX_RECORD_BYTES)
 
-    def rows(self, count: int) -> list[list[str]]:
-        """The fields of the next records; none of an empty line. Fewer than ``count``: the end.
+    def rows(self, count: int) -> list[list[str]] | None:
+        """The fields of the records that begin in the next lines; no fields in an empty line, None
+        at the end.
 
         Call `accept`, `pass_over` or `go_back` before the next batch.
 
         Raises:
             MalformedRecordError: one of them is no CSV; only the batch is known, not which.
         """
-        self._mark = copy(self._lines)
+        self._batch = lines = self._take(count)
+        if not lines:
+            return None
+        content = b"".join(lines)
+        if len(content) >= MAX_RECORD_BYTES and any(map(is_cut, lines)):
+            raise TOO_LONG
         self._between_records = True
-        lines = self._without_comments() if self._comments else self._lines
-        reader = csv.reader(map(self._decode, lines), **self._options)
-        self._taken = 1
+        rows: list[list[str]] = []
+        append, last = rows.append, len(lines)
         try:
-            rows = self._noted(reader, count) if self._comments else list(islice(reader, count))
+            text = StringIO(content.decode(self._charset), newline="\n")
+            found = chain(text, self._more())
+            reader = csv.reader(
+                self._without_comments(found) if self._comments else found, **self._options
+            )
+            for row in reader:
+                append(row)  # a loop, and not list(): the last record may need further lines
+                if reader.line_num >= last:
+                    break
+                self._between_records = True
         except UnicodeDecodeError as error:
             near = error.object[max(0, error.start - 20) : error.start + 20]
             raise MalformedRecordError(
@@ -64,16 +78,15 @@ class CsvParser:
             ) from None
         except csv.Error as error:
             raise MalformedRecordError(f"broken CSV: {error}") from None
-        self._taken = reader.line_num
         return rows
 
     def accept(self) -> None:
         """The last batch is good."""
-        self._advance(list(islice(self._mark, self._taken)))
+        self._advance(self._batch)
 
     def go_back(self) -> None:
         """The next batch begins where the last one did."""
-        self._lines = self._mark
+        self._returned = self._batch + self._returned
 
     def pass_over(self, error: MalformedRecordError, whole: bool) -> MalformedRecordError:
         """The last batch was one record, and malformed: go on behind it, or behind its first line.
@@ -85,11 +98,12 @@ class CsvParser:
             The error with the place of the record.
         """
         place = self.position, self._line_counter.line()
-        self._lines = self._mark
-        raw = list(islice(self._lines, self._taken if whole else 1))
+        self.go_back()
+        raw = self._take(len(self._batch) if whole else 1)
         self._advance(raw)
         rest = raw[-1] if raw else b""
-        while is_cut(rest) and (rest := next(self._lines, b"")):
+        while is_cut(rest) and (piece := self._take(1)):
+            rest = piece[0]
             self.position += len(rest)
         return error.at(b"".join(raw), *place)
 
@@ -99,32 +113,40 @@ class CsvParser:
         Raises:
             MalformedRecordError: it is no CSV.
         """
-        while True:
+        rows: list[list[str]] | None = [[]]
+        while rows == [[]]:
             try:
                 rows = self.rows(1)
             except MalformedRecordError as error:
                 raise self.pass_over(error, whole=False) from None
             self.accept()
-            if not rows or rows[0]:
-                return rows[0] if rows else None
+        return None if rows is None else rows[0]
+
+    def _take(self, count: int) -> list[bytes]:
+        lines, self._returned = self._returned[:count], self._returned[count:]
+        try:
+            lines.extend(islice(self._lines, count - len(lines)))
+        except Exception as error:  # a file that is cut: the lines before it are good
+            if not lines:
+                raise
+            self._lines = failing(error)
+        return lines
+
+    def _more(self) -> Iterator[str]:
+        """The lines behind the batch's, for a record that goes on there."""
+        while line := self._take(1):
+            self._batch += line
+            yield line[0].decode(self._charset)
 
     def _advance(self, lines: list[bytes]) -> None:
         self.position += sum(map(len, lines))
         self._line_counter.advance(len(lines))
 
-    def _noted(self, reader: Iterable[list[str]], count: int) -> list[list[str]]:
-        """The rows; `_without_comments` knows where each ends."""
-        rows = []
-        for row in islice(reader, count):
-            self._between_records = True
-            rows.append(row)
-        return rows
-
-    def _without_comments(self) -> Iterator[bytes]:
+    def _without_comments(self, lines: Iterator[str]) -> Iterator[str]:
         """Empty lines instead of comments, as long as these are not inside of a quoted field."""
-        for line in self._lines:
-            if self._between_records and line.startswith(b"#"):
-                yield b"\n"
+        for line in lines:
+            if self._between_records and line.startswith("#"):
+                yield "\n"
             else:
                 self._between_records = False
                 yield line

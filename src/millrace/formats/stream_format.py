@@ -23,7 +23,7 @@ T_co = TypeVar("T_co", covariant=True)
 _LINES_AT_ONCE = 4096
 MAX_RECORD_BYTES = 16 << 20
 """What is longer is no record: somebody forgot a line feed, or a quote."""
-_TOO_LONG = MalformedRecordError(f"a record is longer than {MAX_RECORD_BYTES} bytes")
+TOO_LONG = MalformedRecordError(f"a record is longer than {MAX_RECORD_BYTES} bytes")
 
 
 def lines_before(path: str, offset: int) -> int:
@@ -166,7 +166,7 @@ class LineReader(FormatReader[T]):
         except Exception as error:  # a file that is cut: the lines before it are good
             if not lines:
                 raise
-            self._lines, count = _failing(error), len(lines)
+            self._lines, count = failing(error), len(lines)
         size = sum(map(len, lines))
         if size >= MAX_RECORD_BYTES:
             lines = self._without_long_lines(lines)
@@ -193,13 +193,14 @@ class LineReader(FormatReader[T]):
             if not is_cut(piece):
                 break
         self._lines = pieces
-        self.malformed(_TOO_LONG.at(*place))
+        self.malformed(TOO_LONG.at(*place))
         return []
 
 
-def _failing(error: Exception) -> Iterator[bytes]:
+def failing(error: Exception) -> Iterator[bytes]:
+    """No lines, but an error where they would be."""
+    yield from ()
     raise error
-    yield b""
 
 
 class TextLineFormat(LineFormat[str]):
