@@ -151,7 +151,7 @@ class CsvReader(FormatReader[Any]):
             elif not isinstance(error, MalformedRecordError):
                 raise  # the file is cut here
             else:
-                whole = bool(rows) and len(rows[0]) == layout.width
+                whole = rows is not None and len(rows[0]) == layout.width
                 self.malformed(parser.pass_over(error, whole))
             return []
         parser.accept()
