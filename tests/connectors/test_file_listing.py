@@ -42,6 +42,18 @@ def test_a_link_to_a_file_counts_as_one(tmp_path: Path) -> None:
     assert list_files(str(tmp_path)) == [str(tmp_path / "data"), str(tmp_path / "link")]
 
 
+def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
+    """And the others are, as often as they come."""
+    for name in ("in/a", "in/b", "other"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "data").touch()
+    (tmp_path / "in" / "a" / "up").symlink_to("..")
+    (tmp_path / "in" / "b" / "other").symlink_to(tmp_path / "other")
+    (tmp_path / "other" / "back").symlink_to(tmp_path / "in" / "b")
+    found = [path.removeprefix(f"{tmp_path}/in/") for path in list_files(str(tmp_path / "in"))]
+    assert found == ["a/data", "b/data", "b/other/data"]
+
+
 def test_nothing_there_is_an_error_naming_the_path(tmp_path: Path) -> None:
     with pytest.raises(SourceFileError, match="missing: there is no such file"):
         list_files(str(tmp_path / "missing"))

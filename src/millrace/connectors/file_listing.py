@@ -40,5 +40,17 @@ def _walk(files: FileSystem, directory: str) -> Iterator[str]:
         if not is_hidden(status.location.rpartition("/")[2]):
             yield status.location
     for name in files.directories(f"{directory}/"):
-        if not is_hidden(name):
-            yield from _walk(files, f"{directory}/{name}")
+        below = f"{directory}/{name}"
+        if not is_hidden(name) and not _leads_back(files, below):
+            yield from _walk(files, below)
+
+
+def _leads_back(files: FileSystem, directory: str) -> bool:
+    """Whether it is a link to a directory that it is in itself."""
+    if not files.is_link(directory):
+        return False
+    target, above = files.canonical(directory), directory
+    while above := above.rpartition("/")[0]:
+        if files.canonical(above) == target:
+            return True
+    return False
