@@ -14,7 +14,7 @@ import pytest
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
-from millrace.common.errors import JobCancelledError, JobExecutionError
+from millrace.common.errors import CheckpointError, JobCancelledError, JobExecutionError
 from millrace.common.job import JobStatus
 from millrace.common.sink import (
     CommitMode,
@@ -30,8 +30,10 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine import savepoint_writer
 from millrace.engine.committed_checkpoints import CommittedCheckpoints
 from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.job_details import JobDetails
 from millrace.engine.job_observer import JobObserver
 from millrace.runtime.epoch import Ack
 from millrace.state.checkpoint.snapshot import read_snapshot_manifest
@@ -186,6 +188,40 @@ def test_a_savepoint_is_answered_when_all_is_committed_that_precedes_it(
     assert known[0] | set(Store.committed) == set(range(40)), "none is lost"
     if ask is not ENDS[3]:
         assert not known[0] & set(Store.committed), "none is doubled"
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_what_a_loop_gives_until_a_savepoint_fails_is_committed(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although the job ends in epochs that no checkpoint follows."""
+
+    def full(*args: Any) -> None:
+        raise CheckpointError("no space left")
+
+    monkeypatch.setattr(savepoint_writer, "write_canonical_savepoint", full)
+    asked: list[CompletableFuture[str]] = []
+    with run_local(epoch_records=4, checkpoint_dir=str(tmp_path / "chk")) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(1).enable_checkpointing(0)
+        loop = env.from_collection([(n, 200) for n in range(4)]).iterate()
+        stepped = loop.map(lambda pair: (pair[0], pair[1] - 1))
+        loop.close_with(stepped.filter(lambda pair: pair[1] > 0))
+        sink = StoreSink(CommitMode.IN_SUBTASK)
+        stepped.map(lambda pair: pair[0] * 1000 + pair[1]).sink_to(sink)
+        client = env.build_client("loop")
+
+        def stop(details: JobDetails) -> None:
+            if details.epochs == at:
+                Store.failures = 9
+                directory = str(tmp_path / "savepoints")
+                asked.append(client.stop_with_savepoint(savepoint_directory=directory))
+
+        cluster.listeners.append(stop)
+        client.start().result()
+    with pytest.raises(CheckpointError, match="no space left"):
+        asked[0].result(0)
+    assert sorted(Store.committed) == [n * 1000 + k for n in range(4) for k in range(200)]
 
 
 class Waits(NumberSequenceSource):

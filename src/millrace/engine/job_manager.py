@@ -214,7 +214,10 @@ class JobManager:
         if savepoint.failed:
             self._stopping = self._timer.stands_still = False
             self._deployment.halt(False)
-            return self._input_ended
+            if self._input_ended and self._epoch > savepoint.epoch:
+                # what was left in loops has come to its end in epochs that were for commits only
+                self._checkpoint()
+            return False
         if self._epoch == savepoint.epoch:
             # who resumes the job here should know of the savepoint; it is complete without that
             with suppress(CheckpointError):
