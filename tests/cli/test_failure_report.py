@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millrace.cli.failure_report import failure_report
+from millrace.cli.failure_report import failure_report, spark_reason
 from millrace.cli.progress_line import time_text
 from millrace.common.errors import (
     ConfigurationError,
@@ -85,3 +85,9 @@ def test_a_module_that_workers_lack_is_to_be_shipped() -> None:
         assert "do not have the module 'helper'" in told
         assert "--py-files" in told
     assert "--py-files" not in failure_report(UserFunctionError("map", None, "ValueError: x"))
+
+
+def test_a_query_fails_without_a_java_stack() -> None:
+    java = "An error occurred.\n: java.lang.Error: no\n\tat org.apache.A\n\tat org.apache.B"
+    assert spark_reason(ValueError(java)) == "An error occurred.\n: java.lang.Error: no"
+    assert spark_reason(ValueError("[T] no table\n\nJVM stacktrace:\nA")) == "[T] no table"

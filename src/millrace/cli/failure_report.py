@@ -65,7 +65,7 @@ def _traceback(error: BaseException) -> str:
     report = traceback.TracebackException.from_exception(error)
     internal = bool(report.stack) and report.stack[-1].filename.startswith(_OURS)
     report.stack = traceback.StackSummary.from_list([f for f in report.stack if _is_users(f)])
-    if not _from_spark(error):
+    if not from_spark(error):
         lead = "an error inside of millrace; please report it with the log\n" if internal else ""
         return lead + "".join(report.format())
     # Spark's message carries the whole Java stack trace behind its first line.
@@ -75,7 +75,13 @@ def _traceback(error: BaseException) -> str:
     return f"Traceback (most recent call last):\n{stack}{kind}: {first}\n"
 
 
-def _from_spark(error: BaseException | None) -> bool:
+def spark_reason(error: BaseException) -> str:
+    """What Spark says without the Java stack behind it."""
+    text = str(error).strip().partition("\n\tat ")[0].partition("\n\nJVM stacktrace")[0]
+    return text.partition("\n\nDriver stacktrace")[0].rstrip()[:2_000]
+
+
+def from_spark(error: BaseException | None) -> bool:
     """Whether the error, or one that led to it, comes from Spark."""
     while error is not None:
         if type(error).__module__.partition(".")[0] in {"py4j", "pyspark"}:

@@ -24,6 +24,7 @@ from millrace.common.config.restart_strategy import (
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult
 from millrace.common.source import Boundedness
+from millrace.datastream.error_display import show_user_errors_first
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.control_service import Operable
@@ -213,6 +214,7 @@ def _location(text: str | None) -> str | None:
 
 def run_to_end(client: EmbeddedJobClient) -> JobExecutionResult:
     """Run a job in this thread; raises what made it fail."""
+    show_user_errors_first()
     client.run()
     return client.result()
 

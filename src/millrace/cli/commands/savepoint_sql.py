@@ -13,6 +13,7 @@ from typing import Any
 
 from millrace.cli.commands.grammar import Commands, add_command
 from millrace.cli.commands.savepoint_paths import add_allow_pickle, reader_of
+from millrace.common.errors import MillraceError
 
 FORMATS = ("table", "json", "csv")
 
@@ -41,6 +42,7 @@ def register(commands: Commands) -> None:
 
 def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     """Ask, and print the answer."""
+    from millrace.cli.failure_report import from_spark, spark_reason
     from millrace.cli.query_output import print_answer, print_rows
     from millrace.state_processor import SavepointReader
     from millrace.state_processor.state_views import LISTED, is_show_tables, listed, state_views
@@ -51,7 +53,12 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
         print_rows(LISTED, listed(state_views(reader.states())), style)
         return 0
     with _local_spark() as spark:
-        print_answer(SavepointReader(spark, reader).sql(named.query), style)
+        try:
+            print_answer(SavepointReader(spark, reader).sql(named.query), style)
+        except Exception as error:
+            if isinstance(error, MillraceError) or not from_spark(error):
+                raise
+            raise MillraceError(f"the query failed: {spark_reason(error)}") from None
     return 0
 
 
