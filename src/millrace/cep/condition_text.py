@@ -8,7 +8,7 @@ from functools import partial
 from inspect import getclosurevars
 from typing import Any
 
-from millrace.cep.lambda_source import body_of, place_of
+from millrace.cep.lambda_source import body_of, location_of
 from millrace.common.functions.pattern_conditions import Condition
 
 PLAIN = (str, int, float, bool, type(None))
@@ -77,7 +77,7 @@ def _shown(value: Any) -> str:
 def _lambda_text(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any]) -> str:
     body = body_of(function)
     if body is None:
-        return f"lambda ({place_of(function)})"
+        return f"lambda ({location_of(function)})"
     code = function.__code__
     known = {
         **_around(function),

@@ -1,4 +1,4 @@
-"""A stream in which patterns are looked for that come and go while the job runs."""
+"""`DynamicPatternStream`: pattern detection with rules that are added and removed at runtime."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class RuleSearch(Search):
-    """The patterns of the rules in a stream are looked for."""
+    """Detects the patterns of the rules that a second stream brings."""
 
     rules: DataStream[Any]
     rejected_tag: OutputTag[Any] | None = None
@@ -51,17 +51,17 @@ class RuleSearch(Search):
         )
 
     def inputs(self, stream: KeyedStream[Any, Any]) -> list[Input]:
-        # one subtask hands all rules on, so that all get them in the same order
+        # one subtask forwards all rules, so that all subtasks receive them in the same order
         rules = self.rules._then("Rules", TimelessOperator, None).force_non_parallel()
-        # first, so that within an epoch the rules are there before the records they are for
+        # rules first: within an epoch they arrive before the records that they apply to
         return numbered(rules.broadcast(), 1) + numbered(stream, 0)
 
 
 class DynamicPatternStream(PatternStream[T]):
-    """The matches of rules in a stream; made by `CEP.dynamic_pattern`. See `PatternStream`.
+    """The matches of a stream of rules; created by `CEP.dynamic_pattern`. See `PatternStream`.
 
-    Functions get each match as a `RuleMatch`: a dict as of any other pattern, which also names the
-    rule and its version.
+    Functions are called with a `RuleMatch` per match: the dict of events that other patterns have
+    too, with the rule's name and version.
 
     Example:
         >>> from millrace.cep import CEP, Pattern
@@ -77,11 +77,13 @@ class DynamicPatternStream(PatternStream[T]):
     """
 
     def side_output_rejected_rules(self, rejected_rule_tag: OutputTag[RejectedRule]) -> Self:
-        """Where `RejectedRule` objects go, for what was sent as a rule but is none. Either way it
-        is logged and counted in the metric ``numRejectedRules``; the job goes on without it.
+        """Send a `RejectedRule` to this side output for each record that is not a valid rule.
+
+        With or without the side output, such a record is logged, counted in the metric
+        ``numRejectedRules`` and otherwise ignored.
 
         Raises:
-            JobDefinitionError: it is no `OutputTag`.
+            JobDefinitionError: ``rejected_rule_tag`` is not an `OutputTag`.
         """
         tag = checked_tag("side_output_rejected_rules", rejected_rule_tag)
         assert isinstance(self._search, RuleSearch)

@@ -1,4 +1,4 @@
-"""Patterns in words and pictures."""
+"""`Pictured`: the methods of patterns and rules that explain a pattern in text and draw it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from millrace.runtime.cep.pattern_model import EventPattern
 
 
 class Pictured(ABC):
-    """What has a pattern that can be explained and drawn.
+    """Base class of what has a pattern, with methods that explain the pattern and draw it.
 
     Each method raises `MalformedPatternError` if the pattern contradicts itself.
     """
 
     @abstractmethod
     def model(self) -> EventPattern:
-        """The pattern as plain data."""
+        """Return the pattern as plain data."""
 
     def explain(self) -> Explanation:
-        """The states that a partial match goes through, and the ways between them, in words.
+        """Describe in text the states of a partial match and the transitions between them.
 
         Conditions are shown with the source of their lambdas, or by name.
 
@@ -41,7 +41,7 @@ class Pictured(ABC):
         return explain(graph_of(self.model()))
 
     def to_dot(self) -> str:
-        """The automaton as text for Graphviz's ``dot``.
+        """Return the automaton in the DOT language of Graphviz.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -51,7 +51,7 @@ class Pictured(ABC):
         return dot_of(graph_of(self.model()))
 
     def to_mermaid(self) -> Diagram:
-        """The automaton as Mermaid text, which notebooks, GitHub and MkDocs show as a picture.
+        """Return the automaton as Mermaid text, which notebooks, GitHub and MkDocs draw.
 
         A thick line is `next`, a dashed one `followed_by`, a dotted one `followed_by_any`.
 

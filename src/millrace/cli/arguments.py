@@ -124,21 +124,21 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
 
 
-def run_arguments(named: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
+def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
     """What a parser found in ``argv``.
 
     Raises:
         UsageError: a file is missing, or a setting is unknown or wrong.
     """
-    if not named.job.is_file():
-        raise UsageError(_no_file(named.job))
+    if not args.job.is_file():
+        raise UsageError(_no_file(args.job))
     return RunArguments(
-        job=named.job,
-        job_arguments=tuple(named.arguments),
-        settings=_settings(named),
-        resume=named.resume,
-        py_files=tuple(_existing(path) for path in named.py_files),
-        progress=named.progress,
+        job=args.job,
+        job_arguments=tuple(args.arguments),
+        settings=_settings(args),
+        resume=args.resume,
+        py_files=tuple(_existing(path) for path in args.py_files),
+        progress=args.progress,
         argv=tuple(argv),
     )
 
@@ -194,18 +194,18 @@ def _start(word: str | None) -> str | None:
         raise UsageError(str(error)) from None
 
 
-def _settings(named: argparse.Namespace) -> Configuration:
-    values = dict(named.conf)
+def _settings(args: argparse.Namespace) -> Configuration:
+    values = dict(args.conf)
     given = {
-        "spark.master": named.master,
-        options.PARALLELISM.key: named.parallelism,
-        options.CHECKPOINTING_DIR.key: named.checkpoint_dir,
-        options.CHECKPOINTING_INTERVAL.key: named.checkpoint_interval,
-        options.START_FROM.key: _start(named.from_savepoint),
-        options.ALLOW_NON_RESTORED.key: named.allow_non_restored_state or None,
-        options.ALLOW_PICKLE.key: named.allow_pickle or None,
-        options.CLAIM_MODE.key: named.claim_mode,
-        options.JOB_NAME.key: named.name,
+        "spark.master": args.master,
+        options.PARALLELISM.key: args.parallelism,
+        options.CHECKPOINTING_DIR.key: args.checkpoint_dir,
+        options.CHECKPOINTING_INTERVAL.key: args.checkpoint_interval,
+        options.START_FROM.key: _start(args.from_savepoint),
+        options.ALLOW_NON_RESTORED.key: args.allow_non_restored_state or None,
+        options.ALLOW_PICKLE.key: args.allow_pickle or None,
+        options.CLAIM_MODE.key: args.claim_mode,
+        options.JOB_NAME.key: args.name,
     }
     values.update({key: value for key, value in given.items() if value is not None})
     settings = Configuration(values)

@@ -1,4 +1,4 @@
-"""The jobs that keep their checkpoints in a directory, whether they run or not."""
+"""Lists and finds the jobs of a checkpoint directory, running or not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Job", "find_job", "jobs_in"]
 
 _ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
 _LEASE = "lease.json"
-"""Every job that ever ran has one."""
+"""The file in its directory that every job has that ever ran."""
 _STATES = {
     JobStatus.RUNNING.name: "killed",
     JobStatus.FINISHED.name: "finished",
@@ -29,24 +29,24 @@ _STATES = {
     JobStatus.CANCELED.name: "cancelled",
     JobStatus.FAILED.name: "failed",
 }
-"""What the record of a run says of a job that nobody runs."""
+"""The state of a job that is not running, by the status in the record of its last run."""
 SHORTEST = 4
-"""Characters of an id that stand for it: a slip of the finger should not end a job."""
+"""The fewest characters of an id that select a job: a typing error must not end another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as its directory tells."""
+    """A job, as read from its directory."""
 
     directory: Path
     run: RunNote | None
-    """Who runs it; None: nobody."""
+    """The process that runs it; None: it is not running."""
     newest: Manifest | None
-    """Of its newest complete checkpoint; None: there is none that can be read."""
+    """The manifest of its newest complete checkpoint; None: there is none that can be read."""
     record: JobRecord | None = None
-    """Of its last run; None: there is none that can be read."""
-    hidden: str = ""
-    """Why it cannot be seen whether somebody runs it."""
+    """The record of its last run; None: there is none that can be read."""
+    unknown_reason: str = ""
+    """Why it cannot be determined whether it is running; empty: it can."""
 
     @property
     def id(self) -> str:
@@ -55,7 +55,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """As in the program; the id if there is nothing that tells."""
+        """The name given in the program; the id if no file has the name."""
         if self.run is not None:
             return self.run.job_name
         if self.record is not None:
@@ -64,9 +64,12 @@ class Job:
 
     @property
     def state(self) -> str:
-        """ "running"; how its last run ended: "finished" (its input has ended), "stopped",
-        "cancelled", "failed", "killed" (its process has died); "unknown": see `hidden`."""
-        if self.hidden:
+        """The state of the job.
+
+        It is "running", "unknown" (see `unknown_reason`), or how the last run ended: "finished"
+        (its input has ended), "stopped", "cancelled", "failed" or "killed" (its process has died).
+        """
+        if self.unknown_reason:
             return "unknown"
         if self.run is not None:
             return "running"
@@ -79,16 +82,16 @@ class Job:
 
     @property
     def error(self) -> str:
-        """Why it failed; empty: it did not."""
+        """The error with which its last run failed; empty: it did not fail."""
         return self.record.error if self.record is not None and self.run is None else ""
 
-    def is_called(self, word: str) -> bool:
-        """Whether ``word`` is its name or one of its ids."""
-        return word in (self.id, self.name, str(JobID.from_name(self.name)))
+    def matches(self, name_or_id: str) -> bool:
+        """Whether this is the job's name or one of its ids."""
+        return name_or_id in (self.id, self.name, str(JobID.from_name(self.name)))
 
 
 def jobs_in(checkpoint_dir: Path) -> Iterator[Job]:
-    """All jobs of a checkpoint directory, by id."""
+    """Yield all jobs of a checkpoint directory, sorted by id."""
     if checkpoint_dir.is_dir():
         for directory in sorted(checkpoint_dir.iterdir()):
             if _is_of_a_job(directory):
@@ -98,18 +101,18 @@ def jobs_in(checkpoint_dir: Path) -> Iterator[Job]:
 def _is_of_a_job(directory: Path) -> bool:
     try:
         return (directory / _LEASE).is_file()
-    except PermissionError:  # another user's; other things have other names
+    except PermissionError:  # another user's: decide by the form of the name
         return _ID.fullmatch(directory.name) is not None
 
 
 def read_job(directory: Path) -> Job:
-    """The job that keeps its checkpoints in ``directory``."""
+    """Read the job that keeps its checkpoints in ``directory``."""
     try:
         # the record last: a run that ends meanwhile would look as if it had been killed
         running = Mailbox(directory).running()
         return Job(directory, running, _newest(directory), read_record(directory))
     except JobControlError as error:
-        return Job(directory, None, _newest(directory), hidden=str(error))
+        return Job(directory, None, _newest(directory), unknown_reason=str(error))
 
 
 def _newest(directory: Path) -> Manifest | None:
@@ -124,30 +127,31 @@ def _newest(directory: Path) -> Manifest | None:
 
 
 def find_job(checkpoint_dir: Path, word: str) -> Job:
-    """The job that people call ``word``: its name, its id or the beginning of it (four characters
-    or more), its directory.
+    """Find a job by its name, its id, the first characters of the id or its directory.
 
     Raises:
-        JobControlError: there is none, or there are several.
-        UnsupportedFileSystemSchemeError: it is a URI of another file system.
+        JobControlError: no job matches ``word``, or several do.
+        UnsupportedFileSystemSchemeError: ``word`` is a URI of a file system that is not local.
     """
     directory = local_location(word) if "/" in word else None
     if directory is not None and (directory / _LEASE).is_file():
         return read_job(directory)
     jobs = list(jobs_in(checkpoint_dir))
-    found = [job for job in jobs if job.is_called(word)]
+    found = [job for job in jobs if job.matches(word)]
     if not found and len(word) >= SHORTEST:
         found = [job for job in jobs if job.id.startswith(word)]
     if len(found) == 1:
         return found[0]
-    raise JobControlError(_several(word, found) if found else _none(checkpoint_dir, word, jobs))
+    if found:
+        raise JobControlError(_ambiguous(word, found))
+    raise JobControlError(_not_found(checkpoint_dir, word, jobs))
 
 
-def _several(word: str, jobs: Sequence[Job]) -> str:
+def _ambiguous(word: str, jobs: Sequence[Job]) -> str:
     return f"{word!r} could be {' or '.join(job.id for job in jobs)}; name the id"
 
 
-def _none(checkpoint_dir: Path, word: str, jobs: Sequence[Job]) -> str:
+def _not_found(checkpoint_dir: Path, word: str, jobs: Sequence[Job]) -> str:
     near = get_close_matches(word, [job.name for job in jobs] + [job.id for job in jobs], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "; see 'millrace list', or --checkpoint-dir"
     return f"there is no job {word!r} in {checkpoint_dir}{hint}"

@@ -1,4 +1,4 @@
-"""The answer to a query as a table, as JSON or as CSV."""
+"""Prints the result of a query as a table, as JSON or as CSV."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from millrace.common.types.json_values import json_text
 ResultRow = Sequence[Any]
 
 
-def print_answer(answer: Any, style: str) -> None:
+def print_frame(frame: Any, style: str) -> None:
     """Print a DataFrame in one of the formats ``table``, ``json`` and ``csv``."""
-    print_rows(answer.columns, _rows(answer), style)
+    print_rows(frame.columns, _rows(frame), style)
 
 
 def print_rows(names: Sequence[str], rows: Iterable[ResultRow], style: str) -> None:

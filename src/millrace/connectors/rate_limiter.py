@@ -1,7 +1,8 @@
-"""How fast a generator may emit. Flink docs: "DataGen connector", rate limiting.
+"""`RateLimiterStrategy`: limits the rate at which a generator source emits.
 
-Whole numbers throughout: the time a record is due and the number of records due at a time must
-agree exactly, or a reader would be woken for nothing.
+Flink docs: "DataGen connector", rate limiting. All arithmetic is exact: the time at which a record
+is due and the number of records due at a time must agree, or a reader would be scheduled before it
+may emit anything.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ __all__ = ["RateLimiterStrategy"]
 
 @dataclass(frozen=True, slots=True)
 class RateLimiterStrategy:
-    """The rate of a source, over all its splits; made by `per_second` or `no_op`.
+    """The maximum rate of a source, summed over its splits; created by `per_second` or `no_op`.
 
     >>> RateLimiterStrategy.per_second(4).due_offset(6)
     1500
     """
 
     records_per_second: Fraction | None = None
+    """None: no limit."""
 
     @staticmethod
     def per_second(records_per_second: float) -> RateLimiterStrategy:
-        """At most this many records per second; fractions such as 0.1 are allowed.
+        """Return a limit of so many records per second; fractions such as 0.1 are allowed.
 
         Raises:
             JobDefinitionError: the rate is not positive.
@@ -41,18 +43,19 @@ class RateLimiterStrategy:
 
     @staticmethod
     def no_op() -> RateLimiterStrategy:
-        """No limit."""
+        """Return a strategy without a limit."""
         return RateLimiterStrategy()
 
     def due_offset(self, ordinal: int) -> int:
-        """Milliseconds from the start until record ``ordinal`` (from 0) of the source is due."""
+        """Return the milliseconds from the start to when record ``ordinal`` (from 0) is due."""
         if self.records_per_second is None:
             return 0
         rate = self.records_per_second
+        # rounded up
         return -(-ordinal * 1000 * rate.denominator // rate.numerator)
 
     def last_due(self, elapsed: int) -> int:
-        """The last ordinal that is due ``elapsed`` milliseconds after the start; needs a rate."""
+        """Return the last ordinal due ``elapsed`` ms after the start; there must be a limit."""
         assert self.records_per_second is not None
         rate = self.records_per_second
         return elapsed * rate.numerator // (1000 * rate.denominator)

@@ -1,4 +1,4 @@
-"""PyFlink's path of `CheckpointingMode`."""
+"""Exports `CheckpointingMode` under the module name that PyFlink has for it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, check_ended, report
+from millrace.cli.commands.job_request import check_ended, report, send_command
 
 
 def register(commands: Commands) -> None:
@@ -21,8 +21,8 @@ def register(commands: Commands) -> None:
     add_job(parser)
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Cancel the job."""
-    job, answer = ask_job(named, "cancel")
+    job, answer = send_command(args, "cancel")
     check_ended(job, answer)
-    return report(named, job, answer, f"job '{job.name}' was cancelled")
+    return report(args, job, answer, f"job '{job.name}' was cancelled")

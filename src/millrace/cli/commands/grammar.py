@@ -57,29 +57,29 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def job_name(named: argparse.Namespace) -> str:
+def job_name(args: argparse.Namespace) -> str:
     """The job that is meant.
 
     Raises:
         UsageError: none is named, two are, or the name is empty.
     """
-    if (named.name is None) == (named.job is None):
+    if (args.name is None) == (args.job is None):
         raise UsageError(
             "which job? 'millrace list' shows them"
-            if named.name is None
-            else f"two jobs are named: {named.name} and --job {named.job}"
+            if args.name is None
+            else f"two jobs are named: {args.name} and --job {args.job}"
         )
-    word = str(named.job if named.name is None else named.name)
+    word = str(args.job if args.name is None else args.name)
     if not word.strip():
         raise UsageError("which job? its name is empty; 'millrace list' shows them")
     return word
 
 
-def checkpoint_dir(named: argparse.Namespace) -> Path:
+def checkpoint_dir(args: argparse.Namespace) -> Path:
     """Where jobs keep their checkpoints."""
     from millrace.cli.state_directory import default_checkpoint_dir
 
-    directory: Path | None = named.checkpoint_dir
+    directory: Path | None = args.checkpoint_dir
     if directory is None:
         return default_checkpoint_dir()
     if not directory.is_dir():

@@ -1,4 +1,4 @@
-"""What the commands that operate a running job have in common."""
+"""Sends commands to a running job, for ``stop``, ``cancel``, ``rescale`` and others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Let a command be told in which format a savepoint is to be."""
+    """Add the option ``--format``, the format of a savepoint."""
     parser.add_argument(
         "--format",
         choices=("canonical", "native"),
@@ -25,39 +25,39 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def ask_job(
-    named: argparse.Namespace, command: str, **arguments: Any
+def send_command(
+    args: argparse.Namespace, command: str, **arguments: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """Have the job that is named do something; returns it and its answer.
+    """Send a command to the job that the arguments name; return the job and its answer.
 
     Raises:
-        UsageError: no job is named.
-        JobControlError: there is none of that name, it does not run, or it cannot do it.
+        UsageError: the arguments name no job.
+        JobControlError: there is no such job, it is not running, or the command failed.
     """
     from millrace.engine.control_client import ask
 
-    job = named_job(named)
+    job = named_job(args)
     if job.run is None:
-        raise JobControlError(f"job '{job.name}' is not running{_way_on(job)}")
+        raise JobControlError(f"job '{job.name}' is not running{_resume_hint(job)}")
     try:
-        return job, ask(job.directory, command, arguments, named.timeout, _say_waiting)
+        return job, ask(job.directory, command, arguments, args.timeout, _say_waiting)
     except JobControlError as error:
         raise JobControlError(f"job '{job.name}': {error}") from None
 
 
-def named_job(named: argparse.Namespace) -> Job:
-    """The job that is named.
+def named_job(args: argparse.Namespace) -> Job:
+    """Return the job that the arguments name.
 
     Raises:
-        UsageError: none is named.
-        JobControlError: there is none of that name, or one may not know whether it runs.
+        UsageError: the arguments name no job.
+        JobControlError: there is no such job, or no permission to see whether it is running.
     """
-    word = job_name(named)
+    name = job_name(args)
     from millrace.cli.jobs import find_job
 
-    job = find_job(checkpoint_dir(named), word)
-    if job.hidden:
-        raise JobControlError(f"job '{job.name}': {job.hidden}")
+    job = find_job(checkpoint_dir(args), name)
+    if job.unknown_reason:
+        raise JobControlError(f"job '{job.name}': {job.unknown_reason}")
     return job
 
 
@@ -68,12 +68,12 @@ def _say_waiting(reason: str) -> None:
 
 
 def check_ended(job: Any, answer: dict[str, Any]) -> None:
-    """Raises JobControlError when the job did not end as it was told to, but failed."""
+    """Raise JobControlError if the job failed instead of ending as the command requested."""
     if answer.get("status") == "FAILED":
         raise JobControlError(f"job '{job.name}' failed before it had come to its end; see its log")
 
 
-def _way_on(job: Any) -> str:
+def _resume_hint(job: Any) -> str:
     if job.newest is None:
         return ""
     checkpoint = job.directory / f"chk-{job.newest.checkpoint}"
@@ -81,15 +81,15 @@ def _way_on(job: Any) -> str:
 
 
 def target(directory: Path | None) -> str | None:
-    """A directory as the job, which is in another one, finds it."""
+    """Return the absolute path, since the job has another working directory."""
     return None if directory is None else str(directory.absolute())
 
 
-def report(named: argparse.Namespace, job: Any, answer: dict[str, Any], text: str) -> int:
-    """Say what the job has done."""
+def report(args: argparse.Namespace, job: Any, answer: dict[str, Any], text: str) -> int:
+    """Print the result of a command: its ``text``, or with ``--json`` the job's answer."""
     from millrace.cli.printing import print_json
 
-    if named.json:
+    if args.json:
         print_json({"job": job.name, "id": job.id, **answer})
     else:
         print(text)

@@ -18,14 +18,14 @@ def register(commands: Commands) -> None:
     add_checkpoint_dir(parser)
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Show all jobs of the checkpoint directory."""
     from millrace.cli.jobs import jobs_in
     from millrace.cli.printing import print_json, print_table
 
-    directory = checkpoint_dir(named)
+    directory = checkpoint_dir(args)
     jobs = list(jobs_in(directory))
-    if named.json:
+    if args.json:
         print_json(list(map(_as_json, jobs)))
     elif jobs:
         heads = ("STATE", "NAME", "ID", "CHECKPOINT", "OF", "ERROR")

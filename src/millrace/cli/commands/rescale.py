@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from millrace.cli.arguments import UsageError
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, report
+from millrace.cli.commands.job_request import report, send_command
 
 
 def register(commands: Commands) -> None:
@@ -25,10 +25,10 @@ def register(commands: Commands) -> None:
     )
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Rescale the job."""
-    if named.parallelism < 1:
-        raise UsageError(f"the parallelism must be at least 1, not {named.parallelism}")
-    job, answer = ask_job(named, "rescale", parallelism=named.parallelism)
-    text = f"job '{job.name}' runs with parallelism {named.parallelism}"
-    return report(named, job, answer, text)
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Send the job the command to rescale, and print the result."""
+    if args.parallelism < 1:
+        raise UsageError(f"the parallelism must be at least 1, not {args.parallelism}")
+    job, answer = send_command(args, "rescale", parallelism=args.parallelism)
+    text = f"job '{job.name}' runs with parallelism {args.parallelism}"
+    return report(args, job, answer, text)

@@ -26,9 +26,9 @@ def register(commands: Commands) -> None:
     parser.set_defaults(handler=handle)
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Run the job to its end."""
-    arguments = run_arguments(named, argv)
+    arguments = run_arguments(args, argv)
     from millrace.cli.run import run
 
     return run(arguments)

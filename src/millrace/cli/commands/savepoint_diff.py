@@ -37,15 +37,15 @@ def register(commands: Commands) -> None:
     add_allow_pickle(parser)
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Compare them; 1 if some states could not be."""
     from millrace.cli.diff_report import as_json, lines
     from millrace.cli.printing import print_json, print_lines, printable
     from millrace.state.snapshot_diff import diff_snapshots
 
-    a, b = (reader_of(word, named.allow_pickle) for word in (named.a, named.b))
-    diffs = diff_snapshots(a, b, max(0, named.samples), named.all)
-    if named.json:
+    a, b = (reader_of(word, args.allow_pickle) for word in (args.a, args.b))
+    diffs = diff_snapshots(a, b, max(0, args.samples), args.all)
+    if args.json:
         print_json([as_json(diff) for diff in diffs])
     else:
         print_lines(lines(diffs))

@@ -23,23 +23,23 @@ def register(commands: Commands) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Delete it, once it is confirmed."""
-    path = resolved(named.path)
+    path = resolved(args.path)
     from millrace.cli.printing import print_json, size_text, time_text
     from millrace.state.checkpoint.savepoints import check_disposable, dispose_savepoint, size_of
 
     snapshot = check_disposable(path)
     size = size_of(snapshot)
     manifest = snapshot.manifest
-    if not named.yes and not _confirmed(
+    if not args.yes and not _confirmed(
         f"delete {snapshot.path} of job '{manifest.job_name}' "
         f"({size_text(size)}, made {time_text(manifest.timestamp)})?"
     ):
         print("millrace: nothing was deleted", file=sys.stderr)
         return 1
     left = dispose_savepoint(path)
-    if named.json:
+    if args.json:
         print_json({"disposed": str(snapshot.path), "size": size, "left": list(map(str, left))})
     else:
         print(f"deleted {snapshot.path} ({size_text(size)})")

@@ -14,13 +14,13 @@ def register(commands: Commands) -> None:
     add_directory(add_command(commands, "list", handle, "show the savepoints below a directory"))
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
-    """List them, the newest first."""
-    savepoints = sorted(found_below(named), key=lambda s: s.manifest.timestamp, reverse=True)
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Print the savepoints, the newest first."""
+    savepoints = sorted(found_below(args), key=lambda s: s.manifest.timestamp, reverse=True)
     from millrace.cli.printing import print_json, print_table
     from millrace.cli.savepoint_summary import columns, summary
 
-    if named.json:
+    if args.json:
         print_json([summary(savepoint) for savepoint in savepoints])
     elif savepoints:
         heads = ("ID", "OF", "JOB", "FROM", "SIZE", "PARALLELISM", "PATH")

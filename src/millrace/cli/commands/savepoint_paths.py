@@ -30,7 +30,7 @@ def add_directory(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def found_below(named: argparse.Namespace) -> list[Snapshot]:
+def found_below(args: argparse.Namespace) -> list[Snapshot]:
     """The savepoints below the directory that was named; damaged ones are told.
 
     Raises:
@@ -39,8 +39,8 @@ def found_below(named: argparse.Namespace) -> list[Snapshot]:
     from millrace.cli.state_directory import default_savepoint_dir
     from millrace.common.errors import CheckpointError
 
-    directory = named.directory or default_savepoint_dir()
-    if named.directory is not None and not directory.is_dir():
+    directory = args.directory or default_savepoint_dir()
+    if args.directory is not None and not directory.is_dir():
         raise CheckpointError(f"there is no directory {directory}")
     found = savepoints_below(directory)
     if not found:

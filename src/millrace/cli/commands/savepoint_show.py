@@ -32,14 +32,14 @@ def register(commands: Commands) -> None:
     add_allow_pickle(parser)
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Show it."""
     from millrace.cli.printing import print_json, print_lines, printable
     from millrace.cli.snapshot_report import Report
 
-    reader = reader_of(named.path, named.allow_pickle)
-    report = Report(reader, named.all, not named.no_count)
-    if named.json:
+    reader = reader_of(args.path, args.allow_pickle)
+    report = Report(reader, args.all, not args.no_count)
+    if args.json:
         print_json(report.as_json())
     else:
         print_lines(report.lines())

@@ -1,4 +1,4 @@
-"""``millrace savepoint sql``: ask a savepoint in SQL."""
+"""``millrace savepoint sql``: query a savepoint in SQL."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def register(commands: Commands) -> None:
         commands,
         "sql",
         handle,
-        "ask a savepoint or checkpoint in SQL",
-        "Ask a savepoint or checkpoint in Spark's SQL. Each state is a view, called "
-        "<operator uid>_<state>; SHOW TABLES lists them with their columns.",
+        "query a savepoint or checkpoint in SQL",
+        "Query a savepoint or checkpoint in Spark SQL. Each state is a view with the name "
+        "<operator uid>_<state>; SHOW TABLES lists the views with their columns.",
     )
     parser.add_argument(
         "path", metavar="PATH", help="its path, the first digits of its id, or a job's directory"
@@ -36,25 +36,25 @@ def register(commands: Commands) -> None:
     )
     add_allow_pickle(parser)
     parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how to answer (default: table)"
+        "--format", choices=FORMATS, default="table", help="format of the result (default: table)"
     )
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Ask, and print the answer."""
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Run the query and print its result."""
     from millrace.cli.failure_report import from_spark, spark_reason
-    from millrace.cli.query_output import print_answer, print_rows
+    from millrace.cli.query_output import print_frame, print_rows
     from millrace.state_processor import SavepointReader
     from millrace.state_processor.state_views import LISTED, is_show_tables, listed, state_views
 
-    reader = reader_of(named.path, named.allow_pickle)
-    style = "json" if named.json else named.format
-    if is_show_tables(named.query):  # for that Spark need not start
+    reader = reader_of(args.path, args.allow_pickle)
+    style = "json" if args.json else args.format
+    if is_show_tables(args.query):  # answered without starting Spark
         print_rows(LISTED, listed(state_views(reader.states())), style)
         return 0
     with _local_spark() as spark:
         try:
-            print_answer(SavepointReader(spark, reader).sql(named.query), style)
+            print_frame(SavepointReader(spark, reader).sql(args.query), style)
         except Exception as error:
             if isinstance(error, MillraceError) or not from_spark(error):
                 raise
@@ -64,7 +64,7 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
 
 @contextmanager
 def _local_spark() -> Iterator[Any]:
-    """A Spark session on this machine, which says nothing but what went wrong."""
+    """Provide a Spark session: the active one, or a local one whose log is not shown."""
     from millrace.spark.gateway import LOG_VARIABLE
     from millrace.spark.session import active_context, create_session
 
@@ -75,8 +75,8 @@ def _local_spark() -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="millrace-sql-") as directory:
         os.environ.setdefault(LOG_VARIABLE, os.path.join(directory, "spark.log"))
         settings = {"spark.sql.warehouse.dir": os.path.join(directory, "warehouse")}
-        logging.disable(logging.ERROR)  # PySpark logs what it raises
-        # an error in a query comes again with each attempt
+        logging.disable(logging.ERROR)  # PySpark logs the errors that it also raises
+        # local[*] makes one attempt per task: another would only repeat the query's error
         spark = create_session("millrace savepoint sql", 1, "local[*]", settings)
         try:
             yield spark

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from millrace.cli.arguments import UsageError, location
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import add_format, ask_job, report, target
+from millrace.cli.commands.job_request import add_format, report, send_command, target
 
 NAME = "take"
 
@@ -32,14 +32,14 @@ def register(commands: Commands) -> None:
     add_format(parser)
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Take the savepoint."""
-    if named.job is not None and named.name is not None:
-        if named.directory is not None:
-            raise UsageError(f"two jobs are named: {named.name} and --job {named.job}")
+    if args.job is not None and args.name is not None:
+        if args.directory is not None:
+            raise UsageError(f"two jobs are named: {args.name} and --job {args.job}")
         # with --job, the only other word is the directory
-        named.name, named.directory = None, location(named.name)
-    job, answer = ask_job(
-        named, "savepoint", directory=target(named.directory), format=named.format
+        args.name, args.directory = None, location(args.name)
+    job, answer = send_command(
+        args, "savepoint", directory=target(args.directory), format=args.format
     )
-    return report(named, job, answer, str(answer["savepoint"]))
+    return report(args, job, answer, str(answer["savepoint"]))

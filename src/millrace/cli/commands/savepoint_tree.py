@@ -21,14 +21,14 @@ def register(commands: Commands) -> None:
     )
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Draw the tree, the newest first."""
-    savepoints = found_below(named)
+    savepoints = found_below(args)
     from millrace.cli.lineage import LineageNode, draw
     from millrace.cli.printing import aligned, print_json, print_lines
     from millrace.cli.savepoint_summary import columns, short_id, summary
 
-    if named.json:
+    if args.json:
         print_json([summary(s) for s in sorted(savepoints, key=lambda s: s.manifest.timestamp)])
         return 0
     labels = aligned([columns(savepoint) for savepoint in savepoints])

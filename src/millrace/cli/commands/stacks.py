@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, report
+from millrace.cli.commands.job_request import report, send_command
 
 
 def register(commands: Commands) -> None:
@@ -23,13 +23,13 @@ def register(commands: Commands) -> None:
     add_job(parser)
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Ask the job."""
-    job, answer = ask_job(named, "stacks")
+    job, answer = send_command(args, "stacks")
     from millrace.cli.printing import printable
 
     text = printable("\n".join(_lines(answer)), keep="\n")
-    return report(named, job, answer, f"{job.name} is {answer['status']}\n{text}")
+    return report(args, job, answer, f"{job.name} is {answer['status']}\n{text}")
 
 
 def _lines(answer: dict[str, Any]) -> Iterator[str]:

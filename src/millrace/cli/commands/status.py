@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import ask_job, named_job, report
+from millrace.cli.commands.job_request import named_job, report, send_command
 
 if TYPE_CHECKING:
     from millrace.cli.jobs import Job
@@ -18,12 +18,12 @@ def register(commands: Commands) -> None:
     add_job(add_command(commands, "status", handle, "show how far a job is, or how it ended"))
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Ask the job, or read what its last run has left."""
-    ended = named_job(named)
+    ended = named_job(args)
     if ended.run is None:
-        return _report_end(named, ended)
-    job, answer = ask_job(named, "status")
+        return _report_end(args, ended)
+    job, answer = send_command(args, "status")
     from millrace.cli.progress_line import describe
     from millrace.engine.job_details import JobDetails
 
@@ -33,10 +33,10 @@ def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
     text = f"{job.name} is {answer['status']}: {line}"
     if answer["waits_for"]:
         text += f"\n{answer['waits_for']}"
-    return report(named, job, answer, text)
+    return report(args, job, answer, text)
 
 
-def _report_end(named: argparse.Namespace, job: Job) -> int:
+def _report_end(args: argparse.Namespace, job: Job) -> int:
     from millrace.cli.printing import printable, time_text
 
     record = job.record
@@ -54,4 +54,4 @@ def _report_end(named: argparse.Namespace, job: Job) -> int:
     if job.error:
         where = f" in operator '{answer['operator']}'" if answer["operator"] else ""
         text += f"\nit failed{where}:\n{job.error.rstrip()}"
-    return report(named, job, answer, printable(text, keep="\n"))
+    return report(args, job, answer, printable(text, keep="\n"))

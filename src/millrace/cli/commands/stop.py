@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from millrace.cli.arguments import UsageError, location
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import add_format, ask_job, check_ended, report, target
+from millrace.cli.commands.job_request import add_format, check_ended, report, send_command, target
 
 
 def register(commands: Commands) -> None:
@@ -39,21 +39,21 @@ def register(commands: Commands) -> None:
     )
 
 
-def handle(named: argparse.Namespace, argv: Sequence[str]) -> int:
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Stop the job."""
-    if named.no_savepoint and (named.savepoint is not None or named.drain):
+    if args.no_savepoint and (args.savepoint is not None or args.drain):
         raise UsageError("--no-savepoint goes neither with --savepoint nor with --drain")
-    job, answer = ask_job(
-        named,
+    job, answer = send_command(
+        args,
         "stop",
-        savepoint=not named.no_savepoint,
-        directory=target(named.savepoint),
-        drain=named.drain,
-        format=named.format,
+        savepoint=not args.no_savepoint,
+        directory=target(args.savepoint),
+        drain=args.drain,
+        format=args.format,
     )
     check_ended(job, answer)
     from millrace.engine.control_client import await_end
 
-    ended = "has ended" if await_end(job.directory, named.timeout) else "is ending"
-    with_what = "a checkpoint" if named.no_savepoint else f"the savepoint {answer['savepoint']}"
-    return report(named, job, answer, f"job '{job.name}' {ended} with {with_what}")
+    ended = "has ended" if await_end(job.directory, args.timeout) else "is ending"
+    with_what = "a checkpoint" if args.no_savepoint else f"the savepoint {answer['savepoint']}"
+    return report(args, job, answer, f"job '{job.name}' {ended} with {with_what}")
