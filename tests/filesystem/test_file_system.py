@@ -136,6 +136,21 @@ class TestFileSystem:
             assert files.read(f"{root}/d/a") == b"part"
             assert list(files.uploads(root)) == []
 
+    def test_two_that_commit_at_once(self, files: FileSystem, root: str) -> None:
+        """Both find it committed, whoever has done it."""
+        for number in range(30):
+            pending = files.begin(f"{root}/{number}", durable=False)
+            pending.write(b"part")
+            upload, barrier = pending.persist(), threading.Barrier(2)
+
+            def commit(_: int, upload=upload, barrier=barrier) -> None:
+                barrier.wait()
+                files.commit([upload])
+
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(commit, range(2)))
+            assert files.read(f"{root}/{number}") == b"part"
+
     def test_what_nobody_commits_is_aborted(self, files: FileSystem, root: str) -> None:
         upload = files.begin(f"{root}/a").persist()
         files.abort(upload.token)

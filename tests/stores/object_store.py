@@ -34,7 +34,7 @@ class ObjectStore(FileSystem):
         """Called before an object appears: a test may be another driver, or let the put fail."""
         self.now = time.time
         self._tags = itertools.count(1)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     # -- what a store offers -------------------------------------------------------------------
 
@@ -109,13 +109,14 @@ class ObjectStore(FileSystem):
 
     def commit(self, uploads: Sequence[PendingUpload]) -> None:
         for upload in uploads:
-            found = self.multipart.get(upload.token)
-            if found is None:
-                if upload.location not in self.objects:
-                    raise FileNotFoundError(2, "no such upload", upload.location)
-            else:
-                self.put(upload.location, found[1], absent=True)
-                del self.multipart[upload.token]
+            with self._lock:  # a store completes an upload in one step
+                found = self.multipart.get(upload.token)
+                if found is None:
+                    if upload.location not in self.objects:
+                        raise FileNotFoundError(2, "no such upload", upload.location)
+                else:
+                    self.put(upload.location, found[1], absent=True)
+                    del self.multipart[upload.token]
 
     def uploads(self, directory: str) -> Iterator[UploadStatus]:
         self.requests["list"] += 1

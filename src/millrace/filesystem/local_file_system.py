@@ -135,7 +135,10 @@ class LocalFileSystem(FileSystem):
 
     def commit(self, uploads: Sequence[PendingUpload]) -> None:
         for upload in uploads:
-            _commit(upload)
+            try:
+                _commit(upload)
+            except (FileExistsError, FileNotFoundError):
+                _commit(upload)  # another process may have done it just then
             crash_point("during-sink-commit")
         sync_all(os.path.dirname(upload.location) for upload in uploads)
 
