@@ -87,6 +87,15 @@ def test_a_module_that_workers_lack_is_to_be_shipped() -> None:
     assert "--py-files" not in failure_report(UserFunctionError("map", None, "ValueError: x"))
 
 
+def test_a_submodule_that_is_not_imported_on_the_worker() -> None:
+    """cloudpickle ships a function with the modules it names, not with their submodules."""
+    trace = "AttributeError: module 'concurrent' has no attribute 'futures'"
+    told = failure_report(UserFunctionError("map", None, trace))
+    assert "from concurrent import futures" in told
+    other = "AttributeError: module 'concurrent' has no attribute 'future'"
+    assert "workers" not in failure_report(UserFunctionError("map", None, other))
+
+
 def test_a_query_fails_without_a_java_stack() -> None:
     java = "An error occurred.\n: java.lang.Error: no\n\tat org.apache.A\n\tat org.apache.B"
     assert spark_reason(ValueError(java)) == "An error occurred.\n: java.lang.Error: no"

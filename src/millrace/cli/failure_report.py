@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import traceback
 
 import millrace
 from millrace.common.errors import MillraceError, UserFunctionError
+from millrace.engine.failure_hints import failure_hint
 
 _OURS = os.path.dirname(os.path.abspath(millrace.__file__)) + os.sep
 _NOBODYS = tuple(
@@ -23,7 +23,7 @@ def failure_report(error: BaseException) -> str:
     if isinstance(error, UserFunctionError):
         return _user_function(error)
     if isinstance(error, MillraceError):
-        return f"{_place(error)}{error}\n{_module_hint(str(error))}"
+        return f"{_place(error)}{error}\n{failure_hint(str(error))}"
     return _traceback(error)
 
 
@@ -31,18 +31,7 @@ def _user_function(error: UserFunctionError) -> str:
     record = "" if error.record is None else f"  record: {error.record}\n"
     return (
         f"a function of operator '{error.operator}' failed\n{record}\n"
-        f"{error.user_traceback.rstrip()}\n{_module_hint(error.user_traceback)}"
-    )
-
-
-def _module_hint(text: str) -> str:
-    """What to do about a module that only the driver has."""
-    missing = re.search(r"ModuleNotFoundError: No module named '([^']+)'", text)
-    if missing is None:
-        return ""
-    return (
-        f"\nthe workers do not have the module {missing[1]!r}: ship your own with --py-files "
-        "(or env.add_python_file), packages with env.set_python_requirements\n"
+        f"{error.user_traceback.rstrip()}\n{failure_hint(error.user_traceback)}"
     )
 
 

@@ -8,6 +8,7 @@ import traceback
 from types import TracebackType
 
 from millrace.common.errors import UserFunctionError
+from millrace.engine.failure_hints import failure_hint
 
 __all__ = ["show_user_errors_first"]
 
@@ -27,4 +28,5 @@ def _show(kind: type[BaseException], error: BaseException, trace: TracebackType 
     frames = [f for f in traceback.extract_tb(trace) if not f.filename.startswith(_PACKAGE)]
     frames = [f for f in frames if f"{os.sep}concurrent{os.sep}futures{os.sep}" not in f.filename]
     where = "".join(traceback.StackSummary.from_list(frames).format())
-    print(f"{error}\n\nthe job was run from\n{where}", end="", file=sys.stderr)
+    hint = failure_hint(error.user_traceback)
+    print(f"{error}\n{hint}\nthe job was run from\n{where}", end="", file=sys.stderr)
