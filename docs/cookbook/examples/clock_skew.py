@@ -1,6 +1,4 @@
-import time
-
-from millrace.common import Time, WatermarkGenerator, WatermarkOutput, WatermarkStrategy
+from millrace.common import Time, WatermarkStrategy
 from millrace.datastream import OutputTag
 from millrace.datastream.window import TumblingEventTimeWindows
 from millrace.testing import MiniJob
@@ -8,22 +6,8 @@ from millrace.testing import MiniJob
 Click = tuple[str, int]  # device, milliseconds on its clock
 LATE: OutputTag[Click] = OutputTag("late")
 
-
-class NotAheadOfUs(WatermarkGenerator[Click]):
-    """The newest timestamp, without those that are over a minute ahead of this machine's clock."""
-
-    newest = -(2**62)
-
-    def on_event(self, event: Click, timestamp: int, output: WatermarkOutput) -> None:
-        if timestamp < time.time() * 1000 + 60_000:
-            self.newest = max(self.newest, timestamp)
-
-    def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        output.emit_watermark(self.newest - 1)
-
-
-trusting = WatermarkStrategy.for_monotonous_timestamps()
-for strategy in trusting, WatermarkStrategy.for_generator(NotAheadOfUs):
+trusting: WatermarkStrategy[Click] = WatermarkStrategy.for_monotonous_timestamps()
+for strategy in trusting, trusting.with_clock_limit(Time.minutes(1)):
     timed = strategy.with_timestamp_assigner(lambda click, _: click[1])
     with MiniJob() as job:
         clicks = job.source("clicks")

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from millrace.common import BoundedOutOfOrdernessGenerator, Duration, WatermarkStrategy
 from millrace.common.time.watermark_strategy import TimestampAssigner, WatermarkGenerator
+from millrace.common.types.batch import ColumnBatch
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.runtime.metrics import MetricRegistry
+from millrace.runtime.operators.timestamps import WatermarkTracker
 from millrace.testing import OperatorHarness, StreamRecord
 
 MAX_WATERMARK = 2**63 - 1
@@ -198,3 +202,43 @@ def test_a_generator_made_from_a_known_one_sees_every_event() -> None:
     harness = operator(strategy.with_timestamp_assigner(itself))
     harness.process_elements([9, 10, 11])
     assert harness.watermarks() == [10]
+
+
+FAR = 4_102_444_800_000
+"""The year 2100."""
+LIMITED = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(itself)
+
+
+def test_a_record_of_the_year_2100_moves_no_watermark() -> None:
+    harness = operator(LIMITED.with_clock_limit(100))
+    harness.process_elements([5, FAR])
+    harness.process_elements([FAR])
+    harness.process_elements([9, 100])
+    assert [record.timestamp for record in harness.records()] == [5, FAR, FAR, 9, 100]
+    assert harness.watermarks() == [4, 99]
+
+
+def test_timestamps_ahead_of_the_clock_can_be_capped() -> None:
+    harness = operator(LIMITED.with_clock_limit(100, cap=True))
+    harness.process_elements([5, FAR, 100])
+    assert [record.timestamp for record in harness.records()] == [5, 100, 100]
+    assert harness.watermarks() == [99]
+
+
+def test_a_generator_does_not_see_what_is_ahead_of_the_clock() -> None:
+    strategy = WatermarkStrategy.for_generator(Periodic).with_timestamp_assigner(itself)
+    harness = operator(strategy.with_clock_limit(100))
+    harness.process_elements([5, FAR, 9])
+    assert max(harness.watermarks()) < 100
+
+
+@pytest.mark.parametrize("cap", [False, True])
+def test_the_clock_limit_of_columns_and_its_metric(cap: bool) -> None:
+    registry = MetricRegistry()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_clock_limit(100, cap)
+    tracker = WatermarkTracker(strategy, False, registry)
+    times = pa.array([5, FAR, FAR, 7], pa.int64())
+    [piece] = tracker.pieces(ColumnBatch(pa.record_batch({"x": [1, 2, 3, 4]}), times), 1_000)
+    assert piece.timestamps.to_pylist() == ([5, 1100, 1100, 7] if cap else times.to_pylist())
+    assert tracker.watermark == (1099 if cap else 6)
+    assert tracker._ahead.get_count() == 2

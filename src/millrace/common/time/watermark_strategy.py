@@ -20,6 +20,7 @@ from millrace.common.time.watermark_generator import (
 
 __all__ = [
     "BoundedOutOfOrdernessGenerator",
+    "ClockLimit",
     "MonotonousGenerator",
     "TimestampAssigner",
     "WatermarkAlignment",
@@ -52,6 +53,14 @@ class WatermarkAlignment:
 
 
 @dataclass(frozen=True, slots=True)
+class ClockLimit:
+    """How far (ms) timestamps may be ahead of the clock, and whether others are set to that."""
+
+    max_ahead: int
+    cap: bool
+
+
+@dataclass(frozen=True, slots=True)
 class WatermarkStrategy(Generic[T]):
     """How records get timestamps and watermarks. Immutable: ``with_*`` return new ones.
 
@@ -72,6 +81,8 @@ class WatermarkStrategy(Generic[T]):
     idle_timeout_ms: int | None = None
     """After how long without records a split is idle; None: never."""
     alignment: WatermarkAlignment | None = None
+    clock_limit: ClockLimit | None = None
+    """None: any timestamp is believed."""
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy[Any]:
@@ -122,6 +133,22 @@ class WatermarkStrategy(Generic[T]):
         if timeout <= 0:
             raise JobDefinitionError(f"idle_timeout must be positive, got {timeout} ms")
         return replace(self, idle_timeout_ms=timeout)
+
+    def with_clock_limit(
+        self, max_ahead: Duration | Time | timedelta | int, cap: bool = False
+    ) -> WatermarkStrategy[T]:
+        """Do not let a timestamp move the watermark that is too far ahead of the clock.
+
+        One record of the year 2100 would make everything after it late. It keeps its timestamp,
+        or, with ``cap``, gets the latest one that is believed. The clock is the machine's at the
+        beginning of the epoch; ``numRecordsAheadOfClock`` counts such records.
+
+        Args:
+            max_ahead: how far ahead a timestamp may be; a number is ms.
+            cap: set timestamps that are further ahead to ``max_ahead`` from now.
+        """
+        ahead = non_negative("max_ahead", max_ahead)
+        return replace(self, clock_limit=ClockLimit(ahead, cap))
 
     def with_watermark_alignment(
         self,

@@ -157,7 +157,7 @@ class SourceOperator(Operator):
         return self._reader
 
     def _begun(self, plan: SplitPlan) -> _ActiveSplit:
-        tracker = WatermarkTracker(self._strategy, self.context.batch_mode)
+        tracker = WatermarkTracker(self._strategy, self.context.batch_mode, self.context.metrics)
         kept = self._trackers.get(None, plan.split.split_id)
         if kept is not None:
             tracker.restore(kept)

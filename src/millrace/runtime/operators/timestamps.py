@@ -12,10 +12,11 @@ from millrace.common.time.watermark_generator import (
     BoundedOutOfOrdernessGenerator,
     WatermarkGenerator,
 )
-from millrace.common.time.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from millrace.common.time.watermark_strategy import ClockLimit, TimestampAssigner, WatermarkStrategy
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
+from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.redistribution_mode import RedistributionMode
@@ -45,13 +46,14 @@ def _event_time(value: Any, time: Any) -> int:
     return exact
 
 
-def _highest(timestamps: Any) -> list[int]:
-    """All that a generator which only wants the highest event time must see."""
+def _highest(timestamps: Any) -> int:
+    """The latest of some event times."""
     if isinstance(timestamps, list):
-        return timestamps
+        return max(timestamps)
     from pyarrow.compute import max as highest
 
-    return [highest(timestamps).as_py()]
+    latest: int = highest(timestamps).as_py()
+    return latest
 
 
 def _wants_only_the_highest(generator: WatermarkGenerator[Any]) -> bool:
@@ -84,13 +86,20 @@ class WatermarkTracker:
     "Execution Mode").
     """
 
-    def __init__(self, strategy: WatermarkStrategy[Any], batch_mode: bool = False) -> None:
+    def __init__(
+        self, strategy: WatermarkStrategy[Any], batch_mode: bool, metrics: MetricRegistry
+    ) -> None:
+        self._clock_limit: ClockLimit | None = strategy.clock_limit
+        if self._clock_limit is not None:
+            self._ahead = RegisteredGroup(metrics).counter("numRecordsAheadOfClock")
         supplier = None if batch_mode else strategy.generator_supplier
         self._generator: WatermarkGenerator[Any] | None = supplier() if supplier else None
         self._assign = _assigner(strategy)
         self._idle_timeout = strategy.idle_timeout_ms
         self._emitted = _Emitted()
         self._last_record: int | None = None
+        self._believed = MAX_WATERMARK
+        """Later timestamps do not move the watermark."""
 
     def pieces(self, batch: Batch, now: int) -> Iterator[Batch]:
         """The batch with its event times, piece by piece: `watermark` is as it is behind the piece
@@ -99,10 +108,29 @@ class WatermarkTracker:
         A generator that emits on events cuts the batch after each event that moved the watermark.
         """
         timed = self._timed_columns(batch) if isinstance(batch, ColumnBatch) else self._timed(batch)
+        if self._clock_limit is not None:
+            timed = self._limited(timed, self._clock_limit, now)
         start = 0
         for end in self._ends(timed, now):
             yield timed if start == 0 and end == len(timed) else timed.slice(start, end)
             start = end
+
+    def _limited(self, batch: Batch, limit: ClockLimit, now: int) -> Batch:
+        """The batch, its timestamps capped if they are to be; notes up to where they count."""
+        self._believed = latest = now + limit.max_ahead
+        times = batch.timestamps
+        if times is None or not len(batch) or _highest(times) <= latest:
+            return batch
+        values: list[int] = times if isinstance(times, list) else times.to_pylist()
+        self._ahead.inc(sum(time > latest for time in values))
+        if not limit.cap:
+            return batch
+        capped = [min(time, latest) for time in values]
+        if isinstance(batch, RowBatch):
+            return RowBatch(batch.values, capped)
+        import pyarrow as pa
+
+        return replace(batch, timestamps=pa.array(capped, pa.int64()))
 
     def _timed(self, batch: RowBatch[Any]) -> RowBatch[Any]:
         return RowBatch(batch.values, self._timestamps(batch.values, batch.timestamps))
@@ -137,7 +165,7 @@ class WatermarkTracker:
             yield len(batch)
         elif timestamps is not None and _wants_only_the_highest(generator):
             assert isinstance(generator, BoundedOutOfOrdernessGenerator)
-            generator.on_batch(_highest(timestamps))
+            generator.on_batch(self._highest_believed(timestamps))
             generator.on_periodic_emit(self._emitted)
             yield len(batch)
         else:
@@ -150,11 +178,23 @@ class WatermarkTracker:
         for index, value in enumerate(batch.values):
             before = emitted.watermark
             time = NO_TIMESTAMP if timestamps is None else timestamps[index]
+            if time > self._believed:
+                continue
             generator.on_event(value, time, emitted)
             if emitted.watermark > before:
                 yield index + 1
         generator.on_periodic_emit(emitted)
         yield len(batch)
+
+    def _highest_believed(self, timestamps: Any) -> list[int]:
+        """All that a generator which only wants the highest event time must see."""
+        if not len(timestamps):
+            return []
+        highest = _highest(timestamps)
+        if highest > self._believed:
+            values = timestamps if isinstance(timestamps, list) else timestamps.to_pylist()
+            return [time for time in values if time <= self._believed]
+        return [highest]
 
     def tick(self, now: int) -> None:
         """An epoch ends: a generator may emit by the clock."""
@@ -223,7 +263,9 @@ class TimestampsOperator(Operator):
         self._now = 0
 
     def restore(self) -> None:
-        self._tracker = WatermarkTracker(self._strategy, self.context.batch_mode)
+        self._tracker = WatermarkTracker(
+            self._strategy, self.context.batch_mode, self.context.metrics
+        )
         kept = self._kept.get()
         if kept is not None:
             self._tracker.restore(kept)
