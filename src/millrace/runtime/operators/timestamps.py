@@ -49,7 +49,7 @@ def _event_time(value: Any, time: Any) -> int:
 def _highest(timestamps: Any) -> int:
     """The latest of some event times."""
     if isinstance(timestamps, list):
-        return max(timestamps)
+        return int(max(timestamps))
     from pyarrow.compute import max as highest
 
     latest: int = highest(timestamps).as_py()
