@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from millrace.connectors import file_listing
 from millrace.connectors.errors import SourceFileError
-from millrace.connectors.file_listing import list_files
+
+
+def list_files(root: str) -> list[str]:
+    return [file.location for file in file_listing.list_files(root)]
 
 
 def test_directories_are_listed_below_sorted_without_hidden(tmp_path: Path) -> None:
@@ -57,3 +61,27 @@ def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
 def test_nothing_there_is_an_error_naming_the_path(tmp_path: Path) -> None:
     with pytest.raises(SourceFileError, match="missing: there is no such file"):
         list_files(str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*/data-?.csv", ["a/data-1.csv", "b/data-1.csv", "b/data-2.csv"]),
+        ("b/data-[2-9].csv", ["b/data-2.csv"]),
+        ("a*", ["a/data-1.csv", "a/deep/x"]),
+        ("*/deep/*", ["a/deep/x"]),
+        ("*.none", []),
+    ],
+)
+def test_wildcards(tmp_path: Path, pattern: str, expected: list[str]) -> None:
+    for name in ("a/data-1.csv", "a/deep/x", "b/data-1.csv", "b/data-2.csv", "b/.data-3.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert list_files(f"{tmp_path}/{pattern}") == [f"{tmp_path}/{name}" for name in expected]
+
+
+def test_a_file_that_is_called_like_a_pattern_is_itself(tmp_path: Path) -> None:
+    for name in ("[1]", "1"):
+        (tmp_path / name).touch()
+    assert list_files(f"{tmp_path}/[1]") == [f"{tmp_path}/[1]"]

@@ -267,3 +267,47 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         builder.monitor_continuously(Duration.of_seconds(0))
     with pytest.raises(JobDefinitionError, match="split_size"):
         builder.set_split_size(0)
+
+
+def is_csv(path: str) -> bool:
+    return path.endswith(".csv")
+
+
+def test_a_path_filter_and_wildcards(source_harness, tmp_path: Path) -> None:
+    for name in ("1/a.csv", "1/b.txt", "2/c.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    builder = FileSource.for_record_stream_format(TEXT, tmp_path / "[12]").set_path_filter(is_csv)
+    assert source_harness(builder.build()).read_all() == ["1/a.csv", "2/c.csv"]
+    with pytest.raises(JobDefinitionError, match="takes a function"):
+        builder.set_path_filter("*.csv")  # type: ignore[arg-type]
+
+
+def test_start_from_now(source_harness, clock, tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("old")
+    builder = FileSource.for_record_stream_format(TEXT, tmp_path).start_from_now()
+    source = builder.monitor_continuously(Duration.of_seconds(1)).build()
+    harness = source_harness(source, clock)
+    assert harness.read_all() == []
+    harness.restart_enumerator()
+    (tmp_path / "new").write_text("new")
+    assert harness.read_all() == ["new"]
+
+
+def test_a_file_that_changes_after_it_was_found_is_warned_of_once(
+    source_harness, clock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is appended or replaced was left out without a word."""
+    path = tmp_path / "a"
+    path.write_text("one")
+    builder = FileSource.for_record_stream_format(TEXT, tmp_path)
+    harness = source_harness(builder.monitor_continuously(Duration.of_seconds(1)).build(), clock)
+    assert harness.read_all() == ["one"]
+    path.write_text("one and more")
+    harness.restart_enumerator()
+    assert harness.read_all() == []
+    assert harness.read_all() == []
+    assert caplog.text.count("changed since it was found (from 3 to 12 bytes)") == 1
+    os.utime(path, (1, 1))
+    assert harness.read_all() == []
+    assert caplog.text.count("changed since it was found (from 12 to 12 bytes)") == 1

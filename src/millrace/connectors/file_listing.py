@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from millrace.connectors.errors import SourceFileError
-from millrace.filesystem.file_system import FileSystem
+from millrace.filesystem.file_system import FileStatus, FileSystem
 from millrace.filesystem.registry import file_system_of
 
 __all__ = ["is_hidden", "list_files"]
@@ -20,25 +21,50 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "_"))
 
 
-def list_files(root: str) -> list[str]:
+def list_files(root: str) -> list[FileStatus]:
     """The file, or all files below the directory without hidden ones, sorted by path.
+
+    ``*``, ``?`` and ``[...]`` stand for (parts of) one name each, in a path that does not exist as
+    it is; what matches may be directories.
 
     Raises:
         SourceFileError: there is nothing of that name.
     """
     files = file_system_of(root)
-    if files.status(root) is not None:
-        return [root]
-    if not files.is_directory(root):
+    if (status := files.status(root)) is not None:
+        return [status]
+    if files.is_directory(root):
+        return sorted(_walk(files, root.rstrip("/")), key=_location)
+    directory = _before_wildcards(root)
+    if directory is None:
         raise SourceFileError(root, "there is no such file or directory")
-    return sorted(_walk(files, root.rstrip("/")))
+    pattern = root.rstrip("/").split("/")
+    return [file for file in list_files(directory) if _matches(file.location, pattern)]
 
 
-def _walk(files: FileSystem, directory: str) -> Iterator[str]:
+def _location(file: FileStatus) -> str:
+    return file.location
+
+
+def _before_wildcards(path: str) -> str | None:
+    """The directory in which wildcards begin; None if there are none."""
+    names = path.split("/")
+    first = next((i for i, name in enumerate(names) if any(c in name for c in "*?[")), None)
+    return None if first is None else "/".join(names[:first]) or "/"
+
+
+def _matches(location: str, pattern: list[str]) -> bool:
+    """Whether the file, or a directory that it is in, is meant."""
+    names = location.split("/")
+    pairs = zip(names, pattern, strict=False)
+    return len(names) >= len(pattern) and all(fnmatchcase(name, part) for name, part in pairs)
+
+
+def _walk(files: FileSystem, directory: str) -> Iterator[FileStatus]:
     # what is hidden is not listed: it may be large, and nobody's business
     for status in files.list(f"{directory}/"):
         if not is_hidden(status.location.rpartition("/")[2]):
-            yield status.location
+            yield status
     for name in files.directories(f"{directory}/"):
         below = f"{directory}/{name}"
         if not is_hidden(name) and not _leads_back(files, below):

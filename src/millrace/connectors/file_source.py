@@ -5,17 +5,18 @@ from __future__ import annotations
 import lzma
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from logging import Logger
+from logging import Logger, getLogger
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from millrace.common.error_policy import ErrorPolicy, require_error_policy
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.source import (
     Boundedness,
+    EnumeratorContext,
     ReaderContext,
     SourceSplit,
     SplitEnumerator,
@@ -58,6 +59,22 @@ class FileSourceSplit(SourceSplit):
     """Seconds since the epoch of Unix."""
 
 
+Seen = dict[str, tuple[int, float]]
+"""Sizes (bytes) and times of modification (seconds since the epoch) of files, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSelection:
+    """Which of the files below the paths are read."""
+
+    path_filter: Callable[[str], bool] | None = None
+    only_new: bool = False
+    """Not those that are there at the first start."""
+
+
+_ALL = FileSelection()
+
+
 class FilePosition(NamedTuple):
     """Where the format's reader goes on (None: the start), and whether nothing is left."""
 
@@ -88,9 +105,11 @@ class FileSource(SplitSource[T]):
         discovery_interval: int | None = None,
         split_size: int = DEFAULT_SPLIT_SIZE,
         error_policy: ErrorPolicy = _FAIL,
+        selection: FileSelection = _ALL,
     ) -> None:
         self._format = file_format
         self._error_policy = error_policy
+        self._selection = selection
         self._paths = tuple(paths)
         self._discovery_interval = discovery_interval
         self._split_size = split_size
@@ -132,6 +151,7 @@ class FileSource(SplitSource[T]):
             self._discovery_interval,
             self._split_size,
             self._error_policy,
+            self._selection,
         )
 
     def create_split_reader(
@@ -157,6 +177,7 @@ class FileSourceBuilder(Generic[T]):
         self._split_size = DEFAULT_SPLIT_SIZE
         self._splits_files = True
         self._error_policy = _FAIL
+        self._selection = _ALL
 
     def monitor_continuously(
         self, discovery_interval: Duration | Time | timedelta
@@ -185,6 +206,23 @@ class FileSourceBuilder(Generic[T]):
         """
         require_at_least(1, split_size=split_size)
         self._split_size = split_size
+        return self
+
+    def set_path_filter(self, path_filter: Callable[[str], bool]) -> FileSourceBuilder[T]:
+        """Read only files whose path the function accepts.
+
+        Raises:
+            JobDefinitionError: it is no function.
+        """
+        if not callable(path_filter):
+            raise JobDefinitionError(f"set_path_filter() takes a function, not {path_filter!r}")
+        self._selection = replace(self._selection, path_filter=path_filter)
+        return self
+
+    def start_from_now(self) -> FileSourceBuilder[T]:
+        """Leave out files that are there when the job starts for the first time; for
+        `monitor_continuously`."""
+        self._selection = replace(self._selection, only_new=True)
         return self
 
     def set_error_policy(self, error_policy: ErrorPolicy) -> FileSourceBuilder[T]:
@@ -227,12 +265,17 @@ class FileSourceBuilder(Generic[T]):
         """The source."""
         split_size = self._split_size if self._splits_files else WHOLE
         return FileSource(
-            self._format, self._paths, self._discovery_interval, split_size, self._error_policy
+            self._format,
+            self._paths,
+            self._discovery_interval,
+            split_size,
+            self._error_policy,
+            self._selection,
         )
 
 
 class FileEnumerator(SplitEnumerator):
-    """Lists files and remembers the paths it has seen: that is its state."""
+    """Lists files and remembers those it has seen, as they were: that is its state."""
 
     def __init__(
         self,
@@ -241,24 +284,45 @@ class FileEnumerator(SplitEnumerator):
         discovery_interval: int | None,
         split_size: int,
         error_policy: ErrorPolicy,
+        selection: FileSelection,
     ) -> None:
         self._format = file_format
+        self._selection = selection
+        self._logger = getLogger("millrace.source")
         self._paths = paths
         self._interval = discovery_interval
         self._split_size = split_size
         self._error_policy = error_policy
-        self._seen: frozenset[str] | None = None
+        self._seen: Seen | None = None
         self._last_discovery: int | None = None
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
         if self.no_more_splits():
             return ()
-        seen = self._seen or frozenset()
-        files = dict.fromkeys(file for path in self._paths for file in list_files(path))
-        found = {file: self._splits(file) for file in files if file not in seen}
-        self._seen = seen.union(found) if found else seen
-        self._last_discovery = now
-        return [split for splits in found.values() for split in splits]
+        first, seen = self._seen is None, dict(self._seen or {})
+        new: list[str] = []
+        for path, found in self._listed().items():
+            if path not in seen:
+                new.append(path)
+            elif seen[path] != found:
+                warn_of_change(self._logger, path, seen[path][0], found[0])
+            seen[path] = found
+        passed_over = first and self._selection.only_new
+        splits = [] if passed_over else [split for path in new for split in self._splits(path)]
+        self._seen, self._last_discovery = seen, now
+        return splits
+
+    def start(self, context: EnumeratorContext) -> None:
+        self._logger = context.logger
+
+    def _listed(self) -> Seen:
+        wanted = self._selection.path_filter
+        files = [file for path in self._paths for file in list_files(path)]
+        return {
+            file.location: (file.length, file.modified)
+            for file in files
+            if wanted is None or wanted(file.location)
+        }
 
     def no_more_splits(self) -> bool:
         return self._interval is None and self._seen is not None
@@ -268,10 +332,10 @@ class FileEnumerator(SplitEnumerator):
             return None
         return now if self._last_discovery is None else self._last_discovery + self._interval
 
-    def snapshot_state(self) -> frozenset[str] | None:
+    def snapshot_state(self) -> Seen | None:
         return self._seen
 
-    def restore_state(self, state: frozenset[str] | None) -> None:
+    def restore_state(self, state: Seen | None) -> None:
         self._seen = state
 
     def _splits(self, path: str) -> list[FileSourceSplit]:
