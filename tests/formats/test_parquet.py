@@ -134,3 +134,13 @@ def test_row_groups_are_put_together_up_to_the_split_size() -> None:
 )
 def test_whole_row_groups_are_skipped(position: int, found: tuple[int, int]) -> None:
     assert _first_group([3, 1, 0, 5], position) == found
+
+
+def test_what_does_not_fit_names_its_column_and_record() -> None:
+    writers = ParquetBulkWriters.for_row_type(
+        Types.ROW_NAMED(["name", "count"], [Types.STRING(), Types.LONG()])
+    )
+    writer = writers.create(io.BytesIO())
+    writer.add_elements([Row(name="a", count=1), Row(name="b", count="many")])
+    with pytest.raises(SerializationError, match=r"column 'count' \(int64\) of the record .*many"):
+        writer.finish()

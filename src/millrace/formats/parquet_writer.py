@@ -123,7 +123,7 @@ class ParquetBulkWriter(BulkWriter[Any]):
     def _flush_records(self) -> None:
         values, self._pending = self._pending, []
         if values:
-            with self._explained():
+            with self._explained(values):
                 self._write_row_group(self._table(values))
 
     def _flush_columns(self) -> None:
@@ -175,8 +175,25 @@ class ParquetBulkWriter(BulkWriter[Any]):
         self._schema = table.schema
         return table
 
+    def _culprit(self, values: Sequence[Any]) -> str:
+        """The first value that does not fit its column, for the error."""
+        if self._schema is None:
+            return ""
+        names = tuple(self._schema.names)
+        for value in values:
+            try:
+                found = field_values(names, value)
+            except (SerializationError, TypeError, ValueError):
+                return f"; the record is {repr(value)[:300]}"
+            for name, kind, field in zip(names, self._schema.types, found, strict=True):
+                try:
+                    _array(_plain_column([field]), kind)
+                except Exception:  # whatever it was for all of them
+                    return f"; column {name!r} ({kind}) of the record {repr(value)[:300]}"
+        return ""
+
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self, values: Sequence[Any] = ()) -> Iterator[None]:
         import pyarrow as pa
 
         try:
@@ -189,7 +206,7 @@ class ParquetBulkWriter(BulkWriter[Any]):
                 else ""
             )
             raise SerializationError(
-                f"records do not fit the Parquet columns: {error}{hint}"
+                f"records do not fit the Parquet columns: {error}{self._culprit(values)}{hint}"
             ) from error
 
 
