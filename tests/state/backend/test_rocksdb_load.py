@@ -118,3 +118,27 @@ def test_what_a_crash_left_is_not_written_to(tmp_path: Path) -> None:
     assert all_of(store) == {b"a": b"1"}
     assert (tmp_path / "other").read_bytes() == b"mine"
     store.close()
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("place", ["_batched", "_ingest"])
+def test_what_could_not_be_written_is_written_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    store = RocksDBStore(tmp_path / "db", RocksDBOptions())
+    store.write(Changes(puts=[(b"marker", b"v1")]))
+    store.begin_load()
+    store.write(Changes(deletes=[b"marker"], puts=[(b"a", b"1"), (b"b", b"1"), (b"a", b"2")]))
+
+    def full(*args: object) -> None:
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rocksdb_load.RocksDBLoad, place, full)
+        for use in (lambda: store.get(b"a"), store.end_load):
+            with pytest.raises(OSError, match="No space"):
+                use()
+    store.write(Changes(puts=[(b"b", b"2")]))
+    store.end_load()
+    assert all_of(store) == {b"a": b"2", b"b": b"2"}
+    store.close()

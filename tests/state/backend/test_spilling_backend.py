@@ -450,3 +450,18 @@ def test_a_full_disk_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError, match="No space"):
         state.close()
     assert removed == ["closed", "removed"]
+
+
+def test_a_marker_that_could_not_be_removed_is_removed_later() -> None:
+    """Else another process would take what is written next for that version."""
+    stores = Kept()
+    disk = stores.store = FullDisk()
+    state, delta = opened(stores, recoverable=True), written()
+    state.restore("v1", [delta], inline)
+    assert MARKER in disk.rows
+    disk.full = True
+    with pytest.raises(OSError, match="No space"):
+        state.restore("v2", [delta], inline)
+    disk.full = False
+    state.reset()
+    assert disk.rows == {}

@@ -62,14 +62,15 @@ class RocksDBLoad:
             self.settle()
 
     def settle(self) -> None:
-        """Hand over what has come together."""
-        rows, few, deletes = self._rows, self._bytes < LEAST_BYTES, self._deletes
-        self._rows, self._bytes, self._deletes = [], 0, False
-        if rows and (few or deletes):
+        """Hand over what has come together. What cannot be written now is written the next time:
+        with it goes, for example, that a marker is gone."""
+        rows, few = self._rows, self._bytes < LEAST_BYTES
+        if rows and (few or self._deletes):
             rows = self._batched(dict(rows), few)
         if rows:
             rows.sort(key=_key)  # stable: of several with one key the last one counts
             self._ingest(rows)
+        self._rows, self._bytes, self._deletes = [], 0, False
 
     def _batched(self, latest: dict[bytes, bytes | None], few: bool) -> list[_Gathered]:
         """Write what is not for a file; returns the rest."""

@@ -174,8 +174,8 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
     def _unmark(self) -> None:
         """The store is about to be changed: it is of no version any more."""
         if self._marked and self._store is not None:
-            self._marked = ""
             self._store.write(Changes(deletes=[MARKER]))
+            self._marked = ""
 
     # -- recovery ----------------------------------------------------------------------
 
