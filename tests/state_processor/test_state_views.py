@@ -16,7 +16,7 @@ from millrace.state.table_kinds import (
     TTL_FLAT,
     WINDOW_FLAT,
 )
-from millrace.state_processor.state_views import mentioned, state_views
+from millrace.state_processor.state_views import state_views, views_in_query
 
 
 def info(uid: str, name: str, kind: TableKind = FLAT, operator: str = "Operator") -> StateInfo:
@@ -68,5 +68,5 @@ def test_names_are_different() -> None:
 def test_views_that_a_query_names() -> None:
     """Only these are made."""
     query = "SELECT count(*) FROM Accounts_Balance b JOIN count_words_count USING (key)"
-    found = [view.name for view in mentioned(state_views(STATES), query)]
+    found = [view.name for view in views_in_query(state_views(STATES), query)]
     assert found == ["accounts_balance", "count_words_count"]

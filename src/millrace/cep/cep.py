@@ -1,4 +1,4 @@
-"""Where patterns meet streams.
+"""`CEP`: applies patterns to streams.
 
 Semantics: Flink docs, "FlinkCEP", section Detecting Patterns.
 """
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class CEP:
-    """Looks for patterns in streams. Flink: class ``CEP``."""
+    """Detects patterns in streams. Flink: class ``CEP``."""
 
     @staticmethod
     def pattern(
@@ -29,12 +29,13 @@ class CEP:
         pattern: Pattern,
         comparator: EventComparator | Callable[[T, T], int] | None = None,
     ) -> PatternStream[T]:
-        """Look for a pattern in the events of each key; in a stream without keys, in all of them,
-        in one subtask.
+        """Detect a pattern in the events of each key.
+
+        In a stream without keys it is detected in all events, in one subtask.
 
         Args:
             input: the events.
-            pattern: what to look for.
+            pattern: the pattern to detect.
             comparator: orders events of the same time: a callable that returns a negative number,
                 zero or a positive one, or an object with such a method ``compare``. Without, and
                 where it returns zero, they are in the order they arrive in.
@@ -58,7 +59,7 @@ class CEP:
                 f"CEP.pattern() takes a Pattern such as Pattern.begin('a'), got {pattern!r}"
             )
         model = pattern.model()
-        Automaton(model)
+        Automaton(model)  # raises if the pattern contradicts itself
         search = PatternSearch(pattern=model, comparator=checked_comparator(comparator))
         return PatternStream(input, search)
 
@@ -68,14 +69,15 @@ class CEP:
         rules: DataStream[Any],
         comparator: EventComparator | Callable[[T, T], int] | None = None,
     ) -> DynamicPatternStream[T]:
-        """Look for the patterns of rules that come in a stream of their own: they can be added,
-        replaced, disabled and removed while the job runs. (Flink's open-source library has no such
-        thing.)
+        """Detect the patterns of rules that arrive in a second stream.
+
+        Rules can be added, replaced, disabled and removed while the job runs. Flink's open-source
+        library has no counterpart.
 
         Args:
             input: the events; see `pattern`.
-            rules: `Rule` and `RuleChange` objects, or their JSON as text or dict. It needs no
-                event time, and events do not wait for it.
+            rules: `Rule` and `RuleChange` objects, or their JSON as text or dict. The
+                stream needs no event time, and its watermarks hold nothing back.
             comparator: see `pattern`.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What to look for in a stream of events, said part by part.
+"""`Pattern`: the fluent API that defines a pattern of events, part by part.
 
 Semantics: Flink docs, "FlinkCEP", section The Pattern API.
 """
@@ -36,14 +36,14 @@ from millrace.runtime.cep.pattern_model import (
 
 
 class Pattern(Quantified, Pictured):
-    """A pattern: this part of it, and the parts before.
+    """A pattern, represented by its last part, which refers to the part before it.
 
     Flink: class ``Pattern``. `where`, `times` and the like change this part and return it; `next`,
-    `followed_by` and the like return a new part that remembers this one, so that several patterns
-    may begin alike. Nothing is looked for before `CEP.pattern`.
+    `followed_by` and the like return a new part that refers to this one, so that several patterns
+    may share their first parts. `CEP.pattern` applies the pattern to a stream.
 
-    Every method raises `MalformedPatternError` for what contradicts what was said before, and for
-    arguments of another type.
+    Every method raises `MalformedPatternError` for arguments of a wrong type, and for those that
+    contradict the earlier calls.
 
     Example:
         >>> start = Pattern.begin("small").where(lambda value: value < 10)
@@ -78,12 +78,12 @@ class Pattern(Quantified, Pictured):
         name_or_group: str | Pattern,
         after_match_skip_strategy: AfterMatchSkipStrategy | None = None,
     ) -> Pattern:
-        """The first part of a new pattern.
+        """Begin a new pattern with its first part.
 
         Args:
-            name_or_group: its name, or a pattern that becomes a group.
-            after_match_skip_strategy: which matches are thrown away once one was found; by
-                default, none.
+            name_or_group: the name of the part, or a pattern that becomes a group.
+            after_match_skip_strategy: which overlapping matches are discarded once a match was
+                found; by default, none.
 
         Example:
             >>> Pattern.begin("a", AfterMatchSkipStrategy.skip_past_last_event()).get_name()
@@ -100,7 +100,7 @@ class Pattern(Quantified, Pictured):
     # -- which events ------------------------------------------------------------------
 
     def where(self, condition: ConditionLike) -> Pattern:
-        """Only events for which the condition is true; several must all be.
+        """Accept only events for which the condition is true; of several, all must be.
 
         Example:
             >>> part = Pattern.begin("a").where(lambda value: value > 3).where(lambda v: v < 9)
@@ -110,9 +110,9 @@ class Pattern(Quantified, Pictured):
         return self._and(checked_condition(condition, "where"))
 
     def or_(self, condition: ConditionLike) -> Pattern:
-        """Also events for which this condition is true. (Flink: ``or``, a word of Python.)
+        """Accept also events for which this condition is true. (Flink: ``or``, a Python keyword.)
 
-        It joins all that was said before: ``where(a).where(b).or_(c)`` is ``(a and b) or c``.
+        It applies to all conditions before: ``where(a).where(b).or_(c)`` is ``(a and b) or c``.
 
         Example:
             >>> part = Pattern.begin("a").where(lambda value: value < 3).or_(lambda v: v > 9)
@@ -129,7 +129,7 @@ class Pattern(Quantified, Pictured):
         return self
 
     def subtype(self, subtype_class: type) -> Pattern:
-        """Only events that are instances of the class.
+        """Accept only events that are instances of the class.
 
         Example:
             >>> part = Pattern.begin("a").subtype(int).where(lambda value: value > 3)
@@ -143,7 +143,7 @@ class Pattern(Quantified, Pictured):
     # -- what follows ------------------------------------------------------------------
 
     def next(self, name_or_group: str | Pattern) -> Pattern:
-        """The event right after is of this part (strict contiguity).
+        """Append a part that the very next event must match (strict contiguity).
 
         Example:
             >>> Pattern.begin("a").next("b")
@@ -152,7 +152,7 @@ class Pattern(Quantified, Pictured):
         return _part("next", name_or_group, self, Contiguity.STRICT)
 
     def followed_by(self, name_or_group: str | Pattern) -> Pattern:
-        """A later event is of this part: the first that can be (relaxed contiguity).
+        """Append a part that takes the next event that matches it (relaxed contiguity).
 
         Example:
             >>> Pattern.begin("a").followed_by(Pattern.begin("b").next("c"))
@@ -161,7 +161,9 @@ class Pattern(Quantified, Pictured):
         return _part("followed_by", name_or_group, self, Contiguity.RELAXED)
 
     def followed_by_any(self, name_or_group: str | Pattern) -> Pattern:
-        """A later event is of this part: any that can be (non-deterministic relaxed contiguity).
+        """Append a part that takes any later event that matches it.
+
+        Each such event makes a match (non-deterministic relaxed contiguity).
 
         Example:
             >>> Pattern.begin("a").followed_by_any("b")
@@ -170,7 +172,7 @@ class Pattern(Quantified, Pictured):
         return _part("followed_by_any", name_or_group, self, Contiguity.ANY)
 
     def not_next(self, name: str) -> Pattern:
-        """The event right after is not of this part.
+        """Append a part that the very next event must not match.
 
         Example:
             >>> Pattern.begin("a").not_next("b")
@@ -179,8 +181,9 @@ class Pattern(Quantified, Pictured):
         return self._without("not_next", name, Contiguity.STRICT)
 
     def not_followed_by(self, name: str) -> Pattern:
-        """No event is of this part before the next part is taken. At the end of a pattern: before
-        the time of `within` is over.
+        """Append a part that no event may match before one matches the next part.
+
+        At the end of a pattern: no event before the time of `within` is over.
 
         Example:
             >>> Pattern.begin("order").not_followed_by("payment").within(Time.hours(1))
@@ -195,10 +198,11 @@ class Pattern(Quantified, Pictured):
         window_time: int | Time | Duration | timedelta,
         within_type: WithinType = WithinType.FIRST_AND_LAST,
     ) -> Pattern:
-        """A match takes less time than this (ms, if it is a number).
+        """Limit the time that a match takes to less than this (a number is in ms).
 
-        From its first event to its last; of several such limits the least counts. Or
-        (`WithinType.PREVIOUS_AND_CURRENT`) from the event before to the one of this part.
+        The time is measured from the first event to the last; of several such limits the smallest
+        counts. With `WithinType.PREVIOUS_AND_CURRENT` it is measured from the event before this
+        part to the event of this part.
 
         Example:
             >>> pattern = Pattern.begin("a").next("b").within(Time.minutes(1))
@@ -213,10 +217,10 @@ class Pattern(Quantified, Pictured):
             self._gap = duration
         return self
 
-    # -- what was said -----------------------------------------------------------------
+    # -- getters -----------------------------------------------------------------------
 
     def get_name(self) -> str:
-        """The name of this part; a group has none of its own."""
+        """The name of this part; "" for a group."""
         return self._name
 
     def get_previous(self) -> Pattern | None:
@@ -224,20 +228,20 @@ class Pattern(Quantified, Pictured):
         return self._previous
 
     def get_condition(self) -> Condition | None:
-        """What `where` and the like have said; None: any event."""
+        """The condition that `where`, `or_` and `subtype` have set; None: any event matches."""
         return self._condition
 
     def get_window_time(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> int | None:
-        """What `within` has set for this part, ms."""
+        """The limit that `within` has set for this part, in ms; None: no limit."""
         _check_within_type("get_window_time", within_type)
         return self._within if within_type is WithinType.FIRST_AND_LAST else self._gap
 
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
-        """What becomes of overlapping matches."""
+        """The strategy that `begin` has set."""
         return self._skip
 
     def model(self) -> EventPattern:
-        """The whole pattern as plain data.
+        """Return the whole pattern as plain data.
 
         Raises:
             MalformedPatternError: nothing could match it, or not for certain.
@@ -315,7 +319,7 @@ class Pattern(Quantified, Pictured):
         return "Pattern" + "".join(part._call() for part in self._chain())
 
     def _call(self) -> str:
-        """The call that made this part."""
+        """Return the call that created this part, for `repr`."""
         word = self._contiguity.value if self._previous else "begin"
         return f".{'not_' if self._negated else ''}{word}({self._argument()})"
 
@@ -326,8 +330,9 @@ class Pattern(Quantified, Pictured):
 class GroupPattern(Pattern):
     """A part that is itself a pattern. Flink: class ``GroupPattern``.
 
-    Made by giving a pattern to `Pattern.begin`, `next`, `followed_by` or `followed_by_any`; it may
-    be repeated, optional and limited in time, but not greedy, and has no condition of its own.
+    `Pattern.begin`, `next`, `followed_by` and `followed_by_any` create one when called with a
+    pattern. A group may be repeated, optional and limited in time, but not greedy, and it has no
+    condition: only the parts in it have.
 
     Example:
         >>> pair = Pattern.begin("a").next("b")
@@ -346,7 +351,7 @@ class GroupPattern(Pattern):
         if not isinstance(group, Pattern):
             raise MalformedPatternError(f"a group is made of another Pattern, got {group!r}")
         super().__init__(group.get_name() or "group", previous, contiguity, False, skip)
-        self._name = ""  # a group has none of its own
+        self._name = ""  # only the parts in a group have names
         self._group = group
         if group.get_after_match_skip_strategy() != AfterMatchSkipStrategy.no_skip():
             raise MalformedPatternError(
@@ -406,7 +411,7 @@ def _part(
     contiguity: Contiguity,
     skip: AfterMatchSkipStrategy | None = None,
 ) -> Pattern:
-    """A new part at the end of the chain."""
+    """Create a part, or a group, after ``previous``."""
     if previous is not None:
         skip = previous._skip
     if isinstance(name_or_group, Pattern):

@@ -1,4 +1,4 @@
-"""Keyed streams cut into windows (Flink docs, "Windows")."""
+"""`WindowedStream`: a keyed stream with its records in windows (Flink docs, "Windows")."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WindowFunctionLike = WindowFunction[T, U, K, W] | ProcessWindowFunction[T, U, K,
 
 
 class WindowedStream(Generic[T, K, W]):
-    """Records of a keyed stream in windows. Flink: class ``WindowedStream``.
+    """A keyed stream whose records are grouped into windows. Flink: class ``WindowedStream``.
 
     Example:
         >>> from millrace.datastream import StreamExecutionEnvironment
@@ -78,10 +78,10 @@ class WindowedStream(Generic[T, K, W]):
     # -- how windows behave ------------------------------------------------------------
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowedStream[T, K, W]:
-        """When windows emit, in place of the assigner's default.
+        """Set the trigger, which decides when windows emit; it replaces the assigner's default.
 
         Raises:
-            JobDefinitionError: the windows merge (sessions) and the trigger cannot.
+            JobDefinitionError: the windows merge (as sessions do), but the trigger cannot.
         """
         if not isinstance(trigger, Trigger):
             raise JobDefinitionError(f"trigger() takes a Trigger, got {trigger!r}")
@@ -90,8 +90,10 @@ class WindowedStream(Generic[T, K, W]):
         return self
 
     def evictor(self, evictor: Evictor[Any, Any]) -> WindowedStream[T, K, W]:
-        """What is taken out of a window when it fires. All its records are kept until then, even
-        for reduce and aggregate."""
+        """Set the evictor, which removes records from a window when it fires.
+
+        All records of the window are kept in state until then, even for reduce and aggregate.
+        """
         if not isinstance(evictor, Evictor):
             raise JobDefinitionError(f"evictor() takes an Evictor, got {evictor!r}")
         self._spec = replace(self._spec, evictor=evictor)
@@ -100,11 +102,12 @@ class WindowedStream(Generic[T, K, W]):
     def allowed_lateness(
         self, time_ms: int | Time | Duration | timedelta
     ) -> WindowedStream[T, K, W]:
-        """How long (ms) after its end a window of event time is kept: records that come until
-        then make it fire once more.
+        """Set how long (ms) an event-time window is kept after its end.
+
+        A record that arrives within that time makes the window fire again.
 
         Raises:
-            JobDefinitionError: it is negative.
+            JobDefinitionError: the time is negative.
         """
         lateness = millis(time_ms)
         if lateness < 0:
@@ -113,8 +116,10 @@ class WindowedStream(Generic[T, K, W]):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag[T]) -> WindowedStream[T, K, W]:
-        """Send records that come after their window has fired to a side output. Without one they
-        are dropped and counted (metric ``numLateRecordsDropped``)."""
+        """Send late records, whose window is no longer kept, to a side output.
+
+        Without one they are dropped and counted (metric ``numLateRecordsDropped``).
+        """
         if not isinstance(output_tag, OutputTag):
             raise JobDefinitionError(
                 f"side_output_late_data() takes an OutputTag, got {output_tag!r}"
@@ -123,13 +128,16 @@ class WindowedStream(Generic[T, K, W]):
         return self
 
     def share_panes(self, shared: bool = True) -> WindowedStream[T, K, W]:
-        """Let sliding windows share what they have in common: a record is aggregated once, and not
-        once for each window it is in; panes are merged when a window fires. The result is right
-        if ``reduce`` is associative, or ``merge`` of two accumulators is what all their records
-        give; nothing checks that. Functions can declare it themselves (``mergeable``).
+        """Let overlapping sliding windows share panes.
 
-        Without a declaration each window has an accumulator of its own, as in Flink. A job goes on
-        from a checkpoint only with the declaration it was made with.
+        A pane is the time that the same windows cover. A record is then aggregated once, in its
+        pane, instead of once per window; when a window fires, its panes are merged. This requires
+        that ``reduce`` is associative, or that ``merge`` of two accumulators equals the accumulator
+        of all their records; nothing checks that. Functions can declare it themselves
+        (``mergeable``).
+
+        Without such a declaration each window has an accumulator, as in Flink. A job resumes from a
+        checkpoint only with the declaration that it had when the checkpoint was taken.
 
         Example:
             >>> from millrace.datastream import StreamExecutionEnvironment
@@ -141,7 +149,7 @@ class WindowedStream(Generic[T, K, W]):
         self._spec = replace(self._spec, share_panes=shared)
         return self
 
-    # -- what windows compute ----------------------------------------------------------
+    # -- window functions --------------------------------------------------------------
 
     @overload
     def reduce(
@@ -165,7 +173,7 @@ class WindowedStream(Generic[T, K, W]):
         window_function: WindowFunctionLike[T, Any, K, W] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Combine each window's records, one by one as they come."""
+        """Combine the records of each window incrementally, as they arrive."""
         checked_function(reduce_function, ReduceFunction, "reduce")
         logic = WindowLogic(reduce=reduce_function, window_function=_checked(window_function))
         if window_function is None and output_type is None:
@@ -197,7 +205,7 @@ class WindowedStream(Generic[T, K, W]):
         accumulator_type: TypeInformation[Any] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Aggregate each window's records, one by one as they come."""
+        """Aggregate the records of each window incrementally, as they arrive."""
         checked_function(aggregate_function, AggregateFunction, "aggregate", plain=False)
         logic = WindowLogic(aggregate=aggregate_function, window_function=_checked(window_function))
         return self._apply("Window Aggregate", logic, output_type)
@@ -251,14 +259,17 @@ def _check_merging(spec: WindowSpec) -> None:
 def window_operator(
     spec: WindowSpec, logic: WindowLogic, key_batch: Callable[[list[Any]], list[Any]]
 ) -> Callable[[], Operator]:
-    """What makes the operator: one for whole panes where the windows are plain, else the general
-    one."""
+    """Return the factory of the operator for these windows.
+
+    Windows with the event-time trigger, no evictor and no allowed lateness have faster operators,
+    for most assigners; all others have `WindowOperator`.
+    """
     assigner = spec.assigner
-    plain = type(spec.trigger) is EventTimeTrigger and spec.evictor is None
-    if plain and spec.allowed_lateness == 0:
-        kind = _fast_operator(assigner, logic)
-        if kind is not None:
-            return partial(kind, assigner, logic, key_batch, spec.late_tag)
+    is_plain = type(spec.trigger) is EventTimeTrigger and spec.evictor is None
+    if is_plain and spec.allowed_lateness == 0:
+        operator_class = _fast_operator(assigner, logic)
+        if operator_class is not None:
+            return partial(operator_class, assigner, logic, key_batch, spec.late_tag)
     return partial(WindowOperator, spec, logic, key_batch)
 
 

@@ -1,4 +1,4 @@
-"""What tasks do to run reader functions."""
+"""Queries that run reader functions on the state of a snapshot, in Spark tasks."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ Timers = dict[Any, list[int]]
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlace:
-    """An operator of a snapshot."""
+    """The operator of a snapshot whose state a reader function reads."""
 
     uid: str
     name: str
     max_parallelism: int
     states: frozenset[str]
-    """The names of its states, in whatever subtask."""
+    """The names of its states, in all subtasks together."""
     now: int
-    """When the snapshot was made, ms since the epoch: what had not expired then is seen."""
+    """When the snapshot was taken, ms since 1970; entries that had expired by then are not read."""
     key_type: TypeInformation[Any] | None = None
 
     @property
     def owner(self) -> StateOwner:
-        """What the state has to know of it."""
+        """The operator's name and key type, with which its state is decoded."""
         return StateOwner(self.name, self.key_type)
 
     def states_of(
         self, state: SubtaskState, current: CurrentKey, scope: StateScope = FUNCTION
     ) -> KeyedStates:
-        """Its keyed states at a current key."""
+        """Return access to its keyed states, for the current key in ``current``."""
         return KeyedStates(state, self.uid, current, scope, lambda: self.now)
 
     def open(
         self, function: Function, state: SubtaskState, states: KeyedStates, index: int, width: int
     ) -> set[TableId]:
-        """Open a function; returns the tables of the states that it asked for.
+        """Open a reader function; return the tables of the states that it has registered.
 
         Raises:
-            StateError: it asked for one that the operator does not have.
+            StateError: it has registered a state that the operator does not have.
         """
         before = set(state.tables)
         context = OperatorContext(
@@ -75,8 +75,8 @@ class OperatorPlace:
             clock=lambda: self.now,
         )
         function.open(StreamRuntimeContext(context, states))
-        made = {table.name for table in set(state.tables) - before}
-        unknown = sorted(made - self.states)
+        created = {table.name for table in set(state.tables) - before}
+        unknown = sorted(created - self.states)
         if unknown:
             own = sorted(n for n in self.states if not TableId(self.uid, n).internal)
             raise StateError(
@@ -96,20 +96,20 @@ class KeyedReaderQuery:
 
     @property
     def tasks(self) -> int:
-        """One per subtask."""
+        """The number of tasks: one per subtask."""
         return len(self.source.subtasks)
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
-        """What the function says of the keys of a subtask."""
+        """Return what the function returns for each key of a subtask."""
         current, function, place = CurrentKey(), self.function, self.place
         state = self.source.restore_for(task, place.uid, place.owner)
         states = place.states_of(state, current)
         index = self.source.subtasks[task]
-        asked = place.open(function, state, states, index, self.source.parallelism)
+        registered = place.open(function, state, states, index, self.source.parallelism)
         event = _timers(state, place.uid, EVENT_TIMERS)
         processing = _timers(state, place.uid, PROCESSING_TIMERS)
         try:
-            for key in _keys(state, place.uid, asked):
+            for key in _keys(state, place.uid, registered):
                 current.key = key
                 context = _KeyContext(event.get(key, []), processing.get(key, []))
                 for value in function.read_key(key, context) or ():
@@ -130,10 +130,10 @@ class _KeyContext(KeyedStateReaderFunction.Context):
         return self._processing
 
 
-def _keys(state: SubtaskState, uid: str, asked: set[TableId]) -> list[Any]:
-    """The keys that have something in the states asked for (none: in any keyed state)."""
+def _keys(state: SubtaskState, uid: str, registered: set[TableId]) -> list[Any]:
+    """Return the keys with entries in the registered states; if none is, in any keyed state."""
     own = [table for table in state.tables if table.uid == uid]
-    wanted = [table for table in own if table in asked] or own
+    wanted = [table for table in own if table in registered] or own
     keys: dict[Any, None] = {}
     for table in wanted:
         if not state.kind(table).is_per_key:
@@ -143,7 +143,7 @@ def _keys(state: SubtaskState, uid: str, asked: set[TableId]) -> list[Any]:
 
 
 def _timers(state: SubtaskState, uid: str, name: str, windowed: bool = False) -> Timers:
-    """When the timers of each key (and window) are due."""
+    """Return the times of the timers by key, or with ``windowed`` by key and window."""
     found: Timers = {}
     table = TableId(uid, name)
     if table in state.tables:
@@ -155,7 +155,7 @@ def _timers(state: SubtaskState, uid: str, name: str, windowed: bool = False) ->
 
 @dataclass(frozen=True, slots=True)
 class WindowQuery:
-    """The windows of an operator."""
+    """Reads the contents of all windows of an operator, without a reader function."""
 
     source: StateSource
     info: StateInfo
@@ -163,11 +163,11 @@ class WindowQuery:
 
     @property
     def tasks(self) -> int:
-        """One per subtask."""
+        """The number of tasks: one per subtask."""
         return len(self.source.subtasks)
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
-        """The windows of a subtask."""
+        """Return the windows of a subtask: key, window columns and contents."""
         for entry in self.entries(self.source.restore(task, self.info), self.info.uid):
             yield entry.key, *window_columns(entry.window), entry.value
 
@@ -183,11 +183,11 @@ class WindowReaderQuery:
 
     @property
     def tasks(self) -> int:
-        """One per subtask."""
+        """The number of tasks: one per subtask."""
         return len(self.source.subtasks)
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
-        """What the function says of the windows of a subtask."""
+        """Return what the function returns for each window of a subtask."""
         place, function = self.place, self.function
         state = self.source.restore_for(task, place.uid, place.owner)
         context = _WindowContext(state, place)
@@ -212,7 +212,7 @@ class _WindowContext(WindowReaderFunction.Context):
         self._processing = _timers(state, place.uid, PROCESSING_TIMERS, windowed=True)
 
     def enter(self, key: Any, window: Any) -> None:
-        """Make these the current ones."""
+        """Set the current key and window."""
         self._window = window
         self._place = (key, namespace_of(window))
         self._current.key = key

@@ -22,12 +22,12 @@ from millrace.state_processor.state_queries import ConcatenatedQuery, EntriesQue
 from millrace.state_processor.state_rows import FIXED, TIMERS, column_names, written_types
 from millrace.state_processor.state_source import StateSource
 from millrace.state_processor.state_views import (
-    LISTED,
+    VIEW_COLUMNS,
     SqlView,
     is_show_tables,
-    listed,
-    mentioned,
     state_views,
+    view_rows,
+    views_in_query,
 )
 from millrace.state_processor.window_savepoint_reader import WindowSavepointReader, place_of
 
@@ -233,8 +233,8 @@ class SavepointReader:
 
         session = new_session(self._spark)
         if is_show_tables(query):
-            return frame_of_rows(session, LISTED, listed(self.views()))
-        for view in mentioned(self.views(), query):
+            return frame_of_rows(session, VIEW_COLUMNS, view_rows(self.views()))
+        for view in views_in_query(self.views(), query):
             self._of_view(session, view, sample).createOrReplaceTempView(view.name)
         return run_query(session, query, [view.name for view in self.views()])
 

@@ -1,9 +1,10 @@
-"""The states of a snapshot as views for SQL, and what they are called.
+"""Defines the SQL views of a snapshot, one per state, and their names.
 
-A view is called ``<operator>_<state>``: the operator by its uid (by its name, if it was given no
-uid and so has one that is a hash), in lower case, with an underscore for whatever is no letter or
-digit. Timers of both clocks are one view, ``<operator>_timers``; open windows are
-``<operator>_windows``. When two would have the same name, the later ones get a number.
+The name of a view is ``<operator>_<state>``, in lower case, with an underscore for each run of
+other characters than letters and digits. ``<operator>`` is the uid, or the operator's name if the
+uid is a generated hash. The timers of an operator, of event and processing time, are one view,
+``<operator>_timers``; its open windows are ``<operator>_windows``. If two views would have the same
+name, the later one gets a number.
 """
 
 from __future__ import annotations
@@ -18,13 +19,21 @@ from millrace.state.kinds.state_shape import StateShape
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state_processor.state_rows import column_names
 
-__all__ = ["LISTED", "SqlView", "is_show_tables", "listed", "mentioned", "state_views"]
+__all__ = [
+    "VIEW_COLUMNS",
+    "SqlView",
+    "is_show_tables",
+    "state_views",
+    "view_rows",
+    "views_in_query",
+]
 
-LISTED = ("view", "columns", "uid", "operator", "state", "shape")
-"""The answer to ``SHOW TABLES``."""
+VIEW_COLUMNS = ("view", "columns", "uid", "operator", "state", "shape")
+"""The columns of the result of ``SHOW TABLES``."""
 _HIDDEN = (MERGING, PASSED)
-"""Bookkeeping of windows."""
+"""Internal states of window operators, which get no view."""
 _HASH = re.compile(r"[0-9a-f]{16}")
+"""A uid that was generated."""
 _TIMERS = (EVENT_TIMERS, PROCESSING_TIMERS)
 
 
@@ -37,17 +46,17 @@ class SqlView:
 
     @property
     def first(self) -> StateInfo:
-        """The state, or one of them."""
+        """The state, or one of the timer states."""
         return self.states[0]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """The names of the view's columns."""
         return column_names(self.first)
 
 
 def state_views(states: Iterable[StateInfo]) -> list[SqlView]:
-    """The views of these states, by name."""
+    """Return the views of these states, sorted by name."""
     groups: dict[tuple[str, str], list[StateInfo]] = {}
     for info in states:
         if info.shape is not StateShape.OPERATOR and info.name not in _HIDDEN:
@@ -56,19 +65,19 @@ def state_views(states: Iterable[StateInfo]) -> list[SqlView]:
     views = []
     for (uid, label), found in sorted(groups.items()):
         operator = found[0].operator if _HASH.fullmatch(uid) else uid
-        name = _free(_identifier(f"{operator or uid}_{label}"), taken)
+        name = _unused(_identifier(f"{operator or uid}_{label}"), taken)
         taken.add(name)
         views.append(SqlView(name, tuple(found)))
     return sorted(views, key=lambda view: view.name)
 
 
 def is_show_tables(query: str) -> bool:
-    """Whether a query asks which views there are."""
+    """Whether the query is ``SHOW TABLES`` or ``SHOW VIEWS``."""
     return re.fullmatch(r"\s*show\s+(tables|views)\s*;?\s*", query, re.IGNORECASE) is not None
 
 
-def listed(views: Iterable[SqlView]) -> list[tuple[str, ...]]:
-    """The answer to that: a row of `LISTED` for each."""
+def view_rows(views: Iterable[SqlView]) -> list[tuple[str, ...]]:
+    """Return the result of ``SHOW TABLES``: per view, a row with the `VIEW_COLUMNS`."""
     return [_row(view) for view in views]
 
 
@@ -79,8 +88,8 @@ def _row(view: SqlView) -> tuple[str, ...]:
     return view.name, ", ".join(view.columns), info.uid, operator, info.name, shape
 
 
-def mentioned(views: Iterable[SqlView], query: str) -> list[SqlView]:
-    """The views that a query names."""
+def views_in_query(views: Iterable[SqlView], query: str) -> list[SqlView]:
+    """Return the views whose names occur in the query."""
     words = set(re.findall(r"\w+", query.lower()))
     return [view for view in views if view.name in words]
 
@@ -96,7 +105,7 @@ def _identifier(text: str) -> str:
     return f"_{name}" if name[:1].isdigit() else name or "_"
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _unused(name: str, taken: set[str]) -> str:
     if name not in taken:
         return name
     number = 2

@@ -45,12 +45,17 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     from millrace.cli.failure_report import from_spark, spark_reason
     from millrace.cli.query_output import print_frame, print_rows
     from millrace.state_processor import SavepointReader
-    from millrace.state_processor.state_views import LISTED, is_show_tables, listed, state_views
+    from millrace.state_processor.state_views import (
+        VIEW_COLUMNS,
+        is_show_tables,
+        state_views,
+        view_rows,
+    )
 
     reader = reader_of(args.path, args.allow_pickle)
     style = "json" if args.json else args.format
     if is_show_tables(args.query):  # answered without starting Spark
-        print_rows(LISTED, listed(state_views(reader.states())), style)
+        print_rows(VIEW_COLUMNS, view_rows(state_views(reader.states())), style)
         return 0
     with _local_spark() as spark:
         try:

@@ -1,4 +1,4 @@
-"""The enumerator of a source: it lives in the driver, finds splits and assigns them."""
+"""`SplitEnumerator` (FLIP-27): finds the splits of a source and assigns them, in the driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["EnumeratorContext", "SplitEnumerator", "StaticEnumerator"]
 
 @dataclass
 class EnumeratorContext:
-    """What an enumerator may ask about its source's readers, and tell them.
+    """The enumerator's access to the readers of its source: parallelism, assignments, events.
 
     Assignments and events reach the subtasks with the next epoch.
     """
@@ -30,7 +30,7 @@ class EnumeratorContext:
     """(subtask, event) not yet taken over by the engine."""
 
     def assign_split(self, split: SourceSplit | AssignedSplit, subtask: int) -> None:
-        """Have a subtask read a split; what `SplitEnumerator.discover` returns needs no call."""
+        """Assign a split to a subtask; not needed for what `SplitEnumerator.discover` returns."""
         assigned = split if isinstance(split, AssignedSplit) else AssignedSplit(split)
         self.assignments.append((self._existing(subtask), assigned))
 
@@ -47,76 +47,80 @@ class EnumeratorContext:
 
 
 class SplitEnumerator(ABC):
-    """Finds the splits of a source; lives in the driver and is called between epochs."""
+    """Finds the splits of a source; runs in the driver and is called between epochs."""
 
     def start(self, context: EnumeratorContext) -> None:
-        """The first call, after `restore_state` if there is something to restore."""
+        """Start the enumerator; called once, after `restore_state` if there is state to restore."""
 
     @abstractmethod
     def discover(self, now: int) -> Sequence[SourceSplit]:
-        """Splits found since the last call (``now`` in ms since the epoch), to be read by
-        whichever subtask has least to do. Must be quick."""
+        """Return the splits found since the last call; the engine assigns each to the least busy
+        subtask.
+
+        Must return quickly, since no epoch runs meanwhile. ``now`` is in ms since 1970.
+        """
 
     def no_more_splits(self) -> bool:
-        """True when there will never be another split: neither found nor assigned."""
+        """Whether no further split will ever be discovered or assigned."""
         return True
 
     def max_active_splits(self) -> int | None:
-        """How many splits a subtask may be given at a time of those that `discover` returns;
-        None: all."""
+        """The maximum number of discovered splits per subtask at a time; None: no limit."""
         return None
 
     def next_discovery(self, now: int) -> int | None:
-        """When (ms since the epoch) to call `discover` again; None: no need."""
+        """The time (ms since 1970) at which to call `discover` again; None: no need."""
         return None
 
     def handle_split_request(self, subtask: int) -> None:
-        """The reader of a subtask asks for a split: `EnumeratorContext.assign_split` gives one."""
+        """Handle a reader's request for a split, with `EnumeratorContext.assign_split`."""
 
     def handle_source_event(self, subtask: int, event: SourceEvent) -> None:
-        """The reader of a subtask has sent a message."""
+        """Handle an event that the reader of a subtask has sent."""
 
     def add_splits_back(
         self, splits: Sequence[AssignedSplit], subtask: int
     ) -> Sequence[AssignedSplit]:
-        """A subtask will not read these: the epoch that it was to begin them in has failed, or the
-        job goes on with another parallelism.
+        """Take back splits that a subtask has not read.
+
+        The epoch in which the subtask was to begin them has failed, or the job resumes with another
+        parallelism.
 
         Returns:
-            Those that the engine is to assign again as if they had been discovered: all of them,
-            by default. The others are the enumerator's to assign.
+            The splits that the engine assigns again as if they had been discovered: by default,
+            all. The enumerator has to assign the others.
         """
         return splits
 
     def snapshot_state(self) -> Any:
-        """What `restore_state` needs, picklable; part of every checkpoint."""
+        """Return the state for `restore_state`, picklable; it is part of every checkpoint."""
         return None
 
     def restore_state(self, state: Any) -> None:
-        """Take over what `snapshot_state` gave; called once, before all others."""
+        """Restore what `snapshot_state` returned; called once, before any other method."""
 
     def close(self) -> None:
         """Release connections."""
 
 
 class StaticEnumerator(SplitEnumerator):
-    """Hands out a fixed list of splits once."""
+    """Enumerator of a fixed list of splits: the first `discover` returns them all."""
 
     def __init__(self, splits: Sequence[SourceSplit]) -> None:
         self._splits = list(splits)
-        self._handed_out = False
+        self._all_returned = False
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
-        if self._handed_out:
+        if self._all_returned:
             return ()
-        self._handed_out = True
+        self._all_returned = True
         return self._splits
 
     def no_more_splits(self) -> bool:
-        return self._handed_out
+        return self._all_returned
 
     def snapshot_state(self) -> bool:
-        return self._handed_out
+        return self._all_returned
 
     def restore_state(self, state: Any) -> None:
-        self._handed_out = bool(state)
+        self._all_returned = bool(state)
