@@ -11,6 +11,7 @@ from http.client import HTTPConnection
 
 import pytest
 
+from millrace.common.types.json_values import to_json, untagged
 from millrace.rest import server as server_module
 from millrace.rest.answers import Answer
 from millrace.rest.server import RestServer
@@ -79,6 +80,19 @@ def test_an_error_inside_tells_nothing_of_itself(server, path) -> None:
     assert (response.status, body) == (500, {"error": "see the log of the job"})
 
 
+def test_integers_of_any_length() -> None:
+    """Python refuses to write and to read more than 4,300 digits."""
+
+    def big(target: str) -> Answer:
+        return Answer(HTTPStatus.OK, to_json({"n": 10**6000}))
+
+    server = RestServer("127.0.0.1", 0, "t0ken", big)
+    response, body = ask(server)
+    assert response.status == 200
+    assert untagged(body) == {"n": 10**6000}
+    server.close()
+
+
 def test_one_connection_serves_many_requests(server) -> None:
     connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
     for number in range(3):
@@ -112,6 +126,24 @@ def test_there_is_a_limit_to_connections(monkeypatch) -> None:
     response, body = ask(server)
     assert (response.status, response.getheader("Retry-After")) == (503, "1")
     assert "too many connections" in body["error"]
+    server.close()
+
+
+def test_silent_connections_give_way(monkeypatch) -> None:
+    """Whoever has the token is served, however many hold connections without one."""
+    monkeypatch.setattr(server_module, "PROOF_SECONDS", 60)
+    server = RestServer("127.0.0.1", 0, "t", echo)
+    welcome = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    welcome.request("GET", "/", headers={"Authorization": "Bearer t"})
+    welcome.getresponse().read()
+    silent = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(200)]
+    for _ in range(3):
+        response, body = ask(server, "t", path="/")
+        assert (response.status, body) == (200, {"target": "/"})
+    welcome.request("GET", "/again", headers={"Authorization": "Bearer t"})
+    assert json.loads(welcome.getresponse().read()) == {"target": "/again"}
+    for connection in (*silent, welcome):
+        connection.close()
     server.close()
 
 

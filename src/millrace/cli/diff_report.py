@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from millrace.cli.values import shown
+from millrace.common.types.json_values import MAX_BITS
 from millrace.state.snapshot_diff import Sample, StateDiff
 
 _MARKS = {"added": "+", "changed": "~", "removed": "-"}
@@ -77,6 +78,8 @@ def as_json(diff: StateDiff) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, float, str)):
+        return value
+    if isinstance(value, int) and value.bit_length() <= MAX_BITS:
         return value
     return shown(value)

@@ -6,9 +6,20 @@ import reprlib
 from typing import Any
 
 from millrace.cli.printing import time_text
+from millrace.common.types.json_values import MAX_BITS
 from millrace.common.window.time_window import TimeWindow
 
-_REPR = reprlib.Repr()
+
+class _Repr(reprlib.Repr):
+    """Also of integers that are too long for Python to write."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        text = repr(x) if x.bit_length() <= MAX_BITS else hex(x)
+        half = self.maxlong // 2 - 2
+        return text if len(text) <= self.maxlong else f"{text[:half]}...{text[-half:]}"
+
+
+_REPR = _Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 _REPR.maxtuple = _REPR.maxlist = _REPR.maxdict = _REPR.maxset = 6
 
@@ -20,9 +31,9 @@ def shown(value: Any) -> str:
         >>> shown({"a": (1, 2)}), len(shown("x" * 1000))
         ("{'a': (1, 2)}", 60)
     """
-    if isinstance(value, TimeWindow):
-        return f"[{time_text(value.start)}, {time_text(value.end)})"
     try:
+        if isinstance(value, TimeWindow):
+            return f"[{time_text(value.start)}, {time_text(value.end)})"
         return _REPR.repr(value)
-    except Exception:  # it is the user's __repr__
+    except Exception:  # it is the user's __repr__, or a window of odd numbers
         return f"<{type(value).__name__}>"

@@ -27,6 +27,8 @@ IDLE_SECONDS = 30
 """After so long without a request a connection is closed."""
 PROOF_SECONDS = 5.0
 """In so long a connection must have shown the token, however busy it is."""
+ROOM_SECONDS = 0.5
+"""So long a new connection waits for one that is ended in its favour."""
 REFUSED_SECONDS = 1.0
 """So long one that is refused has to read why."""
 
@@ -87,7 +89,7 @@ class _Server(ThreadingMixIn, TCPServer):
         super().__init__((address, port), _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._free.acquire(blocking=False):
+        if not self._free.acquire(blocking=False) and not self._make_room():
             self._refuse(request)
             return
         with self._lock:
@@ -99,6 +101,18 @@ class _Server(ThreadingMixIn, TCPServer):
         """It has shown the token."""
         with self._lock:
             self._ends.pop(connection, None)
+
+    def _make_room(self) -> bool:
+        """End the connection that has been silent about the token for longest: who has it shows it
+        at once. False: all have shown it, or that one does not end."""
+        with self._lock:
+            oldest = next(iter(self._ends), None)
+            if oldest is None:
+                return False
+            del self._ends[oldest]
+            with suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        return self._free.acquire(timeout=ROOM_SECONDS)
 
     def _refuse(self, connection: Any) -> None:
         """Say that there are too many, and stay until that has been read: what is closed before

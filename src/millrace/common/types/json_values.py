@@ -1,7 +1,8 @@
 """Python values as JSON, and back as values of a declared type.
 
 ==========================================  ===================================================
-``None``, bool, int, float, str             themselves; NaN and the infinities ``{"float": "NaN"}``
+``None``, bool, int, float, str             themselves; NaN and the infinities ``{"float": "NaN"}``,
+                                            integers of over 4,300 digits ``{"int": "0x12.."}``
 list, tuple, set, frozenset, array          an array; sets in the order of their items' JSON
 dict with text keys, named row, dataclass,  an object
 named tuple, any object with attributes
@@ -59,10 +60,12 @@ from millrace.common.types.value_types import (
     TimeTypeInfo,
 )
 
-__all__ = ["TAGS", "dumps", "from_json", "json_text", "to_json", "untagged"]
+__all__ = ["MAX_BITS", "TAGS", "dumps", "from_json", "json_text", "to_json", "untagged"]
 
-TAGS = frozenset({"bytes", "map", "float"})
+TAGS = frozenset({"bytes", "map", "float", "int"})
 MAX_DEPTH = 32
+MAX_BITS = 14_000
+"""Of an integer in decimal digits, which Python writes and reads up to 4,300 of."""
 _TEXT = (Decimal, Fraction, uuid.UUID)
 _ISO = (dt.date, dt.time)
 
@@ -91,8 +94,10 @@ def to_json(value: Any, depth: int = 0) -> Any:
         >>> to_json({"when": dt.date(2026, 11, 21), "parts": (1, b"x")})
         {'when': '2026-11-21', 'parts': [1, {'bytes': 'eA=='}]}
     """
-    if value is None or type(value) in (bool, int, str):
+    if value is None or type(value) in (bool, str):
         return value
+    if type(value) is int:
+        return value if value.bit_length() <= MAX_BITS else {"int": hex(value)}
     if depth > MAX_DEPTH:
         return f"(nested too deep: {type(value).__name__})"
     plain = _scalar(value)
@@ -113,8 +118,8 @@ def _scalar(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, dt.timedelta):
         return value.total_seconds()
-    if isinstance(value, (bool, int)):
-        return int(value)
+    if isinstance(value, int):
+        return to_json(int(value))
     return str(value) if isinstance(value, str) else None
 
 
@@ -144,7 +149,7 @@ def _dict(value: dict[Any, Any], depth: int) -> Any:
 
 
 def untagged(value: Any) -> Any:
-    """Parsed JSON with bytes, maps and odd floats in place of their tags.
+    """Parsed JSON with bytes, maps, odd floats and long integers in place of their tags.
 
     Raises:
         ValueError: a tag has something else than it should.
@@ -159,6 +164,8 @@ def untagged(value: Any) -> Any:
             return base64.b64decode(content, validate=True)
         if tag == "float":
             return float(content)
+        if tag == "int":
+            return int(content, 16)
         if tag == "map":
             return {hashable(untagged(key)): untagged(item) for key, item in content}
     return {key: untagged(item) for key, item in value.items()}
