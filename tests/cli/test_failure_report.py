@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from millrace.common.errors import (
     UserFunctionError,
 )
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.lease import Lease
 
 
 def caught(action: Callable[[], object]) -> BaseException:
@@ -100,3 +102,12 @@ def test_a_query_fails_without_a_java_stack() -> None:
     java = "An error occurred.\n: java.lang.Error: no\n\tat org.apache.A\n\tat org.apache.B"
     assert spark_reason(ValueError(java)) == "An error occurred.\n: java.lang.Error: no"
     assert spark_reason(ValueError("[T] no table\n\nJVM stacktrace:\nA")) == "[T] no table"
+
+
+def test_the_place_is_never_in_pythons_library(tmp_path: Path) -> None:
+    """Errors of the lease pass through contextlib."""
+    lease = Lease.acquire(tmp_path, "run-1")
+    lease.release()
+    report = failure_report(caught(lambda: lease.guard().__enter__()))
+    assert "was released" in report
+    assert report.startswith(f"{__file__}, line ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sysconfig
 import traceback
 
 import millrace
@@ -15,6 +16,7 @@ _NOBODYS = tuple(
     for parts in (("pyspark",), ("py4j",), ("concurrent", "futures"))
 )
 """What stands in tracebacks between the user's code and the cause."""
+_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 
 def failure_report(error: BaseException) -> str:
@@ -40,7 +42,7 @@ def _place(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if _is_users(frame) and not frame.filename.startswith("<")
+        if _is_users(frame) and not frame.filename.startswith(("<", _LIBRARY))
     ]
     return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
 

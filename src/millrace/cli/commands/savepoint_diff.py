@@ -20,8 +20,8 @@ def register(commands: Commands) -> None:
         handle,
         "show what changed between two savepoints or checkpoints",
         "Show, per operator and state, how many keys were added, changed and removed on the way "
-        "from A to B, with samples. Subtasks that both say are at the same version are not read: this is "
-        "no check that a file is undamaged.",
+        "from A to B, with samples. Subtasks that both say are at the same version are not read: "
+        "this is no check that a file is undamaged.",
     )
     parser.add_argument("a", metavar="A", help="a savepoint or checkpoint: its path or its id")
     parser.add_argument("b", metavar="B", help="the other one")
