@@ -113,4 +113,4 @@ def test_a_job_without_a_checkpoint_directory_leaves_nothing_behind(tmp_path, mo
     with run_local():
         env = StreamExecutionEnvironment.get_execution_environment()
         assert list(env.from_collection([1]).execute_and_collect()) == [1]
-    assert list(tmp_path.iterdir()) == []
+    assert [path for root in tmp_path.iterdir() for path in root.iterdir()] == []

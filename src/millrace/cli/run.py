@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from millrace.cli.terminal import Terminal, sharing_stdout
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobCancelledError
+from millrace.state.backend.scratch_directory import scratch_directory
 
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -35,7 +35,7 @@ def run(arguments: RunArguments) -> int:
     terminal = Terminal()
     state = state_directory()
     log_path = open_run_log(state / "logs", arguments.job, terminal)
-    with tempfile.TemporaryDirectory(prefix="millrace-run-") as scratch:
+    with scratch_directory() as scratch:
         settings = _prepare_imports(arguments, Path(scratch))
         _start_jvm(settings, log_path)
         interrupts = Interrupts(terminal)

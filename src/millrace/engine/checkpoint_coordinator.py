@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -33,6 +31,7 @@ from millrace.engine.state_registry import StateRegistry
 from millrace.filesystem.registry import exists, file_system_of, resolved
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.state_owners import owners_of
+from millrace.state.backend.scratch_directory import make_scratch_directory
 from millrace.state.checkpoint.directory import COMMITTED, checkpoint_dir, committed_path
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
@@ -67,7 +66,10 @@ class CheckpointCoordinator:
         self._run_id = run_id
         self._job_name = job_name
         self.durable = config.checkpoint_dir is not None
-        self._base = resolved(config.checkpoint_dir or tempfile.mkdtemp(prefix="millrace-"))
+        self._scratch = None if self.durable else make_scratch_directory()
+        base = config.checkpoint_dir if self._scratch is None else str(self._scratch.path)
+        assert base is not None
+        self._base = resolved(base)
         self.job_id = job_id_of(job_name)
         self.job_dir = os.path.join(self._base, self.job_id)
         self._last = 0
@@ -329,5 +331,5 @@ class CheckpointCoordinator:
             self._claimed.release()
         if self._lease is not None:
             self._lease.release()
-        if not self.durable:
-            shutil.rmtree(self._base, ignore_errors=True)
+        if self._scratch is not None:
+            self._scratch.remove()

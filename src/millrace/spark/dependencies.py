@@ -7,12 +7,12 @@ added to it for each job.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
 from millrace.spark.worker_environment import WorkerEnvironment
+from millrace.state.backend.scratch_directory import make_scratch_directory
 
 JARS = "spark.jars"
 CLASSPATHS = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
@@ -35,7 +36,7 @@ _PIP_LINES = 5
 _ARCHIVES = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
 _ZIPS = (".whl", ".egg")
 
-_made: dict[str, tempfile.TemporaryDirectory[str]] = {}
+_made: dict[str, str] = {}
 """Directories of archives that were made here: Spark reads them as long as it runs."""
 
 
@@ -201,8 +202,10 @@ def _existing(path: str, method: str, key: str) -> str:
 def _directory(owner: str) -> str:
     """A directory that lasts as long as this process."""
     if owner not in _made:
-        _made[owner] = tempfile.TemporaryDirectory(prefix="millrace-dependencies-")
-    return _made[owner].name
+        directory = make_scratch_directory()
+        atexit.register(directory.remove)
+        _made[owner] = str(directory.path)
+    return _made[owner]
 
 
 def _digest(path: str) -> str:

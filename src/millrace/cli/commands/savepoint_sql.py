@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -72,12 +71,13 @@ def _local_spark() -> Iterator[Any]:
     """Provide a Spark session: the active one, or a local one whose log is not shown."""
     from millrace.spark.gateway import LOG_VARIABLE
     from millrace.spark.session import active_context, create_session
+    from millrace.state.backend.scratch_directory import scratch_directory
 
     if active_context() is not None:
         yield create_session("millrace savepoint sql", parallelism=1)
         return
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
-    with tempfile.TemporaryDirectory(prefix="millrace-sql-") as directory:
+    with scratch_directory() as directory:
         os.environ.setdefault(LOG_VARIABLE, os.path.join(directory, "spark.log"))
         settings = {"spark.sql.warehouse.dir": os.path.join(directory, "warehouse")}
         logging.disable(logging.ERROR)  # PySpark logs the errors that it also raises
