@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import lzma
 import os
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from logging import Logger, getLogger
-from typing import Any, Generic, NamedTuple, TypeVar
+from logging import getLogger
+from typing import Any, Generic, TypeVar
 
 from millrace.common.error_policy import ErrorPolicy, require_error_policy
-from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.errors import JobDefinitionError
 from millrace.common.source import (
     Boundedness,
     EnumeratorContext,
@@ -24,7 +21,6 @@ from millrace.common.source import (
     SplitSource,
 )
 from millrace.common.time.amounts import Duration, Time, millis
-from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.connectors.errors import SourceFileError
 from millrace.connectors.file_enumeration import (
     WHOLE,
@@ -32,12 +28,17 @@ from millrace.connectors.file_enumeration import (
     FileSplitAssignerProvider,
 )
 from millrace.connectors.file_listing import list_files
+from millrace.connectors.file_split_reader import (
+    FileSourceSplit,
+    FileSplitReader,
+    explained,
+    file_status,
+    warn_of_change,
+)
 from millrace.connectors.index_range import require_at_least
-from millrace.connectors.malformed_records import MalformedRecords
 from millrace.filesystem.file_system import FileStatus
-from millrace.filesystem.registry import file_system_of, resolved
-from millrace.formats.file_format import FileFormat, FileRange, FormatReader
-from millrace.formats.malformed_record import MalformedRecordError
+from millrace.filesystem.registry import resolved
+from millrace.formats.file_format import FileFormat, FileRange
 
 __all__ = ["FileSource", "FileSourceBuilder", "FileSourceSplit"]
 
@@ -45,18 +46,6 @@ T = TypeVar("T")
 
 DEFAULT_SPLIT_SIZE = 64 << 20
 _FAIL = ErrorPolicy.fail()
-
-
-@dataclass(frozen=True)
-class FileSourceSplit(SourceSplit):
-    """A piece of a file, as this was when it was found."""
-
-    path: str
-    file_range: FileRange
-    size: int
-    """Bytes."""
-    modified: float
-    """Seconds since the epoch of Unix."""
 
 
 Seen = dict[str, tuple[int, float]]
@@ -70,16 +59,11 @@ class FileSelection:
     path_filter: Callable[[str], bool] | None = None
     only_new: bool = False
     """Not those that are there at the first start."""
+    with_origin: bool = False
+    """Whether records come with their `FileOrigin`."""
 
 
 _ALL = FileSelection()
-
-
-class FilePosition(NamedTuple):
-    """Where the format's reader goes on (None: the start), and whether nothing is left."""
-
-    offset: Any
-    finished: bool
 
 
 class FileSource(SplitSource[T]):
@@ -157,7 +141,9 @@ class FileSource(SplitSource[T]):
     def create_split_reader(
         self, split: FileSourceSplit, position: Any, context: ReaderContext
     ) -> SplitReader[T]:
-        return FileSplitReader(split, self._format, position, self._error_policy, context)
+        reader = FileSplitReader(split, self._format, position, self._error_policy, context)
+        reader.with_origin = self._selection.with_origin
+        return reader
 
 
 class FileSourceBuilder(Generic[T]):
@@ -217,6 +203,14 @@ class FileSourceBuilder(Generic[T]):
         if not callable(path_filter):
             raise JobDefinitionError(f"set_path_filter() takes a function, not {path_filter!r}")
         self._selection = replace(self._selection, path_filter=path_filter)
+        return self
+
+    def with_origin(self) -> FileSourceBuilder[Any]:
+        """Give pairs of each record and its `FileOrigin`: the path and the place in the file.
+
+        Reading takes a few times longer.
+        """
+        self._selection = replace(self._selection, with_origin=True)
         return self
 
     def start_from_now(self) -> FileSourceBuilder[T]:
@@ -342,7 +336,7 @@ class FileEnumerator(SplitEnumerator):
         found = FileStatus(path, 0, 0)
         try:
             with explained(path, "found"):
-                found = _status(path)
+                found = file_status(path)
                 ranges = self._format.ranges(path, found.length, self._split_size)
         except SourceFileError as error:
             if self._error_policy.fails or not error.damaged:
@@ -352,137 +346,3 @@ class FileEnumerator(SplitEnumerator):
             FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, found.length, found.modified)
             for r in ranges
         ]
-
-
-class FileSplitReader(SplitReader[T]):
-    """Reads one piece of a file, which it opens when it is first asked for records."""
-
-    def __init__(
-        self,
-        split: FileSourceSplit,
-        file_format: FileFormat[T],
-        position: FilePosition | None,
-        error_policy: ErrorPolicy,
-        context: ReaderContext,
-    ) -> None:
-        self._split = split
-        self._format = file_format
-        self._position = position or FilePosition(None, finished=False)
-        self._reader: FormatReader[T] | None = None
-        self._logger = context.logger
-        self._malformed: MalformedRecords | None = None
-        if not error_policy.fails:
-            self._malformed = MalformedRecords(error_policy, context, split.path)
-
-    def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
-        self.skipped = 0
-        if self._position.finished:
-            return RowBatch([])
-        try:
-            with explained(self._split.path, f"after position {self._position.offset}"):
-                return self._read(max_records)
-        except SourceFileError as error:
-            if self._malformed is None or not error.damaged:
-                raise
-            self._pass_over_rest(self._malformed, error)
-            return RowBatch([])
-
-    def _read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
-        reader = self._reader or self._open()
-        batch = reader.read(max_records)
-        self.skipped = reader.skipped
-        self._position = FilePosition(reader.position(), reader.finished())
-        if self._position.finished:
-            self._check_unchanged()
-        return batch
-
-    def _pass_over_rest(self, malformed: MalformedRecords, error: SourceFileError) -> None:
-        offset = self._position.offset
-        malformed.take(MalformedRecordError(error.reason, None, offset if offset else 0))
-        self._position = FilePosition(offset, finished=True)
-        self.skipped = 1
-
-    def position(self) -> FilePosition:
-        return self._position
-
-    def finished(self) -> bool:
-        return self._position.finished
-
-    def close(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
-
-    def _open(self) -> FormatReader[T]:
-        split = self._split
-        self._check_size(_status(split.path))
-        reader = self._format.open(split.path, split.file_range, self._position.offset)
-        if self._malformed is not None:
-            reader.on_malformed = self._malformed.take
-        self._reader = reader
-        return reader
-
-    def _check_size(self, found: FileStatus) -> None:
-        if found.length < self._split.size:
-            raise SourceFileError(
-                self._split.path,
-                f"it shrank from {self._split.size} to {found.length} bytes since it was found; "
-                "files must not change until they were read",
-                damaged=True,
-            )
-
-    def _check_unchanged(self) -> None:
-        """Whatever the file was when it was read, it cannot be read again."""
-        split = self._split
-        found = file_system_of(split.path).status(split.path)
-        if found is None or (found.length, found.modified) == (split.size, split.modified):
-            return
-        try:
-            self._check_size(found)
-        except SourceFileError as error:
-            if self._malformed is None:
-                raise
-            self._malformed.take(MalformedRecordError(error.reason, None, found.length))
-        else:
-            warn_of_change(self._logger, split.path, split.size, found.length)
-
-
-def warn_of_change(logger: Logger, path: str, before: int, after: int) -> None:
-    """Tell that a file was appended to or replaced."""
-    logger.warning(
-        "%s changed since it was found (from %d to %d bytes): what was added or replaced may be "
-        "missing. Write files under a name that begins with a dot, then rename them",
-        *(path, before, after),
-    )
-
-
-def _status(path: str) -> FileStatus:
-    status = file_system_of(path).status(path)
-    if status is None:
-        raise FileNotFoundError(path)
-    return status
-
-
-_HOW_TO_SKIP = (
-    "; to go on without it, give the source set_error_policy(ErrorPolicy.skip()), or "
-    "ErrorPolicy.side_output(tag) to keep it"
-)
-
-
-@contextmanager
-def explained(path: str, where: str) -> Iterator[None]:
-    """Name the file in whatever goes wrong with it."""
-    try:
-        yield
-    except FileNotFoundError:
-        reason = "it vanished since it was found; files must stay until they were read"
-        raise SourceFileError(path, reason, damaged=True) from None
-    except MalformedRecordError as error:
-        raise SourceFileError(path, f"{error}{_HOW_TO_SKIP}", damaged=True) from error
-    except SerializationError as error:
-        raise SourceFileError(path, f"{where}: {error}{_HOW_TO_SKIP}", damaged=True) from error
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        # decompressors raise an OSError of no number for content, the system one with a number
-        damaged = getattr(error, "errno", None) is None
-        hint = _HOW_TO_SKIP if damaged else ""
-        raise SourceFileError(path, f"{where}: {error}{hint}", damaged) from error

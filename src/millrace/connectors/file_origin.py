@@ -1,0 +1,45 @@
+"""Where records of files come from, for who asks for it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from millrace.common.types.batch import RowBatch
+from millrace.formats.file_format import FormatReader
+
+__all__ = ["FileOrigin", "read_with_origins"]
+
+
+class FileOrigin(NamedTuple):
+    """The file of a record and the place in it, as in Spark's ``_metadata``.
+
+    Attributes:
+        path: of the file.
+        offset: behind the record before: a byte of the (decompressed) file, a row of the split of a
+            Parquet file.
+        size: bytes of the file when it was found.
+        modified: when it was last written, in seconds since the epoch of Unix.
+    """
+
+    path: str
+    offset: int
+    size: int
+    modified: float
+
+
+def read_with_origins(
+    reader: FormatReader[Any], max_records: int, file: tuple[str, int, float]
+) -> tuple[RowBatch[Any], int]:
+    """Pairs of records and their origins, and how many malformed records were passed over.
+
+    Only a reader that is asked for one record tells by its position where it was.
+    """
+    path, size, modified = file
+    pairs: list[Any] = []
+    skipped = 0
+    while len(pairs) + skipped < max_records and not reader.finished():
+        origin = FileOrigin(path, reader.position(), size, modified)
+        batch = reader.read(1)
+        skipped += reader.skipped
+        pairs += [(record, origin) for record in batch.to_rows().values]
+    return RowBatch(pairs), skipped
