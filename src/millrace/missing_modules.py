@@ -1,6 +1,6 @@
-"""Parts of PyFlink that Millrace does not have yet: who imports one is told so in a sentence.
+"""Parts of PyFlink that Millrace does not have yet: importing one raises an error that says so.
 
-Python asks a finder at the end of ``sys.meta_path`` for what nobody else has found, so a module
+Python calls a finder at the end of ``sys.meta_path`` for what nobody else has found, so a module
 that is added later needs no change here but its line removed.
 """
 

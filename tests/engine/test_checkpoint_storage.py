@@ -170,7 +170,7 @@ def test_the_file_that_is_being_packed_is_no_orphan(
     job_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long it takes."""
-    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    monkeypatch.setattr(packing, "MIN_BYTES_PER_STEP", 0)
     monkeypatch.setattr(packing, "FILES_PER_TIER", 40)
     job = Job(job_dir, orphan_age=0.0, clock=lambda: 1e12)
     for epoch in range(1, 2 * SWEEP_EVERY):

@@ -43,7 +43,7 @@ class KilledError(BaseException):
 @pytest.fixture
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "FILES_PER_TIER", 3)
-    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    monkeypatch.setattr(packing, "MIN_BYTES_PER_STEP", 0)
     monkeypatch.setattr(retention, "SWEEP_EVERY", 2)
 
 
@@ -242,7 +242,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import test_collector_crash as test
-test.packing.FILES_PER_TIER, test.packing.LEAST_PACE, test.retention.SWEEP_EVERY = 3, 0, 2
+test.packing.FILES_PER_TIER, test.packing.MIN_BYTES_PER_STEP, test.retention.SWEEP_EVERY = 3, 0, 2
 test.run_job(Path(sys.argv[2]), sys.argv[3], test.EPOCHS)
 """
 

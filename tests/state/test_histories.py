@@ -268,7 +268,7 @@ def small_scale() -> Iterator[None]:
         patch.setattr(nested_table, "SPLIT_BELOW", 6)
         patch.setattr(nested_table, "CHUNK_ENTRIES", 2)
         patch.setattr(packing, "FILES_PER_TIER", 2)
-        patch.setattr(packing, "LEAST_PACE", 0)
+        patch.setattr(packing, "MIN_BYTES_PER_STEP", 0)
         yield
 
 

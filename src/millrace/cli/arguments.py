@@ -182,7 +182,7 @@ def _existing(path: Path) -> Path:
 
 
 def _start(word: str | None) -> str | None:
-    """The path of the savepoint that is meant; told to be missing before Spark is started."""
+    """The path of the savepoint to restore; an error if it is missing, before Spark starts."""
     if word is None:
         return None
     from millrace.cli.commands.savepoint_paths import resolved

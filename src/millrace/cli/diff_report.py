@@ -14,11 +14,11 @@ _MARKS = {"added": "+", "changed": "~", "removed": "-"}
 
 def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
     """What to print: only what differs."""
-    told = [diff for diff in diffs if diff.differs or diff.unread or _came_or_went(diff)]
-    if not told:
+    shown = [diff for diff in diffs if diff.differs or diff.unread or _came_or_went(diff)]
+    if not shown:
         yield "no state differs"
     operator = ""
-    for diff in told:
+    for diff in shown:
         if diff.uid != operator:
             operator = diff.uid
             yield f"{diff.operator or diff.uid} ({diff.uid})" if diff.uid else "all operators"

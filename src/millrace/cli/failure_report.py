@@ -1,4 +1,4 @@
-"""What a person is told when a job file fails; all the rest is in the log."""
+"""The message on the terminal when a job file fails; everything else is in the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 
 def failure_report(error: BaseException) -> str:
-    """The error as its cause wants to be told: of a user function, the operator, the record and
+    """The error with what its kind needs: of a user function, the operator, the record and
     the traceback; of a wrong program, the line to change; else the traceback in the job file."""
     if isinstance(error, UserFunctionError):
         return _user_function(error)

@@ -48,7 +48,7 @@ class CommandLineLauncher(JobLauncher):
         restart: RestartStrategyConfiguration,
         backend: StateBackend | None = None,
     ) -> EmbeddedJobClient:
-        """A client of the next job; the terminal is told about its checkpoints."""
+        """A client of the next job; its checkpoints are shown on the terminal."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
         line = ProgressLine(self.terminal) if self._shows_progress() else None
         self.listeners = [] if line is None else [line]

@@ -20,7 +20,7 @@ def short_id(id: str) -> str:
 
 
 def digits(id: str) -> str:
-    """What tells an id from others."""
+    """The digits of an id, without its prefix."""
     return id.rpartition("-")[2]
 
 

@@ -1,4 +1,4 @@
-"""Where a source stands, as far as a snapshot tells without running any code."""
+"""The positions of sources, as far as they can be read from a snapshot without running code."""
 
 from __future__ import annotations
 

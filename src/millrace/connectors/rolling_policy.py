@@ -41,7 +41,7 @@ class RollingPolicy(ABC):
 
     @abstractmethod
     def should_roll_on_size(self, part: PartFileInfo) -> bool:
-        """Whether the part is big enough; asked after each batch."""
+        """Whether the part is big enough; called after each batch."""
 
     @abstractmethod
     def should_roll_on_checkpoint(self, part: PartFileInfo) -> bool:

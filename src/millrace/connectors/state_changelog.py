@@ -15,7 +15,7 @@ from millrace.state.alike import alike
 __all__ = ["COPIES", "StateChangelog", "key_of_update"]
 
 COPIES: MapStateDescriptor[int, int] = MapStateDescriptor("copies")
-"""Broadcast state that the pattern asks for; nothing is in it."""
+"""Broadcast state that the pattern needs; it is always empty."""
 
 _COPY: ValueStateDescriptor[tuple[Any, Any]] = ValueStateDescriptor("copy")
 """Per key: its value, and the checkpoint (see `_checkpoint`) in which it was last seen."""

@@ -32,7 +32,7 @@ def ask(
         job_dir: the job's checkpoint directory.
         command, arguments: see `millrace.engine.control_commands.COMMANDS`.
         timeout: seconds to wait for the end of what was asked for.
-        waiting: is told every few seconds what the job waits for.
+        waiting: called every few seconds with the reason why the job does not answer yet.
 
     Raises:
         JobControlError: the job does not run, refuses, fails to do it, or does not answer in time.

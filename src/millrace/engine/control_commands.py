@@ -30,7 +30,7 @@ __all__ = ["COMMANDS", "CommandResult", "ControlledJob", "execute", "status_fiel
 
 CommandResult = Future[dict[str, Any]]
 MOST_STACKS = 6
-"""Subtasks that an answer tells of: it has to fit into the mailbox."""
+"""Most subtasks in an answer, which has to fit into the mailbox."""
 STACK_LENGTH = 6_000
 
 

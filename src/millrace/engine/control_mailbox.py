@@ -59,7 +59,7 @@ class RunNote:
 
 @dataclass(frozen=True, slots=True)
 class MailboxRequest:
-    """What a running job is asked to do."""
+    """A request to a running job."""
 
     id: str
     run_id: str

@@ -34,7 +34,7 @@ class ControlService:
     """Answers the requests to one run of one job, from when it has the lease to its end.
 
     Args:
-        job: carries out what is asked for.
+        job: executes the requests.
         job_dir: the job's checkpoint directory.
         run_id: of the run, as it is in the lease.
     """
@@ -123,13 +123,13 @@ class ControlService:
             if request.run_id != self._note.run_id:
                 raise JobControlError("the request was meant for an earlier run of the job")
             result = execute(self._job, request.command, request.arguments)
-            self._tell(request)
+            self._log_request(request)
             return result
         except Exception as error:
             return _failed(error)
 
-    def _tell(self, request: MailboxRequest) -> None:
-        """Whoever sits before a job that ends should know that somebody else wanted it to."""
+    def _log_request(self, request: MailboxRequest) -> None:
+        """Log the request: the user of a job that ends should see that another user ended it."""
         level = logging.WARNING if request.command in ENDING else logging.INFO
         log.log(level, "job '%s' was asked to %s", self._note.job_name, request.command)
 

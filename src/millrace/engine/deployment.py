@@ -43,7 +43,7 @@ class Deployment:
         self._leftovers = leftovers
 
     def go_on_from(self, restored: Restored) -> None:
-        """Take over what a snapshot knows."""
+        """Restore from a snapshot."""
         self.sinks.restore(restored.pending)
         for source in self.sources:
             snapshot = restored.sources.get(source.node.uid)

@@ -1,7 +1,7 @@
 """The states of a job: which may follow which, and what can be asked of a job in each.
 
 Semantics: Flink docs, "Jobs and Scheduling" (JobStatus). Everything that can be said about states
-is in the table `STATES`; the job manager asks it and keeps no flags of its own.
+is in the table `STATES`; the job manager looks it up and keeps no flags besides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class StateRule:
     """Empty: the state is final."""
     accepts: frozenset[RequestKind]
     says: str
-    """What the job is doing, for who asks for something that it no longer does."""
+    """What the job is doing, for the message to requests that it refuses."""
 
 
 _ALL = frozenset(RequestKind)

@@ -51,7 +51,7 @@ class SourceCoordinator:
         """How many of the events are in the plans of the epoch that runs."""
         self._next_discovery: int | None = 0
         self._discovered_all = False
-        self._told_end = False
+        self._end_sent = False
         self._draining = False
         self._halted = False
         self._given = [0] * node.parallelism
@@ -146,7 +146,7 @@ class SourceCoordinator:
 
     def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:
         """What a subtask is to read in the next epoch."""
-        self._told_end = self.no_more_splits
+        self._end_sent = self.no_more_splits
         if self._draining or self._halted:
             return ()
         return tuple(
@@ -162,7 +162,7 @@ class SourceCoordinator:
 
     @property
     def no_more_splits(self) -> bool:
-        """Whether every split there will ever be has been handed out."""
+        """Whether all splits have been assigned and there will be no more."""
         if self._halted:  # what is left is for the run that goes on from here
             return False
         return self._draining or (self._discovered_all and not self._waiting)
@@ -211,7 +211,7 @@ class SourceCoordinator:
         """Whether the subtasks must hear something: a split to begin, or that there are no more."""
         if self._halted:
             return False
-        if self.no_more_splits and not self._told_end:
+        if self.no_more_splits and not self._end_sent:
             return True
         if self._events or (self._waiting and self._can_take_more()):
             return True

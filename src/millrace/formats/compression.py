@@ -1,4 +1,4 @@
-"""Opening files that are compressed, told by their names as Flink does."""
+"""Opens compressed files; the compression is found from the file's extension, as in Flink."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             return self
 
         def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
-            """The type of the rows as a JSON Schema tells it.
+            """Set the type of the rows from a JSON Schema.
 
             Raises:
                 JobDefinitionError: it describes no object, or uses what has no type here.

@@ -1,4 +1,4 @@
-"""State that was asked for: it has the reading methods of its kind and refuses to be changed."""
+"""Queried state: has the reading methods of its kind, and refuses to be changed."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from millrace.common.functions.async_functions import AsyncFunction, AsyncRetryS
 
 
 class Done(NamedTuple):
-    """How a request ended."""
+    """The outcome of a request: its results or its error."""
 
     number: int
     results: Iterable[Any] | None

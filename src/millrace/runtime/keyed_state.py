@@ -297,7 +297,7 @@ def _move(table: FlatTable, key: Any, target: Any, merge: Callable[[Any, Any], A
 
 
 class KeyedStates(KeyedStateStore):
-    """Hands out the keyed states of one operator, bound to its current key."""
+    """The keyed state store of one operator: creates its states, bound to the current key."""
 
     def __init__(
         self,
@@ -372,7 +372,7 @@ class KeyedStates(KeyedStateStore):
         return _AggregatingState(table, self._current, aggregate, check)
 
     def newly_queryable(self) -> list[QueryableState]:
-        """The queryable states that have come since this was last asked."""
+        """The queryable states that were registered since the last call."""
         found, self._queryable = self._queryable, []
         return found
 

@@ -95,7 +95,7 @@ class MetricRegistry:
         self._told: dict[str, int] = {}
 
     def counts(self) -> dict[str, int]:
-        """What counters and meters have counted since this was last asked. The engine adds it up,
+        """What counters and meters have counted since the last call. The engine adds it up,
         so that it does not matter which worker counted."""
         now = {n: m.count for n, m in self.metrics.items() if isinstance(m, (_Counter, _Meter))}
         counted = {name: count - self._told.get(name, 0) for name, count in now.items()}

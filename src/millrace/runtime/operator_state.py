@@ -140,7 +140,7 @@ class _OperatorList(ListState[Any]):
 
 
 class OperatorStates(OperatorStateStore):
-    """Hands out the operator states of one operator."""
+    """The operator state store of one operator: creates its states."""
 
     def __init__(self, state: SubtaskState, uid: str, subtask: int) -> None:
         self._state = state

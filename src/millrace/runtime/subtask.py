@@ -440,9 +440,9 @@ class Subtask:
                 with suppress(Exception):
                     close()
 
-    def rearrange(self, program: Program) -> None:
-        """The same job runs as another number of tasks: keep the state, build new operators,
-        for their exchanges count the tasks."""
+    def update_program(self, program: Program) -> None:
+        """Replace the program of the job by one with another number of tasks: the state stays, the
+        operators are built anew, as their exchanges depend on that number."""
         self.program = program
         self._discard_operators()
 

@@ -1,4 +1,4 @@
-"""Deleting expired state that nobody asks for.
+"""The cleanup of expired state that is not read any more.
 
 Semantics: Flink docs, "Working with State", Cleanup of Expired State. In memory a few entries are
 looked at with each access. A table on disk is gone through a little in each epoch that changes it.

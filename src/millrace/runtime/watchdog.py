@@ -131,7 +131,7 @@ class Watchdog:
             for thread, watched in list(self._watched.items()):
                 self._busy.set()
                 if time.monotonic() - watched.started > self._first:
-                    with suppress(CheckpointError, OSError):  # who looks is told that none reports
+                    with suppress(CheckpointError, OSError):  # the reader sees that no task reports
                         self._report(thread, watched)
 
     def _report(self, thread: int, watched: _Watched) -> None:

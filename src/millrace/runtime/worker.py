@@ -1,6 +1,7 @@
-"""One task of a level: some subtasks of all its stages, always the same, and what passes through.
+"""Runs the subtasks of one task of a level, and passes on buffers for later levels.
 
-Subtasks stay in the worker process between epochs. They are caches: any of them may be dropped.
+Subtasks stay in the worker process between epochs. They are caches of state that can be restored:
+any of them may be dropped.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ Element = tuple[int, bytes]
 """(task of the next level, packed buffer)."""
 
 _watchdog = Watchdog()
-"""Of this process; its thread begins with the first subtask, after any fork."""
+"""The watchdog of this process; its thread starts with the first subtask, after any fork."""
 
 
 class Worker:
-    """The subtasks that live in this process, least recently used first.
+    """Holds and runs the subtasks of this process, ordered from the least recently used.
 
-    ``source_clock`` is the time that source readers see; None: the machine's.
+    ``source_clock`` is the clock of source readers; None: that of the machine.
     """
 
     def __init__(self, name: str = "", source_clock: Clock | None = None) -> None:
         self._subtasks: OrderedDict[tuple[str, int, int], Subtask] = OrderedDict()
         self._widths: dict[str, int] = {}
-        """Per run, the tasks of its widest level when it last ran here."""
+        """Per run, the number of tasks of its widest level when it last ran here."""
         self._source_clock = source_clock
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
@@ -51,15 +52,15 @@ class Worker:
         load: Loader,
         write_segment: SegmentWriter | None = None,
     ) -> Iterator[Element]:
-        """Run the subtasks of one task of a level, one after the other; what is not for this level
-        is passed on."""
+        """Run the subtasks of one task of a level, one after the other; buffers for later levels
+        and the driver are passed on."""
         router = _Router(program, level)
         carried = [
             (stage, index)
             for stage in program.stages_at(level)
             for index in program.subtasks_of(stage, task)
         ]
-        self._rearrange(program, task)
+        self._change_width(program, task)
         inbox: dict[tuple[int, int], list[Buffer]] = {(s.id, index): [] for s, index in carried}
         ends: dict[int, list[Buffer]] = {stage.id: [] for stage, _ in carried}
         for element in elements:
@@ -78,7 +79,7 @@ class Worker:
                 _watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
                 subtask = self._subtask(program, stage, index)
                 buffers = inbox.pop((stage.id, index)) + ends[stage.id]
-                short = partial(self._is_short, program, plan.epoch)
+                short = partial(self._is_short_of_memory, program, plan.epoch)
                 for made in subtask.run(plan, attempt, buffers, load, write_segment, short):
                     yield router.next_task(made), made.pack()
                 if subtask.evicted:
@@ -87,16 +88,16 @@ class Worker:
         finally:
             _watchdog.end()
 
-    def _rearrange(self, program: Program, task: int) -> None:
-        """Once a job runs as another number of tasks: drop subtasks that other tasks carry now, and
-        tell the others."""
+    def _change_width(self, program: Program, task: int) -> None:
+        """When the number of tasks has changed: drop subtasks that belong to other tasks now, and
+        give those that stay the new program."""
         width = program.max_width
         if self._widths.setdefault(program.run_id, width) == width:
             return
         self._widths[program.run_id] = width
         for key in [key for key in self._subtasks if key[0] == program.run_id]:
             if key[2] % width == task:
-                self._subtasks[key].rearrange(program)
+                self._subtasks[key].update_program(program)
             else:
                 self._subtasks.pop(key).close()
 
@@ -109,12 +110,12 @@ class Worker:
         self._subtasks.move_to_end(key)
         return subtask
 
-    def _is_short(self, program: Program, epoch: int) -> bool:
-        """Whether the process is over the job's cap, also without subtasks that run elsewhere now,
-        or of other jobs.
+    def _is_short_of_memory(self, program: Program, epoch: int) -> bool:
+        """Whether the process exceeds the job's memory limit even after dropping subtasks that run
+        elsewhere now and those of other jobs.
 
-        Then the subtask that has just run has to go. All of them run once per epoch: the least
-        recently used is the one that will be needed first.
+        If so, the subtask that has just run is evicted: each runs once per epoch, so the least
+        recently used one will be needed first.
         """
         cap = program.memory_cap
         while cap is not None and len(self._subtasks) > 1 and resident_bytes() > cap:
@@ -132,7 +133,7 @@ class Worker:
 
 
 class _Router:
-    """Finds out where a buffer must go from a given level."""
+    """Routes buffers from one level: to a stage of it, or to a task of the next level."""
 
     def __init__(self, program: Program, level: int) -> None:
         stages = {stage.id: stage for stage in program.stages}
@@ -142,7 +143,7 @@ class _Router:
         self._width = program.max_width
 
     def stage_of(self, buffer: Buffer) -> Stage | None:
-        """The stage a buffer is for; None: it is for the engine."""
+        """The stage that a buffer is for; None: it is an acknowledgement, for the driver."""
         return None if buffer.kind == BufferKind.ACK else self._targets[buffer.edge]
 
     def next_task(self, buffer: Buffer) -> int:

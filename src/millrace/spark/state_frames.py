@@ -154,7 +154,7 @@ def _collected(dataframe: DataFrame) -> list[bytes]:
 
 
 def _cause(text: str, otherwise: str = "reading or writing state in Spark failed") -> str:
-    """The message of our own error in what Spark tells of a failed task, if there is one."""
+    """The message of Millrace's error in Spark's report of a failed task, if there is one."""
     names = [kind.__name__ for kind in _all_errors(MillraceError)]
     for line in text.splitlines():
         place, _, message = line.strip().partition("Error: ")

@@ -32,7 +32,7 @@ class _Position(NamedTuple):
 
 
 class IncrementalCompaction:
-    """Copies the entries of tables over many epochs, and knows which deltas it has replaced."""
+    """Copies the entries of tables over many epochs, and keeps track of the deltas it replaces."""
 
     def __init__(self, tables: dict[TableId, Table]) -> None:
         self._tables = tables

@@ -113,7 +113,7 @@ class MemoryTable(Table):
 
     @abstractmethod
     def dump_units(self) -> list[Any]:
-        """What `dump` can be asked for, in any order: a snapshot of the outer keys."""
+        """A snapshot of the outer keys, which can be passed to `dump` in any order."""
 
     @abstractmethod
     def dump(self, units: Iterable[Any]) -> tuple[TableDelta, int]:

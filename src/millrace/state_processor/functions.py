@@ -146,7 +146,7 @@ class BroadcastStateBootstrapFunction(Function):
     """
 
     class Context(ABC):
-        """Hands out the state."""
+        """Gives access to the state."""
 
         @abstractmethod
         def get_broadcast_state(

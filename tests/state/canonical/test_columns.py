@@ -13,7 +13,7 @@ from type_samples import SAMPLES
 
 from millrace.common.types.plain_data import to_plain
 from millrace.common.types.typeinfo import Types
-from millrace.state.canonical.columns import column_of, divided, schema_of_values, united
+from millrace.state.canonical.columns import column_of, merge_by_fit, schema_of_values, split_by_fit
 from millrace.state.serialization.schema import ANY
 
 PLAIN = (
@@ -40,10 +40,10 @@ PAIR = Types.TUPLE([Types.LONG(), Types.STRING()]).schema()
 def there_and_back(schema: Any, values: list[Any]) -> list[Any]:
     """Through a record batch of which a part is read, as Parquet gives them."""
     column = column_of(schema)
-    arrays = divided(column, [None, *values, None])
+    arrays = split_by_fit(column, [None, *values, None])
     assert arrays[0].type == column.arrow
     batch = pa.record_batch(arrays, names=["a", "b"]).slice(1, len(values))
-    return united(column, batch.column(0), batch.column(1), True)
+    return merge_by_fit(column, batch.column(0), batch.column(1), True)
 
 
 def exactly(values: list[Any]) -> list[Any]:
@@ -98,7 +98,7 @@ def test_inferred_schemas() -> None:
 
 def test_fitting_values_are_typed() -> None:
     """Nothing of them is untyped, also deep inside."""
-    fitting, rest = divided(column_of(f"ARRAY<{PAIR}>"), [[(1, "a")], None])
+    fitting, rest = split_by_fit(column_of(f"ARRAY<{PAIR}>"), [[(1, "a")], None])
     assert rest.null_count == 2
     assert fitting.to_pylist() == [[{"f0": 1, "f1": "a"}], None]
 

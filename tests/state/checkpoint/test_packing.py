@@ -75,7 +75,7 @@ def test_a_full_tier_is_packed(job_dir: Path) -> None:
 
 def test_a_piece_per_checkpoint(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In proportion to what the checkpoint adds, and ready before the tier is full again."""
-    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    monkeypatch.setattr(packing, "MIN_BYTES_PER_STEP", 0)
     size = 1000
     deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER, size=size)
     worker = packer(job_dir)
@@ -113,7 +113,7 @@ def test_a_tier_that_fills_up_is_packed_faster(
     job_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Small checkpoints after big ones must not let the files pile up."""
-    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    monkeypatch.setattr(packing, "MIN_BYTES_PER_STEP", 0)
     deltas = grown(job_dir, DeltaSet(), FILES_PER_TIER, size=1000)
     worker = packer(job_dir)
     for epoch in range(FILES_PER_TIER + 1, 3 * FILES_PER_TIER):
@@ -157,7 +157,7 @@ def test_a_group_that_dies_altogether(job_dir: Path) -> None:
 def test_tiers_of_tiers(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of files stays small over many checkpoints, several tiers at work at a time."""
     monkeypatch.setattr(packing, "FILES_PER_TIER", 4)
-    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    monkeypatch.setattr(packing, "MIN_BYTES_PER_STEP", 0)
     deltas, worker = DeltaSet(), packer(job_dir)
     most = at_once = 0
     for epoch in range(1, 401):
@@ -175,7 +175,7 @@ def test_tiers_of_tiers(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_big_file_that_is_mostly_dead(job_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One idle subtask does not keep the bytes of all the others."""
-    monkeypatch.setattr(packing, "WORTH_COPYING", 100)
+    monkeypatch.setattr(packing, "MIN_REWRITTEN_BYTES", 100)
     idle, busy = (
         ("s", 1, StateDelta(1, "i", 0, b"idle")),
         ("s", 0, StateDelta(1, "b", 0, b"x" * 1000)),
@@ -264,7 +264,7 @@ def test_discarding_deletes_what_was_made(job_dir: Path, monkeypatch: pytest.Mon
     worker.discard()
     assert worker.ready() == []
     assert len(shared(job_dir)) == FILES_PER_TIER
-    monkeypatch.setattr(packing, "LEAST_PACE", 0)
+    monkeypatch.setattr(packing, "MIN_BYTES_PER_STEP", 0)
     assert not work(worker, deltas, added=3)
     assert len(worker.working_files() & {f"shared/{name}" for name in shared(job_dir)}) == 1
     worker.discard()

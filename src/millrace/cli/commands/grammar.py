@@ -1,4 +1,4 @@
-"""What commands have in common: how they are declared, which job they mean, how they answer."""
+"""Arguments that several commands share, and the declaration of commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_TIMEOUT = 300.0
 def add_command(
     commands: Commands, name: str, handler: Handler, short: str, description: str = ""
 ) -> argparse.ArgumentParser:
-    """Add a command that answers people and, with ``--json``, machines."""
+    """Add a command with the option ``--json``."""
     parser = commands.add_parser(
         name,
         help=short,
@@ -32,7 +32,7 @@ def add_command(
 
 
 def add_checkpoint_dir(parser: argparse.ArgumentParser) -> None:
-    """Let a command be told where jobs keep their checkpoints."""
+    """Add the option ``--checkpoint-dir``."""
     parser.add_argument(
         "--checkpoint-dir",
         metavar="D",
@@ -42,7 +42,7 @@ def add_checkpoint_dir(parser: argparse.ArgumentParser) -> None:
 
 
 def add_job(parser: argparse.ArgumentParser) -> None:
-    """Let a command be told which job is meant, and how long to wait for it."""
+    """Add the argument for the job, and ``--timeout``."""
     parser.add_argument(
         "name", metavar="JOB", nargs="?", help="the job's name, its id, or its directory"
     )
@@ -58,7 +58,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
 
 
 def job_name(args: argparse.Namespace) -> str:
-    """The job that is meant.
+    """The job's name, id or directory as given.
 
     Raises:
         UsageError: none is named, two are, or the name is empty.

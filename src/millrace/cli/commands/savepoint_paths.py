@@ -20,7 +20,7 @@ _ID = re.compile(r"[0-9a-f]{4,}")
 
 
 def add_directory(parser: argparse.ArgumentParser) -> None:
-    """Let a command be told where savepoints are."""
+    """Add the argument for the directory of savepoints."""
     parser.add_argument(
         "directory",
         metavar="DIR",
@@ -31,7 +31,7 @@ def add_directory(parser: argparse.ArgumentParser) -> None:
 
 
 def found_below(args: argparse.Namespace) -> list[Snapshot]:
-    """The savepoints below the directory that was named; damaged ones are told.
+    """The savepoints below the directory of the arguments; damaged ones are reported.
 
     Raises:
         CheckpointError: there is no such directory.
@@ -49,7 +49,7 @@ def found_below(args: argparse.Namespace) -> list[Snapshot]:
 
 
 def savepoints_below(directory: Path) -> list[Snapshot]:
-    """The savepoints below a directory; damaged ones are told."""
+    """The savepoints below a directory; damaged ones are reported."""
     from millrace.state.checkpoint.savepoints import DamagedSavepoint, find_savepoints
 
     savepoints = []
@@ -62,7 +62,7 @@ def savepoints_below(directory: Path) -> list[Snapshot]:
 
 
 def add_allow_pickle(parser: argparse.ArgumentParser) -> None:
-    """Let a command be told that a savepoint is to be trusted."""
+    """Add the option that marks a savepoint as trusted."""
     parser.add_argument(
         "--allow-pickle",
         action="store_true",

@@ -80,7 +80,7 @@ class MetricGroup(ABC):
 
 
 class _UnregisteredMetric(Counter, Meter, Distribution):
-    """Counts for whoever asks it."""
+    """A metric that no reporter sees, such as before ``open``."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -32,7 +32,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 class IterativeCondition(ABC, Generic[T_contra]):
     """A condition that sees what its partial match has taken so far.
 
-    Flink: class ``IterativeCondition``. It must be true or false for good: it may be asked again.
+    Flink: class ``IterativeCondition``. Its result must not change: it may be evaluated again.
 
     Example:
         >>> class Rising(IterativeCondition):
@@ -139,7 +139,7 @@ class Condition:
         return lambda value, ctx: call(value)
 
     def leaves(self) -> list[Condition]:
-        """The conditions that are not made of others, in the order they are asked."""
+        """The conditions that are not made of others, in the order of evaluation."""
         if not self.parts:
             return [self]
         return [leaf for part in self.parts for leaf in part.leaves()]
@@ -168,7 +168,7 @@ def condition_of(where: Any, method: str) -> Condition:
 
 
 def all_of(first: Condition, second: Condition) -> Condition:
-    """Both; the second is not asked where the first is false."""
+    """Both conditions; the second is not evaluated if the first is false."""
     a, b, iterative = _paired(first, second)
     if iterative:
         call: Callable[..., Any] = lambda value, ctx: a(value, ctx) and b(value, ctx)  # noqa: E731
@@ -178,7 +178,7 @@ def all_of(first: Condition, second: Condition) -> Condition:
 
 
 def any_of(first: Condition, second: Condition) -> Condition:
-    """Either; the second is not asked where the first is true."""
+    """Either condition; the second is not evaluated if the first is true."""
     a, b, iterative = _paired(first, second)
     if iterative:
         call: Callable[..., Any] = lambda value, ctx: a(value, ctx) or b(value, ctx)  # noqa: E731

@@ -10,7 +10,7 @@ __all__ = ["SupportsOrphanSweep"]
 
 
 class SupportsOrphanSweep(ABC):
-    """Beside `Sink`: the engine asks it to clean up now and then."""
+    """An addition to `Sink`: the engine calls it now and then to clean up."""
 
     @abstractmethod
     def work_files(self, state: Any) -> Collection[str]:

@@ -2,7 +2,7 @@
 
 A `Source` names where data comes from. Its `SplitEnumerator` lives in the driver and finds
 *splits* (a file, a partition, a range of numbers); a `SourceReader` lives in each subtask and reads
-the splits that the subtask is assigned. After each epoch the reader tells its *position* in each
+the splits that the subtask is assigned. After each epoch the reader returns its *position* in each
 split: that is part of the checkpoint, and a new reader that gets the split at that position must
 go on with the very next record. Semantics: Flink docs, "Data Sources"; FLIP-27.
 

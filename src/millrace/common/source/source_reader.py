@@ -42,7 +42,7 @@ class ReaderContext:
     shared: dict[str, Any] = field(default_factory=dict)
     """Survives the reader in this worker, for connections; may be empty at any time."""
     poll_interval: int = 100
-    """After how many ms a reader is asked again that does not know when records will be there."""
+    """Milliseconds until the next poll of a reader that does not know when records will come."""
     metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.source"))
     split_requested: bool = False
@@ -116,7 +116,7 @@ class SourceReader(ABC, Generic[T]):
         """A checkpoint is complete; the positions in it are those that the reader has now.
 
         For information that systems outside keep, such as the committed offsets of Kafka: a reader
-        is not told of every checkpoint.
+        is not called for every checkpoint.
         """
 
     def next_wakeup(self, now: int) -> int | None:

@@ -24,7 +24,7 @@ class AssignedSplit(NamedTuple):
     split: Any
     """Of the source's own subclass of `SourceSplit`."""
     position: Any = None
-    """What a reader told of it (`SourceReader.snapshot_state`); None: from its start."""
+    """The position from `SourceReader.snapshot_state`; None: the start of the split."""
 
 
 class SourceEvent:

@@ -26,7 +26,7 @@ class SplitReader(ABC, Generic[T]):
     @abstractmethod
     def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
         """At most ``max_records`` records, with event times if the source knows them; none when
-        nothing is there right now: then it is asked again in the next epoch. Must not wait. What
+        nothing is there right now: then it is called again in the next epoch. Must not wait. What
         is in columns anyway is best returned so."""
 
     @abstractmethod
@@ -93,7 +93,7 @@ class _OpenSplit(Generic[T]):
         self.left = 0
         """Records that it may still give in this epoch."""
         self.drained = False
-        """Had nothing to give when last asked in this epoch."""
+        """Whether its last read in this epoch returned nothing."""
         self.paused = False
 
     @property
@@ -113,7 +113,7 @@ class MultiplexSourceReader(SourceReader[T]):
         self._context = context
         self._open: dict[str, _OpenSplit[T]] = {}
         self._waiting: list[str] = []
-        """Splits that may have more in this epoch, the next to be asked last."""
+        """Splits that may have more in this epoch, the next to be read last."""
 
     def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
         for split, position in splits:

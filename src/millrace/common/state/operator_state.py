@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 
 class OperatorStateStore(ABC):
-    """Hands out operator state."""
+    """Gives access to operator state."""
 
     @abstractmethod
     def get_broadcast_state(

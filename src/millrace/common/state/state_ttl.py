@@ -19,7 +19,7 @@ DEFAULT_CLEANUP_SIZE = 5
 
 DEFAULT_QUERY_ENTRIES = 1_000
 DEFAULT_COMPACTION_TIME = Duration.of_days(30)
-"""What Flink tells for RocksDB's own filter, which is not used here."""
+"""Flink's setting for RocksDB's compaction filter, which is not used here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What tells the type of the records it makes: sources, and schemas that read bytes."""
+"""Sources and deserialization schemas that declare the type of the records they make."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _FORMATS = {"BYTE": "b", "SHORT": "h", "INT": "i", "LONG": "q"}
 
 @singledispatch
 def batch_check(type_info: TypeInformation[Any]) -> BatchCheck | None:
-    """What tells whether a batch of values is of the type; None: anything is.
+    """The function that checks whether a batch of values is of the type; None: any value is.
 
     Example:
         >>> from millrace.common.types.typeinfo import Types
@@ -68,7 +68,7 @@ def _each(accepts: Callable[[Any], bool]) -> BatchCheck:
 
 
 def _of_classes(kinds: Iterable[type], accepts: Callable[[Any], bool]) -> BatchCheck:
-    """Values of mostly these classes; the slower question is asked only when there are others."""
+    """Values of mostly these classes; the slower check is made only when there are others."""
     expected, each = frozenset((*kinds, NONE)), _each(accepts)
     return lambda values: expected.issuperset(map(type, values)) or each(values)
 

@@ -1,4 +1,4 @@
-"""Who is told which windows become one (Flink docs, "Windows", section Session Windows)."""
+"""The callback for windows that are merged (Flink docs, "Windows", section Session Windows)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ W = TypeVar("W")
 
 
 class MergeCallback(ABC, Generic[W]):
-    """Is told which windows become one (Flink: ``MergingWindowAssigner.MergeCallback``)."""
+    """Called with the windows that are merged (Flink: ``MergingWindowAssigner.MergeCallback``)."""
 
     @abstractmethod
     def merge(self, to_be_merged: Iterable[W], merge_result: W) -> None:

@@ -11,7 +11,7 @@ __all__ = ["PatternRuntimeContext"]
 
 
 class PatternRuntimeContext(StreamRuntimeContext):
-    """It has no state: what is kept for each key are partial matches."""
+    """The runtime context of pattern functions; it refuses state, as in Flink."""
 
     def _refuse(self) -> NoReturn:
         raise StateError(

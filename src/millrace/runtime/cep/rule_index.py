@@ -1,6 +1,6 @@
-"""Finds the rules whose matches may begin with an event, without evaluating the condition of each.
+"""Finds the rules whose matches may begin with an event, without evaluating each rule's condition.
 
-Rules that want a field to have certain values are found under that field and value; the
+Rules that require a field to have one of some values are in a hash index by field and value; the
 conditions of others are evaluated, one after the other, for whole batches.
 """
 
@@ -21,7 +21,7 @@ Candidate = tuple[ActiveRule, Callable[[Any], Any]]
 
 
 class RuleIndex:
-    """The rules in force.
+    """An index of the active rules by the first event of their matches.
 
     Example:
         >>> from millrace.common.functions.pattern_conditions import condition_of
@@ -35,8 +35,10 @@ class RuleIndex:
 
     def __init__(self, rules: Iterable[ActiveRule]) -> None:
         self._of_field: dict[FieldPath, dict[Any, list[Candidate]]] = {}
-        self._asked: list[Candidate] = []
+        self._not_indexed: list[Candidate] = []
+        """Rules without such a field; their conditions are evaluated for each event."""
         self._always: list[ActiveRule] = []
+        """Rules that have no condition on the first event."""
         rules = sorted(rules, key=_number)
         known = {rule.number: _known(rule) for rule in rules}
         self._common = Counter(e.path for equal in known.values() for e in equal)
@@ -52,7 +54,7 @@ class RuleIndex:
         if len(calls) < len(conditions):
             self._always.append(rule)
         elif not equal:
-            self._asked.append((rule, any_call(calls)))
+            self._not_indexed.append((rule, any_call(calls)))
         else:
             # a field that many rules use has to be read once for all of them
             best = max(equal, key=lambda e: self._common[e.path])
@@ -61,15 +63,15 @@ class RuleIndex:
                 table.setdefault(value, []).append((rule, calls[0]))
 
     def starting(self, keys: list[Any], values: list[Any]) -> list[list[ActiveRule] | None]:
-        """For each event, the rules whose matches may begin with it, in the order of their numbers;
-        None: there are none."""
+        """For each event, the rules whose matches may begin with it, ordered by number; None if
+        there are none."""
         found: list[list[ActiveRule] | None] = [None] * len(values)
         batch = _Keys(keys)
         for rule in self._always:
             _note(found, rule, batch.of(rule))
         for reader, table, _ in self._readers:
             self._look_up(reader, table, values, batch, found)
-        for rule, call in self._asked:
+        for rule, call in self._not_indexed:
             _note(found, rule, _satisfying(rule, call, values, batch.of(rule)))
         for rules in found:
             if rules is not None:
@@ -87,7 +89,7 @@ class RuleIndex:
         for index, value in enumerate(values):
             try:
                 candidates = table.get(reader(value))
-            except Exception:  # what cannot be hashed is none of the values
+            except Exception:  # a value that cannot be hashed equals none of the index
                 continue
             if candidates is None:
                 continue
@@ -102,7 +104,7 @@ class RuleIndex:
 
 
 class _Keys:
-    """The keys of a batch, and which rules are for which: no other event is shown to a rule."""
+    """The keys of a batch; a rule with a prefix is only evaluated for keys that begin with it."""
 
     def __init__(self, keys: list[Any]) -> None:
         self._keys = keys
@@ -113,7 +115,7 @@ class _Keys:
         return not rule.prefix or self._known_texts()[index].startswith(rule.prefix)
 
     def of(self, rule: ActiveRule) -> Sequence[int]:
-        """Where the keys are that a rule is for."""
+        """The indices of events whose keys a rule is for."""
         indices = self._indices.get(rule.prefix)
         if indices is None:
             texts = enumerate(self._known_texts())
@@ -128,7 +130,8 @@ class _Keys:
 
 
 def _known(rule: ActiveRule) -> list[Equality]:
-    """What the first event must have; nothing is known if there are several ways to begin."""
+    """The field values that the first event must have; none if a match can begin in several
+    ways."""
     conditions = rule.start_conditions()
     if len(conditions) != 1 or conditions[0] is None:
         return []

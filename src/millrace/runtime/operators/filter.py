@@ -1,4 +1,4 @@
-"""Filter: keeps the records for which a predicate holds."""
+"""The filter operator: emits the records for which a predicate is true."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace.runtime.function_operator import FunctionOperator, as_callable, la
 
 
 class FilterOperator(FunctionOperator):
-    """Keeps what the predicate admits."""
+    """Emits the records for which the function returns true."""
 
     def open(self) -> None:
         super().open()

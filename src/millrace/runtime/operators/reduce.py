@@ -1,7 +1,7 @@
-"""Rolling aggregation on a keyed stream: reduce, sum, min, max and their kin.
+"""The operator of rolling aggregations on a keyed stream: reduce, sum, min, max and the like.
 
-Streaming: every record in gives the new aggregate out. Batch mode: only the final aggregate of
-each key comes out, at the end (Flink docs, "Execution Mode").
+In streaming mode it emits the new aggregate for every record, in batch mode only the last one of
+each key, at the end of the input (Flink docs, "Execution Mode").
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from millrace.state.table_kinds import FLAT
 
 
 class ReduceOperator(FunctionOperator):
-    """Combines each record with what its key has so far. The function may have keyed state."""
+    """Combines each record with the aggregate of its key. The function may have keyed state."""
 
     def __init__(self, function: Any, key_batch: Callable[[list[Any]], list[Any]]) -> None:
         super().__init__(function)
@@ -62,7 +62,7 @@ class ReduceOperator(FunctionOperator):
     def _with_current_key(
         self, keys: list[Any], pairs: Iterable[tuple[Any, Any]]
     ) -> Iterator[tuple[Any, Any]]:
-        """The pairs, each while the function's states are those of its key."""
+        """The pairs; before each is given, its key becomes the current one of keyed states."""
         self._states.records += len(keys)
         self._states.prefetch(keys)
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""The source operator: reads splits, assigns event times and watermarks per split."""
+"""The source operator: reads splits, assigns event times, and emits watermarks per split."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ class _ActiveSplit:
     read: int = 0
     """Records in this epoch."""
     drained: bool = False
-    """Had nothing more to give when the reader was last asked."""
+    """Whether the reader's last poll returned nothing for it."""
     finished: bool = False
     paused: bool = False
-    """Waits for the others of its alignment group."""
+    """Whether watermark alignment has paused it."""
 
 
 _SPLITS = OperatorStateDeclaration("@split", RedistributionMode.SOURCE_SPLIT)
-"""Per split, what its `WatermarkTracker` keeps."""
+"""Per split, the snapshot of its `WatermarkTracker`."""
 _WATERMARK = OperatorStateDeclaration(
     "@watermark", RedistributionMode.SMALLEST_WATERMARK, of_readers=True
 )
-"""What the subtask has emitted. One that never had a split holds nobody back."""
+"""The last watermark of each subtask; subtasks that never had a split do not count."""
 
 
 class SourceOperator(Operator):
-    """Reads the splits that the plan names through the source's reader."""
+    """Reads the splits that the epoch's plan assigns, through the source's reader."""
 
     operator_states = _SPLITS, _WATERMARK
 
@@ -89,11 +89,11 @@ class SourceOperator(Operator):
         self.poll_interval = 100
         self.records = 0
         self._last_read = 0
-        self._left = 0
-        """Records that may still be read in this epoch."""
+        self._remaining_records = 0
+        """Records that may still be read in this epoch, of all splits together."""
         self._max_watermark: int | None = None
-        self._told_end = False
-        self._completed: int | None = None
+        self._end_notified = False
+        self._completed_checkpoint: int | None = None
 
     def restore(self) -> None:
         self._close_reader()
@@ -115,34 +115,35 @@ class SourceOperator(Operator):
         events: Sequence[SourceEvent] = (),
         max_watermark: int | None = None,
     ) -> None:
-        """Take over the splits of this epoch; the reader stays open where its positions fit.
+        """Set the splits of this epoch; the reader of the last epoch goes on if it is at the
+        positions of the plan, otherwise a new one is created.
 
         Args:
             plans: all the splits of this subtask.
             events: from the enumerator.
-            max_watermark: splits that are ahead of it pause; None: none is.
+            max_watermark: splits whose watermark is ahead of it pause; None: no limit.
         """
-        if not self._fits(plans):
+        if not self._reader_fits(plans):
             self._close_reader()
         reader = self._reader or self._create_reader()
-        self._left = sum(plan.max_records for plan in plans)
+        self._remaining_records = sum(plan.max_records for plan in plans)
         self._max_watermark = max_watermark
         new = [plan for plan in plans if plan.split.split_id not in self._active]
         if new:
-            self._active.update((plan.split.split_id, self._begun(plan)) for plan in new)
+            self._active.update((plan.split.split_id, self._active_split(plan)) for plan in new)
             reader.add_splits([AssignedSplit(plan.split, plan.position) for plan in new])
         for active in self._active.values():
             active.read, active.drained = 0, False
         for event in events:
             reader.handle_source_event(event)
-        if self._completed is not None:
-            reader.notify_checkpoint_complete(self._completed)
-            self._completed = None
+        if self._completed_checkpoint is not None:
+            reader.notify_checkpoint_complete(self._completed_checkpoint)
+            self._completed_checkpoint = None
         reader.begin_epoch(max((plan.max_records for plan in plans), default=0))
-        self._pause_those_ahead()
+        self._align_watermarks()
 
-    def _fits(self, plans: Sequence[SplitPlan]) -> bool:
-        """Whether the reader is where the plan says, as far as it has its splits."""
+    def _reader_fits(self, plans: Sequence[SplitPlan]) -> bool:
+        """Whether the splits that the reader has are at the positions of the plan."""
         positions = {plan.split.split_id: plan.position for plan in plans}
         return all(
             split_id in positions and positions[split_id] == active.position
@@ -153,10 +154,10 @@ class SourceOperator(Operator):
         self._reader_context.poll_interval = self.poll_interval
         self._reader_context.current_time = self.source_clock
         self._reader = self._source.create_reader(self._reader_context)
-        self._told_end = False
+        self._end_notified = False
         return self._reader
 
-    def _begun(self, plan: SplitPlan) -> _ActiveSplit:
+    def _active_split(self, plan: SplitPlan) -> _ActiveSplit:
         tracker = WatermarkTracker(self._strategy, self.context.batch_mode, self.context.metrics)
         kept = self._trackers.get(None, plan.split.split_id)
         if kept is not None:
@@ -171,12 +172,12 @@ class SourceOperator(Operator):
                 reader.close()
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        # the reader is told once it has this epoch's splits
-        self._completed = checkpoint_id
+        # passed on by `assign`, when the reader has the splits of this epoch
+        self._completed_checkpoint = checkpoint_id
 
     def run(self, batch_records: int) -> Iterator[None]:
-        """Read until nothing is there or this subtask has read its share; yields after each
-        batch."""
+        """Read until the reader has no more records or the epoch's limit is reached; yields after
+        each batch."""
         reader = self._reader
         assert reader is not None
         while self._left > 0 and any(map(_readable, self._active.values())):
@@ -188,13 +189,13 @@ class SourceOperator(Operator):
                     split.drained = not split.paused
                 break
             for batch in batches:
-                self._take(batch)
-            self._pause_those_ahead()
+                self._process_records(batch)
+            self._align_watermarks()
             yield
         for split in self._active.values():
             split.drained |= split.read == 0 and not split.paused
 
-    def _take(self, batch: SplitRecords[Any]) -> None:
+    def _process_records(self, batch: SplitRecords[Any]) -> None:
         split = self._active.get(batch.split_id)
         if split is None:
             raise JobExecutionError(
@@ -204,7 +205,7 @@ class SourceOperator(Operator):
             )
         if count := len(batch.batch) + batch.skipped:
             split.read += count
-            self._left -= count
+            self._remaining_records -= count
             self.records += count
             self._last_read = self._now
         if len(batch.batch):
@@ -237,25 +238,25 @@ class SourceOperator(Operator):
             self._advance()
 
     def _advance(self) -> None:
-        """Emit the minimum over the splits that are neither finished nor idle; idle is only what
-        gave nothing in this epoch either."""
-        marks = [
+        """Emit the minimum of the watermarks of splits that are neither finished nor idle. A split
+        that gave records in this epoch is not idle."""
+        watermarks = [
             split.tracker.watermark
             for split in self._active.values()
             if not split.finished and not (split.drained and self._is_idle(split))
         ]
-        if marks and (lowest := min(marks)) > self.watermark:
+        if watermarks and (lowest := min(watermarks)) > self.watermark:
             self.process_watermark(lowest)
 
     def finish_input(self, no_more_splits: bool) -> bool:
-        """The epoch's reading is over; True when the whole input of this subtask has ended."""
+        """Finish reading for this epoch; returns whether the input of this subtask has ended."""
         for split in self._active.values():
             split.tracker.tick(self._now)
         self._advance()
         unfinished = [split for split in self._active.values() if not split.finished]
         ended = no_more_splits and not unfinished
-        if no_more_splits and not self._told_end and self._reader is not None:
-            self._told_end = True
+        if no_more_splits and not self._end_notified and self._reader is not None:
+            self._end_notified = True
             self._reader.notify_no_more_splits()
         if ended:
             self.process_watermark(MAX_WATERMARK)
@@ -263,33 +264,34 @@ class SourceOperator(Operator):
         return ended
 
     def _all_idle(self, unfinished: list[_ActiveSplit]) -> bool:
-        """A subtask that waits for its next split is idle after the timeout, one that never had
-        any is at once."""
+        """Whether the subtask is idle: all its splits are. One that waits for its next split is
+        idle after the timeout, one that never had a split at once."""
         if unfinished:
             return all(self._is_idle(split) for split in unfinished)
         idle_at = self._idle_without_split()
         return self.watermark == MIN_WATERMARK or (idle_at is not None and idle_at <= self._now)
 
     def _is_idle(self, split: _ActiveSplit) -> bool:
-        """A split that was paused could give nothing, so its silence says nothing."""
+        """Whether a split is idle; not while it is paused, as it could not give records."""
         return not split.paused and split.tracker.idle(self._now)
 
     def _idle_without_split(self) -> int | None:
-        """When the strategy's timeout makes a subtask idle whose splits have all been read."""
+        """The time at which a subtask without unfinished splits becomes idle; None: never."""
         timeout = self._strategy.idle_timeout_ms
         return None if timeout is None else self._last_read + timeout
 
     def end_epoch(self, ended: bool) -> None:
         reader = self._reader
         positions = reader.snapshot_state() if reader is not None else {}
-        self._progress = [self._note(split, positions) for split in self._active.values()]
+        self._progress = [self._progress_of(split, positions) for split in self._active.values()]
         self._active = {name: s for name, s in self._active.items() if not s.finished}
         if self.watermark != MIN_WATERMARK:
             self._emitted.put(self.watermark)
         if ended:
             self._close_reader()
 
-    def _note(self, split: _ActiveSplit, positions: Mapping[str, Any]) -> SplitProgress:
+    def _progress_of(self, split: _ActiveSplit, positions: Mapping[str, Any]) -> SplitProgress:
+        """The split's progress for the acknowledgement; also writes its watermark state."""
         if split.finished:
             split.position = None
             self._trackers.remove(split.split_id)
@@ -326,9 +328,9 @@ class SourceOperator(Operator):
         return min(times, default=None)
 
     def _reader_wakeup(self) -> int:
-        """When the reader may have more."""
+        """The time at which the reader is to be polled again."""
         now = self.source_clock()
-        if self._left <= 0:
+        if self._remaining_records <= 0:
             return self._now
         at = self._reader.next_wakeup(now) if self._reader is not None else None
         return now + self.poll_interval if at is None else at

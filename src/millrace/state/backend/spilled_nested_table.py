@@ -1,7 +1,7 @@
 """A dict per outer key, on the local disk: entry by entry, so that what is below a hot outer key
 is never read as a whole when one entry is wanted.
 
-There is a row per outer key, which tells that there is something below it, and a row per entry,
+There is a row per outer key, which marks that there are entries below it, and a row per entry,
 whose key begins with that of the outer key.
 """
 
@@ -176,7 +176,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
 
     def stored(self, entries: SpilledInner, here: set[Any]) -> Iterator[tuple[Any, Any]]:
         """Keys and values of the rows below an outer key, but for the keys ``here`` and those
-        that memory knows of."""
+        in memory or known to be absent."""
         log, unsaved = self._log(entries), self.unsaved.get(entries.outer, _NOTHING)
         prefix = self._prefix(entries.outer)
         for key, row in self.rows.scan(prefix, _after(prefix)):
@@ -201,7 +201,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return False
 
     def stored_outers(self, here: set[Any]) -> Iterator[tuple[Any, Any]]:
-        """Outer keys in the store, but for those ``here`` and those that memory knows of."""
+        """Outer keys in the store, but for those ``here`` and those in memory or known to be
+        absent."""
         rows = self._outers
         for key, row in rows.scan(rows.prefix, rows.end):
             outer = entry_in(key[len(rows.prefix) :], row)[0]

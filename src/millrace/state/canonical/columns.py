@@ -1,8 +1,9 @@
-"""Columns of Parquet for the parts of entries: from plain data to Arrow and back.
+"""The Parquet columns of canonical savepoints: keys, namespaces and values from plain data to Arrow
+arrays and back.
 
-A column has the Arrow type of the logical type that is declared (`arrow_type`). What does not fit
-it exactly stands in a second column of tagged msgpack, so nothing is rounded, widened or lost.
-Without a declared type, the type is that of the first values.
+A column has the Arrow type of the declared logical type (`arrow_type`). Values that do not fit it
+exactly are in a second, untyped column of tagged msgpack, so nothing is rounded, widened or lost.
+Without a declared type, it is inferred from the first values.
 """
 
 from __future__ import annotations
@@ -29,33 +30,33 @@ from millrace.common.types.type_information import LOGICAL_TYPES, PickledBytesTy
 from millrace.state.serialization.schema import ENUM, VERSION, Schema
 from millrace.state.serialization.tagged_values import dump_tagged, load_tagged
 
-__all__ = ["StateColumn", "column_of", "divided", "schema_of_values", "united"]
+__all__ = ["StateColumn", "column_of", "split_by_fit", "schema_of_values", "merge_by_fit"]
 
 _NONE = type(None)
 
 
 class StateColumn(ABC):
-    """Values of one type. None is null everywhere."""
+    """Writes plain data of one type to Arrow arrays and reads it back. None is null everywhere."""
 
     arrow: pa.DataType
 
     @abstractmethod
     def fits(self, value: Any) -> bool:
-        """Whether a value that is not None comes back as it is."""
+        """Whether a value that is not None is read back exactly as it was written."""
 
     @abstractmethod
     def write(self, values: list[Any]) -> pa.Array:
-        """The values, which fit or are None."""
+        """Values as an array; each of them fits or is None."""
 
     def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         """The inverse of `write`."""
-        if array.null_count == len(array):  # a few bytes may stand for millions of these
+        if array.null_count == len(array):  # encoded, millions of nulls may be a few bytes
             return [None] * len(array)
         return self._values(array, pickle_allowed)
 
     @abstractmethod
     def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
-        """The values of an array that has some."""
+        """The values of an array that are not all null."""
 
     def fit_all(self, values: list[Any]) -> bool:
         """Whether all of many values fit or are None."""
@@ -63,7 +64,10 @@ class StateColumn(ABC):
 
 
 class _Leaf(StateColumn):
-    """One builtin type, kept as ``stored`` and shown as ``arrow``."""
+    """Values of one builtin type: built as an array of ``stored``, then viewed as ``arrow``.
+
+    ``within`` says whether a value of that type is within the bounds of the column.
+    """
 
     def __init__(
         self,
@@ -99,7 +103,7 @@ class _Leaf(StateColumn):
 
 
 class _Integer(_Leaf):
-    """Whole numbers, of which a whole list is checked at once."""
+    """Integers within bounds, which are checked for a whole list at once."""
 
     def __init__(self, arrow: pa.DataType, within: range, stored: pa.DataType | None = None):
         super().__init__(int, arrow, stored, within.__contains__)
@@ -113,8 +117,8 @@ class _Integer(_Leaf):
         return not present or (min(present) in self._range and max(present) in self._range)
 
 
-class _Any(StateColumn):
-    """Tagged msgpack."""
+class _Untyped(StateColumn):
+    """Values of any type, as tagged msgpack."""
 
     arrow = pa.large_binary()
 
@@ -134,11 +138,11 @@ class _Any(StateColumn):
         ]
 
 
-_ANY = _Any()
+_UNTYPED_COLUMN = _Untyped()
 
 
 class _Struct(StateColumn):
-    """A tuple of fields."""
+    """Tuples with one column per field."""
 
     def __init__(self, fields: Sequence[tuple[str, StateColumn]]) -> None:
         self._columns = [column for _, column in fields]
@@ -184,7 +188,7 @@ class _Struct(StateColumn):
 
 
 class _List(StateColumn):
-    """A collection of elements of one type."""
+    """Collections with elements of one type."""
 
     def __init__(self, kind: Any, element: StateColumn) -> None:
         self._kind = kind
@@ -213,7 +217,7 @@ class _List(StateColumn):
 
 
 class _Map(StateColumn):
-    """A dict; a list of pairs in Arrow, as a map of Parquet cannot have null keys."""
+    """Dicts. None as a key does not fit, as maps of Parquet cannot have null keys."""
 
     def __init__(self, key: StateColumn, value: StateColumn) -> None:
         self._key = key
@@ -252,13 +256,13 @@ class _Map(StateColumn):
         return _with_nulls(found, array)
 
 
-class _Loose(StateColumn):
-    """Within a record or collection: what does not fit stands beside, and does not make the whole
-    record an untyped one."""
+class _WithUntyped(StateColumn):
+    """Values within a record or collection, with an untyped column beside the typed one: a value
+    that does not fit does not make the whole record untyped."""
 
     def __init__(self, inner: StateColumn) -> None:
         self._inner = inner
-        self.arrow = pa.struct([("value", inner.arrow), ("untyped", _ANY.arrow)])
+        self.arrow = pa.struct([("value", inner.arrow), ("untyped", _UNTYPED_COLUMN.arrow)])
 
     def fits(self, value: Any) -> bool:
         return True
@@ -267,33 +271,33 @@ class _Loose(StateColumn):
         return True
 
     def write(self, values: list[Any]) -> pa.Array:
-        arrays = divided(self._inner, values)
+        arrays = split_by_fit(self._inner, values)
         mask = _mask(values)
         return pa.StructArray.from_arrays(arrays, fields=list(self.arrow), mask=mask)
 
     def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         fitting, rest = array.flatten()
-        return united(self._inner, fitting, rest, pickle_allowed)
+        return merge_by_fit(self._inner, fitting, rest, pickle_allowed)
 
 
-def divided(column: StateColumn, values: list[Any]) -> list[Any]:
-    """The column of what fits, and the column of what does not."""
+def split_by_fit(column: StateColumn, values: list[Any]) -> list[Any]:
+    """Write values as two arrays: those that fit the column, and the others untyped."""
     if column.fit_all(values):
-        return [column.write(values), pa.nulls(len(values), _ANY.arrow)]
+        return [column.write(values), pa.nulls(len(values), _UNTYPED_COLUMN.arrow)]
     fits = [value is not None and column.fits(value) for value in values]
     pairs = list(zip(values, fits, strict=True))
     return [
         column.write([value if there else None for value, there in pairs]),
-        _ANY.write([None if there else value for value, there in pairs]),
+        _UNTYPED_COLUMN.write([None if there else value for value, there in pairs]),
     ]
 
 
-def united(column: StateColumn, fitting: Any, rest: Any, pickle_allowed: bool) -> list[Any]:
-    """The inverse of `divided`."""
+def merge_by_fit(column: StateColumn, fitting: Any, rest: Any, pickle_allowed: bool) -> list[Any]:
+    """Read the two arrays of `split_by_fit`."""
     values = column.read(fitting, pickle_allowed)
     if rest.null_count == len(rest):
         return values
-    others = _ANY.read(rest, pickle_allowed)
+    others = _UNTYPED_COLUMN.read(rest, pickle_allowed)
     pairs = zip(values, others, strict=True)
     return [other if value is None else value for value, other in pairs]
 
@@ -314,7 +318,7 @@ def _with_nulls(found: list[Any], array: pa.Array) -> list[Any]:
     return [value if there else None for value, there in zip(found, valid, strict=True)]
 
 
-def _encodes(text: str) -> bool:
+def _is_valid_utf8(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -323,15 +327,15 @@ def _encodes(text: str) -> bool:
 
 
 class _Text(_Leaf):
-    """Texts; lone surrogates are no text to Arrow. Of a column there may be more than 2 GB."""
+    """Strings without lone surrogates, which UTF-8 cannot encode; a column may exceed 2 GB."""
 
     def __init__(self) -> None:
-        super().__init__(str, pa.large_string(), within=_encodes)
+        super().__init__(str, pa.large_string(), within=_is_valid_utf8)
 
     def fit_all(self, values: list[Any]) -> bool:
         if not set(map(type, values)) <= {str, _NONE}:
             return False
-        return _encodes("".join(filter(None, values)))
+        return _is_valid_utf8("".join(filter(None, values)))
 
 
 _PLAIN_TYPES: dict[LogicalType, LogicalType] = {
@@ -342,8 +346,8 @@ _PLAIN_TYPES: dict[LogicalType, LogicalType] = {
     logical.ZonedTimestampType(6): logical.TimestampType(6),
     UuidTypeInfo().bridged_type: logical.BinaryType(16),
 }
-"""Types whose plain data is of another type: floats keep eight bytes, decimals their digits, and
-most whole numbers have 64 bits; times with a zone are not typed."""
+"""Types whose plain data has another type: FLOAT is kept in eight bytes, integers of any size in 64
+bits if they fit, decimals as digits. Times with a zone do not fit and are untyped."""
 _DAY = 86_400_000_000
 _INT32, _INT64 = pa.int32(), pa.int64()
 _NUMBERED: dict[LogicalType, tuple[range, pa.DataType]] = {
@@ -352,11 +356,11 @@ _NUMBERED: dict[LogicalType, tuple[range, pa.DataType]] = {
     logical.TimestampType(6): (range(-(1 << 63), 1 << 63), _INT64),
     DurationTypeInfo().bridged_type: (range(-(1 << 63), 1 << 63), _INT64),
 }
-"""Types whose plain data is a number within bounds, and the numbers that Arrow has for them."""
+"""Types whose plain data is an integer: its bounds, and the integer type below the Arrow type."""
 
 
 def _leaf(kind: LogicalType) -> StateColumn:
-    """The column for a type without parts."""
+    """The column for a type that is not made of other types."""
     if isinstance(kind, logical.IntegralType):
         low, high = kind.bounds()
         return _Integer(arrow_type(kind), range(low, high + 1))
@@ -368,7 +372,7 @@ def _leaf(kind: LogicalType) -> StateColumn:
         return _Text()
     found = _CLASSES.get(type(kind))
     if found is None:
-        return _ANY
+        return _UNTYPED_COLUMN
     return _Leaf(found, pa.large_binary() if found is bytes else arrow_type(kind))
 
 
@@ -382,7 +386,7 @@ def column_of(schema: Schema) -> StateColumn:
     """The column for plain data of a schema.
 
     Raises:
-        ValueError: no schema is like that.
+        ValueError: the schema is malformed.
     """
     try:
         return _column(parse_type(schema), 0)
@@ -396,7 +400,7 @@ def _column(kind: LogicalType, depth: int) -> StateColumn:
         plain = logical.VarCharType()
     loose = bridge.startswith(ENUM) or isinstance(plain, (logical.TimeType, logical.TimestampType))
     if depth and loose and plain != kind:  # with and without a zone; flags are numbers
-        return _Loose(_leaf(plain))
+        return _WithUntyped(_leaf(plain))
     if plain != kind:
         return _leaf(plain)
     if bridge:
@@ -406,7 +410,7 @@ def _column(kind: LogicalType, depth: int) -> StateColumn:
     if isinstance(kind, logical.MapType):
         return _Map(_column(kind.key_type, depth + 1), _column(kind.value_type, depth + 1))
     if isinstance(kind, logical.StructuredType):
-        return _ANY if kind in _TUPLES else _struct(kind.fields, depth)
+        return _UNTYPED_COLUMN if kind in _TUPLES else _struct(kind.fields, depth)
     if isinstance(kind, logical.RowType):
         return _struct((_ROW_KIND, *kind.fields), depth)
     is_serialized = isinstance(kind, logical.RawType) and kind.serializer.startswith(VERSION)
@@ -415,7 +419,7 @@ def _column(kind: LogicalType, depth: int) -> StateColumn:
 
 _ROW_KIND = logical.RowField("row_kind", logical.BigIntType())
 _TUPLES = (LOGICAL_TYPES["COMPLEX"],)
-"""Types whose plain data is not made of their fields."""
+"""Structured types whose plain data is no tuple of their fields; they are untyped."""
 
 
 def _bridged(bridge: str, kind: LogicalType, depth: int) -> StateColumn:
@@ -425,7 +429,7 @@ def _bridged(bridge: str, kind: LogicalType, depth: int) -> StateColumn:
     if isinstance(kind, logical.RowType):
         fields = kind.fields if bridge == "tuple" else (_ROW_KIND, *kind.fields)
         return _struct(fields, depth)
-    return _ANY
+    return _UNTYPED_COLUMN
 
 
 _COLLECTIONS: dict[str, Any] = {"set": set, "frozenset": frozenset, "tuple": tuple}
@@ -434,7 +438,7 @@ _COLLECTIONS: dict[str, Any] = {"set": set, "frozenset": frozenset, "tuple": tup
 def _struct(fields: Sequence[logical.RowField], depth: int) -> StateColumn:
     names = [field.name for field in fields]
     if not names or len(set(names)) != len(names):
-        return _ANY  # Parquet has neither records without fields nor two fields of a name
+        return _UNTYPED_COLUMN  # Parquet needs fields with different names
     return _Struct([(field.name, _column(field.type, depth + 1)) for field in fields])
 
 
@@ -448,7 +452,7 @@ _INFERRED: dict[type, LogicalType] = {
 
 
 def schema_of_values(values: Sequence[Any]) -> Schema:
-    """The type that values have in common whose type nobody has declared."""
+    """Infer the schema of values without a declared type: their common type, else untyped."""
     return str(_common_type(values, 0))
 
 

@@ -69,7 +69,7 @@ class Footer:
             yield [chunk[3] for chunk in chunks]
 
     def bounds(self, group: int) -> tuple[int, int] | None:
-        """Least and greatest value of the first column, of 32 bits; None: it is not told."""
+        """Least and greatest value of the first column, of 32 bits; None: not in the file."""
         statistics = self.groups[group][1][0][3].get(12, {})
         least, most = statistics.get(6), statistics.get(5)
         if statistics.get(3) or least is None or most is None or len(least) != 4 != len(most):

@@ -134,7 +134,7 @@ class _Writer:
         return StateFile(relative, subtask, count, length, sha256, pickled)
 
     def _groups(self, state: StoredState, keys: list[Any]) -> Any | None:
-        """The key groups of keys that are in their plain form; None: they cannot be told."""
+        """The key groups of keys that are in their plain form; None: unknown."""
         written: Schema = ANY if state.schema is None else state.schema[1]
         if written != ANY:
             known = self._key_types.get(state.uid)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from millrace.common.errors import CheckpointCorruptError, SerializationError
 from millrace.filesystem.registry import file_system_of
-from millrace.state.canonical.columns import column_of, divided, united
+from millrace.state.canonical.columns import column_of, merge_by_fit, split_by_fit
 from millrace.state.canonical.page_check import Footer, checked_footer, read_footer, within_limits
 from millrace.state.canonical.stored_state import StateFile
 from millrace.state.canonical.table_rows import Columns
@@ -52,7 +52,7 @@ def to_arrow(rows: Columns, columns: dict[str, Schema], groups: Any | None) -> t
         if declared == ANY:
             arrays.append(_ANY.write(values))
         else:
-            arrays += divided(column, values)
+            arrays += split_by_fit(column, values)
         untyped = arrays[-1]
         if untyped.null_count < len(untyped):
             pickled += sum(_PICKLE in data for data in untyped.drop_null().to_pylist())
@@ -169,7 +169,7 @@ def _rows(batch: pa.RecordBatch, columns: dict[str, Schema], pickle_allowed: boo
     for name, schema in columns.items():
         column, found = column_of(schema), batch.column(name)
         if name + UNTYPED in batch.schema.names:
-            values = united(column, found, batch.column(name + UNTYPED), pickle_allowed)
+            values = merge_by_fit(column, found, batch.column(name + UNTYPED), pickle_allowed)
         else:
             values = column.read(found, pickle_allowed)
         rows[name] = values

@@ -71,7 +71,7 @@ _DECODER = msgspec.msgpack.Decoder(list[_Row])
 
 @dataclass(frozen=True, slots=True)
 class DeltaFileRef:
-    """What a manifest knows of a delta file."""
+    """A manifest's entry for a delta file."""
 
     path: str
     """Relative to the job's directory."""

@@ -1,9 +1,9 @@
-"""Packing: many small delta files become one bigger one, in tiers, a little per checkpoint.
+"""Packing: tiered compaction of delta files, some bytes per checkpoint.
 
 Every checkpoint adds a file. As soon as there are enough of one tier, their live deltas are copied
 into one file of the next tier, so that the number of files grows with the logarithm of the number
-of checkpoints, and a delta is copied once per tier. What is copied between two checkpoints is in
-proportion to what a checkpoint adds, so that no epoch has to bear a big tier at once.
+of checkpoints, and a delta is copied once per tier. The bytes copied between two checkpoints are in
+proportion to the bytes that a checkpoint adds, so that no epoch has to copy a big tier at once.
 """
 
 from __future__ import annotations
@@ -32,48 +32,49 @@ FILES_PER_TIER = 80
 PACE = 1.125
 """Bytes that may be copied per tier for each byte that checkpoints add. With more than one, a group
 is copied before its tier is full again."""
-LEAST_PACE = 4 << 10
-"""Bytes per checkpoint that are not worth spreading out."""
+MIN_BYTES_PER_STEP = 4 << 10
+"""Least bytes that are copied per checkpoint."""
 MOSTLY_DEAD = 4
-"""A file is copied again when less than one in so many of its bytes is alive..."""
-WORTH_COPYING = 4 << 20
+"""A file is rewritten when less than one in so many of its bytes is live..."""
+MIN_REWRITTEN_BYTES = 4 << 20
 """...and it has at least so many bytes."""
 BIG_SEGMENT = 16 << 20
-"""Segments from this size on stay files of their own; smaller ones, too, while they are few."""
+"""Segments of at least so many bytes are not packed, nor are smaller ones while they are few."""
 
 _NOTHING = memoryview(b"")
 
 
 @dataclass(frozen=True, slots=True)
 class PackingGroup:
-    """Which files are to become one."""
+    """The files to pack into one."""
 
     sources: tuple[DeltaFile, ...]
     tier: int
-    """Of the sources."""
+    """Tier of the sources."""
     target_tier: int
 
     def live(self, deltas: DeltaSet) -> list[DeltaEntry]:
-        """Their deltas that are alive."""
+        """The live deltas of the sources."""
         return [entry for file in self.sources for entry in filter(deltas.is_live, file.entries)]
 
     def allowance(self, deltas: DeltaSet, added: int, remaining: int) -> float:
-        """Bytes to copy now that checkpoints have added some more.
+        """Bytes to copy in this step.
 
-        In proportion to these, or more if the tier would grow too full until all is copied.
+        In proportion to ``added``, the bytes that checkpoints have added; more if otherwise the
+        tier would have twice its files before ``remaining`` bytes are copied.
         """
         files = sum(file.ref.tier == self.tier for file in deltas.files.values())
         until_full = (2 * FILES_PER_TIER - files) * float(FILES_PER_TIER) ** self.tier
-        return max(LEAST_PACE, PACE * added, remaining / max(1.0, until_full))
+        return max(MIN_BYTES_PER_STEP, PACE * added, remaining / max(1.0, until_full))
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A file, and the paths of those it stands for."""
+    """A packed file, and the paths of the files that it replaces."""
 
     sources: tuple[str, ...]
     segments: frozenset[str]
-    """Segments that it holds, too."""
+    """Segments whose content it has, too."""
     file: DeltaFile
 
     def applied_to(self, deltas: DeltaSet) -> DeltaSet:
@@ -82,12 +83,13 @@ class Packed:
 
 
 class Packing:
-    """A group on its way into one file.
+    """Copies the live deltas of a group into one file, step by step.
 
-    What it reads never changes, and what it writes counts only once a checkpoint refers to it.
+    The files that it reads never change, and the file that it writes is used only once a checkpoint
+    refers to it.
 
     Args:
-        deltas: knows which deltas are live.
+        deltas: the deltas of the checkpoint, by which it is decided which ones are live.
     """
 
     def __init__(
@@ -108,19 +110,19 @@ class Packing:
         self._writer = DeltaFileWriter(job_dir, name, group.target_tier, self._absorb)
         self.path = os.path.join(job_dir, self._writer.path)
         self._durable = durable
-        self._begun_delta = _NOTHING
-        """What is left to be written of a delta, of which even a part may be much."""
+        self._rest_of_delta = _NOTHING
+        """The bytes of the current delta that are not written yet: it may take several steps."""
         self._draft: PendingFile | None = None
-        self._credit = 0.0
+        self._allowed_bytes = 0.0
         self.packed: Packed | None = None
         """The result, once all is copied."""
 
     def paths(self) -> list[str]:
-        """What its file is called, before and after it is complete."""
+        """The paths of the file: the final one, and the temporary one while it is written."""
         return [self.path] if self._draft is None else [self.path, self._draft.token]
 
     def step(self, deltas: DeltaSet, allowance: float, proceed: Callable[[], None]) -> None:
-        """Copy some more; deltas that have died meanwhile are left out.
+        """Copy some more bytes; deltas that are not live any more are left out.
 
         Args:
             allowance: about how many bytes to copy.
@@ -130,23 +132,23 @@ class Packing:
             CheckpointError: the file system refused, or (CheckpointCorruptError) a source is
                 damaged.
         """
-        self._credit += allowance
+        self._allowed_bytes += allowance
         with writing(self.path):
             self._step(deltas, proceed)
 
     def _step(self, deltas: DeltaSet, proceed: Callable[[], None]) -> None:
-        draft = self._begun()
-        while self._credit > 0 and (self._begun_delta or self._todo):
+        draft = self._open_draft()
+        while self._allowed_bytes > 0 and (self._rest_of_delta or self._todo):
             proceed()
-            if not self._begun_delta:
-                self._begun_delta = self._next_delta(deltas)
-            some = self._begun_delta[: math.ceil(self._credit)]
+            if not self._rest_of_delta:
+                self._rest_of_delta = self._next_delta(deltas)
+            some = self._rest_of_delta[: math.ceil(self._allowed_bytes)]
             draft.write(some)
-            self._begun_delta = self._begun_delta[len(some) :]
+            self._rest_of_delta = self._rest_of_delta[len(some) :]
             self.remaining -= len(some)
-            self._credit -= len(some)
+            self._allowed_bytes -= len(some)
         crash_point("during-packing")
-        if self._begun_delta or self._todo:
+        if self._rest_of_delta or self._todo:
             draft.rest()
         else:
             draft.write(self._writer.tail())
@@ -156,7 +158,7 @@ class Packing:
             self.packed = Packed(self._sources, self._segments, file)
 
     def discard(self) -> None:
-        """Delete what was written."""
+        """Delete the file, complete or not."""
         if self._draft is not None:
             self._draft.discard()
         if self.packed is not None:
@@ -170,12 +172,12 @@ class Packing:
         return _NOTHING
 
     def _cost(self, entry: DeltaEntry) -> int:
-        """Bytes to copy for a delta."""
+        """Bytes to copy for a delta; 0 if its data stays in a segment that is not packed."""
         data = entry[2].data
         absorbed = isinstance(data, FileRef) and data.path in self._absorb
         return entry[2].size() if absorbed else 0
 
-    def _begun(self) -> PendingFile:
+    def _open_draft(self) -> PendingFile:
         if self._draft is None:
             self._draft = file_system_of(self.path).begin(
                 self.path, self._durable, make_parents=False
@@ -193,8 +195,8 @@ def _segments_to_absorb(entries: Collection[DeltaEntry]) -> frozenset[str]:
 
 
 def choose(deltas: DeltaSet, busy: Collection[int] = ()) -> list[PackingGroup]:
-    """What to pack next, at most one group per tier, none of those that are ``busy``: a full
-    tier, else its big files that are mostly dead."""
+    """The groups to pack next, at most one per tier and none of tiers that are ``busy``: all files
+    of a full tier, else its big files of which few bytes are live."""
     tiers: dict[int, list[DeltaFile]] = {}
     for file in deltas.files.values():
         tiers.setdefault(file.ref.tier, []).append(file)
@@ -212,7 +214,7 @@ def _group(tier: int, files: list[DeltaFile], deltas: DeltaSet) -> PackingGroup 
 
 
 def _is_mostly_dead(file: DeltaFile, deltas: DeltaSet) -> bool:
-    if file.ref.length < WORTH_COPYING:
+    if file.ref.length < MIN_REWRITTEN_BYTES:
         return False
     alive = 0
     for entry in filter(deltas.is_live, file.entries):
