@@ -37,7 +37,9 @@ def reachable(automaton: Automaton) -> list[MatchState]:
 
 def facts(state: MatchState) -> Any:
     assert state.position is not None
-    return state.position.number, [(way.mark, len(way.not_next)) for way in state.ways]
+    return state.position.number, [
+        (transition.checkpoint_name, len(transition.not_next)) for transition in state.transitions
+    ]
 
 
 def check(pattern: EventPattern) -> None:

@@ -15,7 +15,7 @@ from millrace.common.functions.pattern_conditions import Condition, all_of, any_
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, Group, Quantifier
 from millrace.testing import Trace, match, trace
-from millrace.testing.way_verdict import Verdict
+from millrace.testing.transition_verdict import Verdict
 
 
 def letter(wanted: str) -> Any:
@@ -28,14 +28,14 @@ def begin(name: str = "a", **skip: Any) -> Pattern:
 
 def verdicts(told: Trace, number: int) -> list[tuple[str, Verdict]]:
     """Of what had begun before."""
-    return [(a.way, a.verdict) for a in told.attempts(number) if a.taken]
+    return [(a.target, a.verdict) for a in told.attempts(number) if a.taken]
 
 
 def test_which_part_of_a_condition_failed() -> None:
     large = lambda value: value[1] > "5"  # noqa: E731
     told = trace(begin().next("b").where(letter("b")).where(large), ["a1", "b3"])
     [attempt] = [attempt for attempt in told.attempts(1) if attempt.taken]
-    assert (attempt.taken, attempt.way) == ((("a", 0),), "b")
+    assert (attempt.taken, attempt.target) == ((("a", 0),), "b")
     assert attempt.verdict is Verdict.STRICT
     [check] = attempt.because
     assert (check.condition.source, check.result) == (large, False)
@@ -129,7 +129,7 @@ def test_of_several_greedy_loops_that_is_named_which_took_it() -> None:
     greedy, maybe = Quantifier(1, None, greedy=True), Quantifier(optional=True, greedy=True)
     parts = Event("a", CONDITIONS["a"], quantifier=greedy), Event("b", is_b, quantifier=maybe)
     told = trace(EventPattern((*parts, Event("c"))), ["a", "b"])
-    assert [(a.way, a.by) for a in told.attempts(1) if a.taken] == [
+    assert [(a.target, a.by) for a in told.attempts(1) if a.taken] == [
         ("a", ""),
         ("b", ""),
         ("c", "b"),
@@ -309,7 +309,7 @@ def test_its_verdicts_make_the_matches(pattern: EventPattern, events: list[str])
             if attempt.verdict in (Verdict.PASSED, Verdict.TAKEN_AND_PASSED):
                 stays.add(attempt.taken)
             if attempt.verdict in (Verdict.TAKEN, Verdict.TAKEN_AND_PASSED):
-                name = attempt.way.partition("[")[0]
+                name = attempt.target.partition("[")[0]
                 takes.add((*attempt.taken, (name, number)))
             if attempt.verdict is Verdict.FOUND:
                 finished.add(attempt.taken)

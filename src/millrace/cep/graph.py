@@ -12,7 +12,7 @@ from millrace.cep.condition_text import text_of
 from millrace.common.time.amounts import Duration
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.pattern_model import Contiguity, EventPattern
-from millrace.runtime.cep.position import Guard, Position, Way
+from millrace.runtime.cep.position import Guard, Position, Transition
 
 __all__ = ["Graph", "GraphEdge", "GraphNode", "graph_of"]
 
@@ -33,14 +33,14 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """A way from one node to another."""
+    """A transition from one node to another."""
 
     source: int
     target: int
     contiguity: Contiguity | None
     """None: to the end, or from the beginning."""
     notes: tuple[str, ...] = ()
-    """What closes the way, and when a match is found."""
+    """What closes the transition, and when a match is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Graph:
         return len(self.nodes) - 1
 
     def edges_from(self, node: GraphNode) -> list[GraphEdge]:
-        """The ways on from a node."""
+        """The transitions on from a node."""
         return [edge for edge in self.edges if edge.source == node.number]
 
 
@@ -78,14 +78,16 @@ def graph_of(pattern: EventPattern) -> Graph:
     end = len(automaton.positions) + 1
     nodes = [GraphNode(BEGIN, "begin"), *map(_node, automaton.positions), GraphNode(end, "match")]
     edges = [
-        GraphEdge(BEGIN, _number(way, end), None, tuple(_closing(way)))
-        for way in automaton.start.ways
+        GraphEdge(BEGIN, _number(transition, end), None, tuple(_closing(transition)))
+        for transition in automaton.start.transitions
     ]
     for position in automaton.positions:
-        for way in position.ways:
-            contiguity = None if way.target is None else way.contiguity
-            notes = tuple(_notes(way))
-            edges.append(GraphEdge(position.number + 1, _number(way, end), contiguity, notes))
+        for transition in position.transitions:
+            contiguity = None if transition.target is None else transition.contiguity
+            notes = tuple(_notes(transition))
+            edges.append(
+                GraphEdge(position.number + 1, _number(transition, end), contiguity, notes)
+            )
     return Graph(tuple(nodes), tuple(edges), tuple(_limits(pattern)))
 
 
@@ -95,31 +97,31 @@ def _node(position: Position) -> GraphNode:
     return GraphNode(position.number + 1, position.label, condition, stops)
 
 
-def _number(way: Way, end: int) -> int:
-    return end if way.target is None else way.target.number + 1
+def _number(transition: Transition, end: int) -> int:
+    return end if transition.target is None else transition.target.number + 1
 
 
-def _notes(way: Way) -> Iterable[str]:
-    if way.at_once:
+def _notes(transition: Transition) -> Iterable[str]:
+    if transition.at_once:
         return  # no event can close it
-    if way.pending:
+    if transition.pending:
         yield "when time is over"
-    elif way.target is None:
+    elif transition.target is None:
         yield "at the next event"
-    yield from _closing(way)
-    if way.gap is not None:
-        yield f"less than {Duration.of_millis(way.gap)} later"
+    yield from _closing(transition)
+    if transition.gap is not None:
+        yield f"less than {Duration.of_millis(transition.gap)} later"
 
 
-def _closing(way: Way) -> Iterable[str]:
-    """The events that close a way."""
-    for guard in way.unless:
+def _closing(transition: Transition) -> Iterable[str]:
+    """The events that close a transition."""
+    for guard in transition.unless:
         yield f"unless {_guard(guard)} comes before"
-    for guard in way.not_next:
+    for guard in transition.not_next:
         yield f"unless {_guard(guard)} comes at once"
-    for guard in way.until:
+    for guard in transition.until:
         yield f"until {text_of(guard.condition)}"
-    for position in way.yields_to:
+    for position in transition.yields_to:
         yield f"only what {position.label} does not take"
 
 

@@ -18,7 +18,7 @@ from millrace.runtime.cep.partial_match import (
 )
 from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.cep.pattern_rule import HasModel
-from millrace.runtime.cep.position import Way
+from millrace.runtime.cep.position import Transition
 from millrace.testing.pattern_run import (
     Comparator,
     Found,
@@ -32,7 +32,7 @@ from millrace.testing.pattern_run import (
 )
 from millrace.testing.pattern_trace_text import trace_text
 from millrace.testing.trace_step import Attempt, Pruned, Taken, TraceStep
-from millrace.testing.way_verdict import Check, Judge, Verdict, closing_guard
+from millrace.testing.transition_verdict import Check, Judge, Verdict, closing_guard
 
 __all__ = ["Trace", "trace"]
 
@@ -158,8 +158,8 @@ class _TraceRecorder:
             at(match.time).held_back.append(_taken(match))
         for pruned, time in self._pruned:
             at(time).pruned.append(pruned)
-        for time, taken, way in _closed_ways(before, after):
-            at(time).closed.append((taken, way.label))
+        for time, taken, transition in _closed_transitions(before, after):
+            at(time).closed.append((taken, transition.label))
         self._pruned.clear()
         self.steps += steps.values()
 
@@ -169,29 +169,31 @@ class _TraceRecorder:
         context = ConditionContext(self._clock, match, event.timestamp)
         checks = self._judge.checks(state, event.value, context)
         taken = () if match is None else _taken(match)
-        for way in state.ways:
-            verdict = self._judge.verdict(state, way, checks)
+        for transition in state.transitions:
+            verdict = self._judge.verdict(state, transition, checks)
             if match is None and verdict is Verdict.TAKEN_AND_PASSED:
                 verdict = Verdict.TAKEN  # every event may begin a match: that is no second try
-            yield Attempt(taken, way.label, verdict, *_reason(state, way, verdict, checks))
+            yield Attempt(
+                taken, transition.label, verdict, *_reason(state, transition, verdict, checks)
+            )
 
 
 def _reason(
-    state: MatchState, way: Way, verdict: Verdict, checks: dict[int, Check]
+    state: MatchState, transition: Transition, verdict: Verdict, checks: dict[int, Check]
 ) -> tuple[tuple[Check, ...], str]:
-    """The conditions that decided against a way, and the pattern that closed it."""
-    closing = closing_guard(way, checks) if verdict.closes else None
+    """The conditions that decided against a transition, and the pattern that closed it."""
+    closing = closing_guard(transition, checks) if verdict.closes else None
     if closing is not None:
         guard = closing[1]
         return tuple(checks[id(guard.condition)].deciding()), guard.name
     if verdict is Verdict.GREEDY:
-        return (), next(p.name for p in way.yields_to if _satisfied(p.condition, checks))
-    if verdict not in (Verdict.PASSED, Verdict.STRICT) or way.target is None:
+        return (), next(p.name for p in transition.yields_to if _satisfied(p.condition, checks))
+    if verdict not in (Verdict.PASSED, Verdict.STRICT) or transition.target is None:
         return (), ""
-    condition = way.target.condition
+    condition = transition.target.condition
     if condition is not None and not _satisfied(condition, checks):
         return tuple(checks[id(condition)].deciding()), ""
-    for guard in way.target.refused:
+    for guard in transition.target.refused:
         if checks[id(guard.condition)].result:
             return tuple(checks[id(guard.condition)].deciding()), guard.name
     return (), ""
@@ -215,16 +217,16 @@ def _new(before: Matches, after: Matches) -> list[FoundMatch]:
     return [match for match in after.held_back if id(match) not in known]
 
 
-def _closed_ways(before: Matches, after: Matches) -> Iterator[tuple[int, Taken, Way]]:
-    """The ways that time has closed in partial matches that go on."""
+def _closed_transitions(before: Matches, after: Matches) -> Iterator[tuple[int, Taken, Transition]]:
+    """The transitions that time has closed in partial matches that go on."""
     going_on = {_way_taken(match): match for match in after.partial}
     for match in before.partial:
         still = going_on.get(_way_taken(match))
         if still is None:
             continue
-        for way in match.state.ways:
-            if way.gap is not None and way not in still.state.ways:
-                yield match.last.event.order[0] + way.gap, _taken(match), way
+        for transition in match.state.transitions:
+            if transition.gap is not None and transition not in still.state.transitions:
+                yield match.last.event.order[0] + transition.gap, _taken(match), transition
 
 
 def _way_taken(match: PartialMatch) -> tuple[int, ...]:

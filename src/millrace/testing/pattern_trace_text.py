@@ -11,7 +11,7 @@ from millrace.cep.condition_text import PLAIN, text_of
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.testing.pattern_run import MatchResult
 from millrace.testing.trace_step import Attempt, Taken, TraceStep
-from millrace.testing.way_verdict import Check, Verdict
+from millrace.testing.transition_verdict import Check, Verdict
 
 SMALL_TIMES = 10**11
 """Below, times are those of a test that counts from 0 (ms)."""
@@ -49,8 +49,8 @@ def _step(step: TraceStep, show: Callable[[Any], str]) -> Iterator[str]:
         yield f"#{step.event.number} at {_time(step.timestamp)}{key}: {show(step.event.value)}"
     for attempt in step.attempts:
         yield f"    {_taken(attempt.taken)} -> {_attempt(attempt)}"
-    for taken, way in step.closed:
-        yield f"    {_taken(taken)} -> {way}: closed, its time is over"
+    for taken, transition in step.closed:
+        yield f"    {_taken(taken)} -> {transition}: closed, its time is over"
     for taken in step.timed_out:
         yield f"    timed out: {_taken(taken)}"
     for taken in step.held_back:
@@ -65,7 +65,7 @@ def _attempt(attempt: Attempt) -> str:
     words = WORDS[attempt.verdict].format(by=attempt.by)
     if attempt.verdict is Verdict.PASSED and not attempt.taken:
         words = "not taken"
-    where = "the end" if attempt.way == "$end" else attempt.way
+    where = "the end" if attempt.target == "$end" else attempt.target
     reasons = "".join(f"; {_check(check)}" for check in attempt.because)
     return f"{where}: {words}{reasons}"
 

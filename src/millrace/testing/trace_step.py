@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.testing.pattern_run import TimedEvent
-from millrace.testing.way_verdict import Check, Verdict
+from millrace.testing.transition_verdict import Check, Verdict
 
 __all__ = ["Attempt", "Pruned", "Taken", "TraceStep"]
 
@@ -16,17 +16,17 @@ Taken = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One way that a partial match could have gone on with an event."""
+    """One transition that an event could have taken a partial match through."""
 
     taken: Taken
     """What the partial match had; nothing, for one that would begin with the event."""
-    way: str
-    """Where the way leads: a pattern's name, with a number for all but its first occurrence."""
+    target: str
+    """Label of the target: a pattern's name, with a number for all but its first occurrence."""
     verdict: Verdict
     because: tuple[Check, ...] = ()
     """The conditions that decided against it."""
     by: str = ""
-    """The pattern that closed the way: a guard, a loop that is over, a greedy loop."""
+    """The pattern that closed the transition: a guard, a loop that is over, a greedy loop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,10 @@ def letter(name: str, **settings: Any) -> Event:
 def ways(*parts: Part, within: int | None = None) -> dict[str, list[str]]:
     """Where the ways on from each position lead."""
     automaton = Automaton(EventPattern(parts, within))
-    found = {p.label: [way.label for way in p.ways] for p in automaton.positions}
-    return {"": [way.label for way in automaton.start.ways], **found}
+    found = {
+        p.label: [transition.label for transition in p.transitions] for p in automaton.positions
+    }
+    return {"": [transition.label for transition in automaton.start.transitions], **found}
 
 
 def test_ways_lead_past_what_is_optional() -> None:
@@ -122,7 +124,7 @@ def test_what_waited_for_the_next_event_does_not_ask_for_it_again() -> None:
     assert waited is not None
     restored = Automaton(pattern).named(waited.label)
     assert restored is not None
-    assert restored.ways[0].not_next == ()
+    assert restored.transitions[0].not_next == ()
 
 
 @pytest.mark.parametrize(

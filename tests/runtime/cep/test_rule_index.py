@@ -52,7 +52,7 @@ def test_no_rule_is_missed(given_rules: list[Any], events: list[Any], key: Any) 
     for event, starting in zip(events, found, strict=True):
         assert starting is None or starting == sorted(starting, key=lambda rule: rule.number)
         for rule in rules:
-            condition = rule.automaton.start.ways[0].target.condition
+            condition = rule.automaton.start.transitions[0].target.condition
             begins = condition is None or condition.with_context()(event, Nothing())
             if begins and str(key).startswith(rule.prefix):
                 assert starting is not None

@@ -10,7 +10,7 @@ from millrace.runtime.cep.inspectable_condition import without_context
 from millrace.runtime.cep.matcher import Call, Matcher, any_call
 from millrace.runtime.cep.partial_match import BufferedEvent, MatchedEntry, Matches, PartialMatch
 from millrace.runtime.cep.pattern_rule import PatternRule
-from millrace.runtime.cep.position import Way
+from millrace.runtime.cep.position import Transition
 
 __all__ = ["ActiveRule"]
 
@@ -56,7 +56,11 @@ class ActiveRule:
         self.automaton = Automaton(rule.pattern)
         self.matcher = Matcher(self.automaton, clock)
         self.timed = self.automaton.within is not None or self.automaton.has_gaps
-        gaps = [way.gap for position in self.automaton.positions for way in position.ways]
+        gaps = [
+            transition.gap
+            for position in self.automaton.positions
+            for transition in position.transitions
+        ]
         self.soonest = min(
             (limit for limit in (self.automaton.within, *gaps) if limit is not None), default=None
         )
@@ -77,9 +81,9 @@ class ActiveRule:
         """What events are like that a match can begin with: like one of these; None: any."""
         return [
             None if condition is None else without_context(condition)
-            for way in self.automaton.start.ways
-            if way.target is not None
-            for condition in [way.target.condition]
+            for transition in self.automaton.start.transitions
+            if transition.target is not None
+            for condition in [transition.target.condition]
         ]
 
     def open(self, matches: Matches, event: BufferedEvent) -> None:
@@ -110,19 +114,19 @@ def _begins(automaton: Automaton) -> tuple[MatchState, ...] | None:
     start = automaton.start
     if len(start.tests) != 1 or start.iterative:
         return None
-    # an event that may begin a match satisfies the condition of one way; that says what the start
-    # makes of it only if all ways have that condition and no other
+    # an event that may begin a match satisfies the condition of one transition; that determines the
+    # outcome at the start only if all transitions have this condition and no other
     condition = start.tests[0].condition
-    if not all(_depends_only_on(way, condition) for way in start.ways):
+    if not all(_depends_only_on(transition, condition) for transition in start.transitions):
         return None
     return automaton.outcome(start, 1).takes
 
 
-def _depends_only_on(way: Way, condition: Condition) -> bool:
-    target = way.target
+def _depends_only_on(transition: Transition, condition: Condition) -> bool:
+    target = transition.target
     if target is None or target.condition is not condition or target.refused:
         return False
-    return not (way.unless or way.not_next or way.until)
+    return not (transition.unless or transition.not_next or transition.until)
 
 
 def _limits(within: int | None, begins: tuple[MatchState, ...] | None) -> list[int | None]:
@@ -139,7 +143,7 @@ def _wakes(automaton: Automaton) -> Call | None:
     calls: dict[int, Call] = {}
     for position in automaton.positions:
         state = automaton.after(position)
-        if state.ways and not _sleeps(automaton, state):
+        if state.transitions and not _sleeps(automaton, state):
             return None
         for test in state.tests:
             simple = without_context(test.condition)

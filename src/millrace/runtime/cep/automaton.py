@@ -1,7 +1,8 @@
-"""The automaton that partial matches move through: which ways are open, and what an event does.
+"""The automaton of a pattern: the states of partial matches, and the outcome of an event in each.
 
-A state is a position with those of its ways that are still open. What an event does to a state
-depends only on which of the state's conditions it satisfies, so each outcome is worked out once.
+A state is a position with those of its transitions that are still open. What an event does to a
+state depends only on which of the state's conditions it satisfies, so each outcome is computed
+once.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any
 
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.pattern_model import Contiguity, EventPattern
-from millrace.runtime.cep.position import Guard, Position, Way
+from millrace.runtime.cep.position import Guard, Position, Transition
 from millrace.runtime.cep.position_compiler import compile_pattern
 
 __all__ = ["BEGINNING", "Automaton", "MatchState", "Outcome", "Places", "Test"]
 
 _SEPARATOR = "\n"
-"""Between the labels of a position and of where its open ways lead."""
+"""Separates the labels of a position and of the targets of its open transitions."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,7 +51,7 @@ BEGINNING: Places = frozenset((None,))
 
 
 class MatchState:
-    """A position, and the ways that are open."""
+    """The state of a partial match: a position, and its transitions that are open."""
 
     __slots__ = (
         "accepting",
@@ -62,28 +63,31 @@ class MatchState:
         "pending",
         "position",
         "tests",
-        "ways",
+        "transitions",
     )
 
     def __init__(
-        self, position: Position | None, ways: tuple[Way, ...], tests: tuple[Test, ...]
+        self,
+        position: Position | None,
+        transitions: tuple[Transition, ...],
+        tests: tuple[Test, ...],
     ) -> None:
         self.position = position
         """Where the last event was taken; None: nothing was."""
         self.name = "" if position is None else position.name
         """Of the pattern that the last event was taken for."""
-        self.ways = ways
+        self.transitions = transitions
         self.tests = tests
         self.iterative = any(test.iterative for test in tests)
         self.outcomes: dict[int, Outcome] = {}
         """By the conditions that are satisfied, as bits in the order of the tests."""
         self.accepting = position is not None and position.accepting
-        self.pending = next((way for way in ways if way.pending), None)
-        """The way that leads to the end when time is over."""
-        gaps = [way.gap for way in ways if way.gap is not None]
+        self.pending = next((transition for transition in transitions if transition.pending), None)
+        """The transition that leads to the end when the time of the pattern is over."""
+        gaps = [transition.gap for transition in transitions if transition.gap is not None]
         self.closing = min(gaps, default=None)
-        """When the first way closes by itself, ms after the last event."""
-        self.label = _label(position, ways)
+        """When the first transition closes by itself, ms after the last event."""
+        self.label = _label(position, transitions)
         """What it is called in checkpoints."""
 
     def __repr__(self) -> str:
@@ -101,7 +105,7 @@ class Automaton:
         >>> automaton = Automaton(EventPattern((Event("a"), Event("b", None, Contiguity.STRICT))))
         >>> automaton.positions
         (<position a>, <position b>)
-        >>> automaton.start.outcomes == {} and automaton.start.ways[0].label
+        >>> automaton.start.outcomes == {} and automaton.start.transitions[0].label
         'a'
     """
 
@@ -112,33 +116,42 @@ class Automaton:
         self.within = pattern.within
         self.skip = pattern.skip
         self._tests: dict[int, Test] = {}
-        self._states: dict[tuple[Position | None, tuple[Way, ...]], MatchState] = {}
+        self._states: dict[tuple[Position | None, tuple[Transition, ...]], MatchState] = {}
         self._labels: dict[str, MatchState | None] = {}
         self._spelled: dict[tuple[Places, str], Places] = {}
         self.start = self.state(None, compiled.start)
         """The state of a match that has taken nothing."""
-        self.has_gaps = any(way.gap is not None for p in self.positions for way in p.ways)
+        self.has_gaps = any(
+            transition.gap is not None for p in self.positions for transition in p.transitions
+        )
 
     # -- states --------------------------------------------------------------------------------
 
-    def state(self, position: Position | None, ways: tuple[Way, ...]) -> MatchState:
-        """The state of a position with these ways open; always the same object."""
-        found = self._states.get((position, ways))
+    def state(self, position: Position | None, transitions: tuple[Transition, ...]) -> MatchState:
+        """The state of a position with these transitions open; always the same object."""
+        found = self._states.get((position, transitions))
         if found is None:
-            found = MatchState(position, ways, self._tests_of(ways))
-            self._states[position, ways] = found
+            found = MatchState(position, transitions, self._tests_of(transitions))
+            self._states[position, transitions] = found
             self._labels[found.label] = found
         return found
 
     def after(self, position: Position) -> MatchState:
         """The state when an event was just taken at a position."""
-        return self.state(position, tuple(way for way in position.ways if not way.at_once))
+        return self.state(
+            position,
+            tuple(transition for transition in position.transitions if not transition.at_once),
+        )
 
     def without_closed(self, state: MatchState, waited: int) -> MatchState | None:
-        """The state without the ways that are closed ``waited`` ms after the last event; None:
+        """The state without transitions that are closed ``waited`` ms after the last event; None:
         there are no others."""
-        ways = tuple(way for way in state.ways if way.gap is None or way.gap > waited)
-        return self.state(state.position, ways) if ways else None
+        transitions = tuple(
+            transition
+            for transition in state.transitions
+            if transition.gap is None or transition.gap > waited
+        )
+        return self.state(state.position, transitions) if transitions else None
 
     def named(self, label: str) -> MatchState | None:
         """The state of that label; None: the pattern has none."""
@@ -150,9 +163,15 @@ class Automaton:
         """Where an event taken for ``name`` may lead from any of these places."""
         found = self._spelled.get((places, name))
         if found is None:
-            ways = (way for p in places for way in (self.start if p is None else p).ways)
+            transitions = (
+                transition
+                for p in places
+                for transition in (self.start if p is None else p).transitions
+            )
             found = frozenset(
-                way.target for way in ways if way.target is not None and way.target.name == name
+                transition.target
+                for transition in transitions
+                if transition.target is not None and transition.target.name == name
             )
             self._spelled[places, name] = found
         return found
@@ -160,14 +179,22 @@ class Automaton:
     def _restored(self, label: str) -> MatchState | None:
         place, *wanted = label.split(_SEPARATOR)
         for position in self.positions:
-            if position.mark == place:
+            if position.checkpoint_name == place:
                 state = self.after(position)
                 if not wanted:
                     return state
-                both = (each for way in state.ways for each in (way, way.after_waiting()))
-                there = {way.mark: way for way in both if way.mark in wanted}
-                ways = tuple(there.values())
-                return self.state(position, ways) if there.keys() >= set(wanted) else None
+                both = (
+                    each
+                    for transition in state.transitions
+                    for each in (transition, transition.after_waiting())
+                )
+                there = {
+                    transition.checkpoint_name: transition
+                    for transition in both
+                    if transition.checkpoint_name in wanted
+                }
+                transitions = tuple(there.values())
+                return self.state(position, transitions) if there.keys() >= set(wanted) else None
         return None
 
     # -- what an event does --------------------------------------------------------------------
@@ -193,47 +220,57 @@ class Automaton:
         def accepts(target: Position) -> bool:
             return fits(target) and not any_true(target.refused)
 
-        def is_closed(way: Way) -> bool:
-            if any_true(way.unless) or any_true(way.until):
+        def is_closed(transition: Transition) -> bool:
+            if any_true(transition.unless) or any_true(transition.until):
                 return True
-            if not any_true(way.not_next):
+            if not any_true(transition.not_next):
                 return False
-            return not (way.greedy and way.target is not None and accepts(way.target))
+            return not (
+                transition.greedy and transition.target is not None and accepts(transition.target)
+            )
 
-        open_ways = [way for way in state.ways if not is_closed(way)]
-        accepted = {w.target for w in open_ways if w.target is not None and accepts(w.target)}
+        open_transitions = [
+            transition for transition in state.transitions if not is_closed(transition)
+        ]
+        accepted = {
+            w.target for w in open_transitions if w.target is not None and accepts(w.target)
+        }
         takes: dict[Position, MatchState] = {}
-        stays: list[Way] = []
+        stays: list[Transition] = []
         finished = False
-        for way in open_ways:
-            if accepted.intersection(way.yields_to):
+        for transition in open_transitions:
+            if accepted.intersection(transition.yields_to):
                 continue
-            if way.target is None:
-                finished = finished or not way.pending
-                stays += [way.after_waiting()] if way.pending else []
-            elif way.target in accepted:
-                takes[way.target] = self.after(way.target)
-                stays += [way.after_waiting()] if way.contiguity is Contiguity.ANY else []
-            elif way.contiguity is Contiguity.ANY or not (
-                way.contiguity is Contiguity.STRICT or fits(way.target)
+            if transition.target is None:
+                finished = finished or not transition.pending
+                stays += [transition.after_waiting()] if transition.pending else []
+            elif transition.target in accepted:
+                takes[transition.target] = self.after(transition.target)
+                stays += (
+                    [transition.after_waiting()] if transition.contiguity is Contiguity.ANY else []
+                )
+            elif transition.contiguity is Contiguity.ANY or not (
+                transition.contiguity is Contiguity.STRICT or fits(transition.target)
             ):
-                stays.append(way.after_waiting())
+                stays.append(transition.after_waiting())
         remaining = self.state(state.position, tuple(stays)) if stays else None
         return Outcome(tuple(takes.values()), remaining, finished)
 
-    def _tests_of(self, ways: Sequence[Way]) -> tuple[Test, ...]:
-        """The conditions that decide about ways, each once."""
+    def _tests_of(self, transitions: Sequence[Transition]) -> tuple[Test, ...]:
+        """The conditions that decide about transitions, each once."""
         tests: dict[int, Test] = {}
-        for way in ways:
-            for guard in (*way.unless, *way.not_next):
+        for transition in transitions:
+            for guard in (*transition.unless, *transition.not_next):
                 self._add_test(tests, guard.condition, f"'{guard.name}' (which must not occur)")
-            for guard in way.until:
+            for guard in transition.until:
                 self._add_test(tests, guard.condition, f"the end (until) of '{guard.name}'")
-            if way.target is not None:
-                for guard in way.target.refused:
+            if transition.target is not None:
+                for guard in transition.target.refused:
                     self._add_test(tests, guard.condition, f"the end (until) of '{guard.name}'")
-                if way.target.condition is not None:
-                    self._add_test(tests, way.target.condition, f"'{way.target.name}'")
+                if transition.target.condition is not None:
+                    self._add_test(
+                        tests, transition.target.condition, f"'{transition.target.name}'"
+                    )
         return tuple(tests.values())
 
     def _add_test(self, tests: dict[int, Test], condition: Condition, description: str) -> None:
@@ -244,10 +281,12 @@ class Automaton:
         tests[id(condition)] = known
 
 
-def _label(position: Position | None, ways: tuple[Way, ...]) -> str:
+def _label(position: Position | None, transitions: tuple[Transition, ...]) -> str:
     if position is None:
         return ""
-    at_first = tuple(way for way in position.ways if not way.at_once)
-    if ways == at_first:
-        return position.mark
-    return _SEPARATOR.join([position.mark, *(way.mark for way in ways)])
+    at_first = tuple(transition for transition in position.transitions if not transition.at_once)
+    if transitions == at_first:
+        return position.checkpoint_name
+    return _SEPARATOR.join(
+        [position.checkpoint_name, *(transition.checkpoint_name for transition in transitions)]
+    )

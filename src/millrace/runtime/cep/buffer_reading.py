@@ -141,7 +141,7 @@ class BufferReading:
             else:
                 entry = self._first_entry(rule, str(last), event)
             state = automaton.named(label)
-            if state is None or not state.ways:
+            if state is None or not state.transitions:
                 raise self._unknown_state(label, entries_between(event, entry), automaton)
             self._matches(rule).partial.append(PartialMatch(state, entry, event))
 

@@ -169,7 +169,7 @@ class Matcher:
             entry = MatchedEntry(None, after.name, event)
         if after.accepting:
             found.append(FoundMatch(entry, event, event.order[0]))
-        if after.ways:
+        if after.transitions:
             partial.append(PartialMatch(after, entry, event))
 
     def _outcome(
@@ -238,7 +238,7 @@ class Matcher:
         """End what ends up to ``time``; returns the matches found."""
         found: list[FoundMatch] = []
         if self.automaton.has_gaps:
-            self._close_ways(matches, time, found, timed_out)
+            self._close_transitions(matches, time, found, timed_out)
         within = self.automaton.within
         if within is not None:
             over = 0
@@ -251,18 +251,18 @@ class Matcher:
             del matches.partial[:over]
         return found
 
-    def _close_ways(
+    def _close_transitions(
         self, matches: Matches, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
     ) -> None:
-        """Close the ways whose time is over, each when it was."""
+        """Close the transitions whose time is over, each when it was."""
         still: list[PartialMatch] = []
         for match in matches.partial:
-            left = self._with_open_ways(match, time, found, timed_out)
+            left = self._with_open_transitions(match, time, found, timed_out)
             if left is not None:
                 still.append(left)
         matches.partial = still
 
-    def _with_open_ways(
+    def _with_open_transitions(
         self, match: PartialMatch, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
     ) -> PartialMatch | None:
         before = match.last.event.order[0]
@@ -321,14 +321,18 @@ def _take(
                 entry = entries[place] = MatchedEntry(last, state.name, event)
         if state.accepting:
             found.append(FoundMatch(entry, start, event.order[0]))
-        if state.ways:
+        if state.transitions:
             partial.append(PartialMatch(state, entry, start))
 
 
 def _start_test(automaton: Automaton) -> Call | None:
     """Whether a match can begin with an event, as one callable of the event."""
     start = automaton.start
-    conditions = [way.target.condition for way in start.ways if way.target is not None]
+    conditions = [
+        transition.target.condition
+        for transition in start.transitions
+        if transition.target is not None
+    ]
     if start.iterative or None in conditions:
         return None
     calls = [condition.call for condition in conditions if condition is not None]

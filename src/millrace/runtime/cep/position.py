@@ -1,8 +1,9 @@
-"""What a pattern is compiled to: positions, and the ways from one to the next.
+"""The positions and transitions of a compiled pattern.
 
-A position stands for one occurrence of an event of the pattern that has to be distinguished. Which
-events may come next is said by its ways on. This is a position automaton (V. M. Glushkov, "The
-abstract theory of automata", 1961) whose arrows also say what may lie between two events.
+A position stands for one occurrence of an event of the pattern that has to be distinguished. Its
+transitions lead to the positions of the events that may come next. This is a position automaton
+(V. M. Glushkov, "The abstract theory of automata", 1961) whose transitions also say which events
+may lie between two events of a match.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.pattern_model import Contiguity
 
-__all__ = ["FINISH", "Guard", "Position", "Way"]
+__all__ = ["FINISH", "Guard", "Position", "Transition"]
 
 FINISH = "$end"
-"""The label of the end of a pattern, where a way may lead instead of to a position."""
+"""The label of the end of a pattern, the target of transitions that complete a match."""
 NUMBERED = "\t"
-"""Sets apart, in the names that states have in checkpoints, what is no part of a pattern's name:
-those have no such character."""
+"""Separates, in the names of states in checkpoints, the pattern's name from what is added to it: a
+pattern's name does not contain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Guard:
     """An event that must not occur."""
 
     name: str
-    """Of the pattern that says so."""
+    """Name of the pattern with the condition."""
     condition: Condition
 
 
@@ -39,14 +40,14 @@ class Position:
     name: str
     """Of the pattern it belongs to."""
     condition: Condition | None
-    """What its event must be; None: anything."""
+    """The condition on its event; None: any event."""
     refused: tuple[Guard, ...] = ()
-    """The ends ("until") of the loops it is in: such an event is not taken."""
+    """The ``until`` conditions of the loops it is in: such an event is not taken."""
     gap: int | None = None
-    """Less than this lies between the event before and its own, ms."""
-    ways: tuple[Way, ...] = ()
+    """Upper bound (exclusive) of the time since the event before, in ms."""
+    transitions: tuple[Transition, ...] = ()
     number: int = 0
-    """Positions are numbered in the order of the pattern."""
+    """Index in the order of the pattern."""
 
     @property
     def label(self) -> str:
@@ -55,8 +56,8 @@ class Position:
         return f"{self.name}[{number}]" if number else self.name
 
     @property
-    def mark(self) -> str:
-        """What it is called in checkpoints; no other position is."""
+    def checkpoint_name(self) -> str:
+        """The unique name of the position in checkpoints."""
         number = self._occurrence()
         return f"{self.name}{NUMBERED}{number}" if number else self.name
 
@@ -66,91 +67,92 @@ class Position:
 
     @property
     def accepting(self) -> bool:
-        """Whether the match is found as soon as its event was taken."""
-        return any(way.at_once for way in self.ways)
+        """Whether a match is complete as soon as its event is taken."""
+        return any(transition.at_once for transition in self.transitions)
 
     def __repr__(self) -> str:
         return f"<position {self.label}>"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Way:
-    """From a position to the next, or to the end of the pattern."""
+class Transition:
+    """A transition from a position to the next, or to the end of the pattern (Flink:
+    ``StateTransition``). It is open until an event or time closes it."""
 
     target: Position | None
-    """None: the end."""
+    """The next position; None: the end of the pattern."""
     contiguity: Contiguity | None = None
-    """What may lie between; None: whoever builds the way on decides."""
+    """Which events may lie between; None: not decided yet by the compiler."""
     unless: tuple[Guard, ...] = ()
-    """Events that close the way ("not_followed_by")."""
+    """Events that close the transition ("not_followed_by")."""
     not_next: tuple[Guard, ...] = ()
-    """Events that close the way if they come at once ("not_next")."""
+    """Events that close the transition if they come at once ("not_next")."""
     until: tuple[Guard, ...] = ()
-    """The ends of the loops that the way stays in: such an event closes it."""
+    """The ``until`` conditions of the loops that it stays in: such an event closes it."""
     yields_to: tuple[Position, ...] = ()
-    """Greedy loops: an event taken there closes the way."""
+    """Positions of greedy loops: an event that one of them takes closes the transition."""
     greedy: bool = False
-    """Whether it goes on in a greedy loop: what fits is taken, also if "not_next" behind the loop
-    forbids it."""
+    """Whether it stays in a greedy loop: an event that fits is taken even if a ``not_next`` behind
+    the loop forbids it."""
     gap: int | None = None
-    """When it closes by itself, ms after the event before."""
-    waited: Way | None = field(default=None, compare=False)
-    """The same way once an event has been passed over; None: it is no other."""
+    """Time after the event before at which it closes, in ms; None: never."""
+    waited: Transition | None = field(default=None, compare=False)
+    """The transition that replaces this one after an event was skipped; None: it stays."""
     ordinal: int = 0
-    """Of several ways to one target, which it is."""
+    """Index among the transitions from one position to the same target."""
 
     @property
     def label(self) -> str:
-        """The label of where it leads."""
+        """The label of its target."""
         return FINISH if self.target is None else self.target.label
 
     @property
-    def mark(self) -> str:
-        """What it is called in checkpoints, before an event has been passed over or after that; no
-        other way from its position is."""
-        mark = NUMBERED if self.target is None else self.target.mark
+    def checkpoint_name(self) -> str:
+        """Its name in checkpoints, unique among the transitions from its position; another one
+        after an event was skipped."""
+        mark = NUMBERED if self.target is None else self.target.checkpoint_name
         if self.ordinal:
             mark += f"{NUMBERED}{NUMBERED}{self.ordinal}"
         return f"{mark}{NUMBERED}!" if self.not_next else mark
 
     @property
     def at_once(self) -> bool:
-        """Whether it leads to the end without waiting for anything."""
+        """Whether it leads to the end without a condition to wait for."""
         return self.target is None and not self.unless and not self.not_next
 
     @property
     def pending(self) -> bool:
-        """Whether it leads to the end when time is over."""
+        """Whether it leads to the end when the time of the pattern is over."""
         return self.target is None and bool(self.unless)
 
-    def after_waiting(self) -> Way:
-        """The way once an event has been passed over."""
+    def after_waiting(self) -> Transition:
+        """The transition after an event was skipped."""
         return self.waited or self
 
-    def entered(self, contiguity: Contiguity) -> Way:
-        """With the contiguity set, if it is still open."""
+    def entered(self, contiguity: Contiguity) -> Transition:
+        """A copy with the contiguity, if that is not decided yet."""
         return self if self.contiguity is not None else replace(self, contiguity=contiguity)
 
-    def guarded(self, guard: Guard, at_once: bool) -> Way:
-        """Closed by ``guard``: by any such event, or only by the next one."""
+    def guarded(self, guard: Guard, at_once: bool) -> Transition:
+        """A copy that such an event closes: any, or (``at_once``) only the next event."""
         if at_once:
             return replace(self, not_next=(guard, *self.not_next))
         return replace(self, unless=(guard, *self.unless))
 
-    def yielding(self, position: Position) -> Way:
-        """Closed by events that the greedy ``position`` takes."""
+    def yielding(self, position: Position) -> Transition:
+        """A copy that is closed by events which the greedy ``position`` takes."""
         return replace(self, yields_to=(position, *self.yields_to))
 
-    def ended_by(self, guard: Guard) -> Way:
-        """Closed by the end of a loop."""
+    def ended_by(self, guard: Guard) -> Transition:
+        """A copy that is closed by the ``until`` condition of a loop."""
         return replace(self, until=(guard, *self.until))
 
-    def instead_of(self, way: Way) -> Way:
-        """This way with what closes ``way`` too: it stands where that one stood."""
+    def instead_of(self, transition: Transition) -> Transition:
+        """A copy that replaces ``transition``: what closes that one closes it, too."""
         return replace(
             self,
-            unless=self.unless + way.unless,
-            not_next=self.not_next + way.not_next,
-            until=self.until + way.until,
-            yields_to=self.yields_to + way.yields_to,
+            unless=self.unless + transition.unless,
+            not_next=self.not_next + transition.not_next,
+            until=self.until + transition.until,
+            yields_to=self.yields_to + transition.yields_to,
         )

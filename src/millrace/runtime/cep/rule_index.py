@@ -135,10 +135,14 @@ def _known(rule: ActiveRule) -> list[Equality]:
     conditions = rule.start_conditions()
     if len(conditions) != 1 or conditions[0] is None:
         return []
-    way = next(way for way in rule.automaton.start.ways if way.target is not None)
-    assert way.target is not None
-    assert way.target.condition is not None
-    return equalities(way.target.condition)
+    transition = next(
+        transition
+        for transition in rule.automaton.start.transitions
+        if transition.target is not None
+    )
+    assert transition.target is not None
+    assert transition.target.condition is not None
+    return equalities(transition.target.condition)
 
 
 def _satisfying(

@@ -1,6 +1,6 @@
-"""What an event does to one way of a partial match, and why.
+"""What an event does to one transition of a partial match, and why.
 
-The automaton itself decides, about each way alone: no rule of matching is repeated here.
+The automaton itself decides, about each transition alone: no rule of matching is repeated here.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from millrace.cep.rules.condition_tree import Junction
 from millrace.cep.rules.expression import Expression
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
-from millrace.runtime.cep.position import Guard, Way
+from millrace.runtime.cep.position import Guard, Transition
 
 __all__ = ["Check", "Judge", "Verdict", "closing_guard"]
 
 
 class Verdict(enum.Enum):
-    """What becomes of a way at an event."""
+    """What becomes of a transition at an event."""
 
     TAKEN = "taken"
     TAKEN_AND_PASSED = "taken; in another try passed over"
     PASSED = "passed over"
-    """It is not taken, and the way stays open."""
+    """It is not taken, and the transition stays open."""
     STRICT = "strict contiguity"
     """It is not taken, and nothing may lie between."""
     NOT_FOLLOWED_BY = "not_followed_by"
@@ -40,7 +40,7 @@ class Verdict(enum.Enum):
 
     @property
     def closes(self) -> bool:
-        """Whether the way is closed without its event."""
+        """Whether the transition is closed without its event."""
         return self not in (Verdict.TAKEN, Verdict.TAKEN_AND_PASSED, Verdict.PASSED, Verdict.FOUND)
 
 
@@ -65,7 +65,7 @@ class Check:
 
 
 class Judge:
-    """Judges the ways of an automaton's states."""
+    """Judges the transitions of an automaton's states."""
 
     def __init__(self, automaton: Automaton) -> None:
         self._automaton = automaton
@@ -77,14 +77,16 @@ class Judge:
             for test in state.tests
         }
 
-    def verdict(self, state: MatchState, way: Way, checks: dict[int, Check]) -> Verdict:
-        """What becomes of a way of a state at an event of which ``checks`` is known."""
-        alone = self._outcome(self._automaton.state(state.position, (way,)), checks)
+    def verdict(
+        self, state: MatchState, transition: Transition, checks: dict[int, Check]
+    ) -> Verdict:
+        """What becomes of a transition of a state at an event of which ``checks`` is known."""
+        alone = self._outcome(self._automaton.state(state.position, (transition,)), checks)
         if alone.takes or alone.stays is not None or alone.finished:
-            if way.yields_to and _less(self._outcome(state, checks), way, alone):
+            if transition.yields_to and _less(self._outcome(state, checks), transition, alone):
                 return Verdict.GREEDY
             return _open(alone)
-        return _closed(way, checks)
+        return _closed(transition, checks)
 
     def _outcome(self, state: MatchState, checks: dict[int, Check]) -> Outcome:
         satisfied = sum(
@@ -93,13 +95,13 @@ class Judge:
         return self._automaton.outcome(state, satisfied)
 
 
-def _less(outcome: Outcome, way: Way, alone: Outcome) -> bool:
-    """Whether a way comes to less beside the others than alone."""
+def _less(outcome: Outcome, transition: Transition, alone: Outcome) -> bool:
+    """Whether a transition comes to less beside the others than alone."""
     taken = {after.position for after in outcome.takes}
-    staying = () if outcome.stays is None else outcome.stays.ways
+    staying = () if outcome.stays is None else outcome.stays.transitions
     return (
         any(after.position not in taken for after in alone.takes)
-        or (alone.stays is not None and way.after_waiting() not in staying)
+        or (alone.stays is not None and transition.after_waiting() not in staying)
         or (alone.finished and not outcome.finished)
     )
 
@@ -112,13 +114,13 @@ def _open(outcome: Outcome) -> Verdict:
     return Verdict.TAKEN if outcome.stays is None else Verdict.TAKEN_AND_PASSED
 
 
-def closing_guard(way: Way, checks: dict[int, Check]) -> tuple[Verdict, Guard] | None:
-    """The guard of a way that was true."""
+def closing_guard(transition: Transition, checks: dict[int, Check]) -> tuple[Verdict, Guard] | None:
+    """The guard of a transition that was true."""
     kinds = (
-        (Verdict.NOT_FOLLOWED_BY, way.unless),
-        (Verdict.NOT_NEXT, way.not_next),
-        (Verdict.UNTIL, way.until),
-        (Verdict.UNTIL, _refused(way, checks)),
+        (Verdict.NOT_FOLLOWED_BY, transition.unless),
+        (Verdict.NOT_NEXT, transition.not_next),
+        (Verdict.UNTIL, transition.until),
+        (Verdict.UNTIL, _refused(transition, checks)),
     )
     for verdict, guards in kinds:
         for guard in guards:
@@ -127,16 +129,16 @@ def closing_guard(way: Way, checks: dict[int, Check]) -> tuple[Verdict, Guard] |
     return None
 
 
-def _refused(way: Way, checks: dict[int, Check]) -> tuple[Guard, ...]:
-    """What keeps an event that fits the way's target from being taken."""
-    target = way.target
+def _refused(transition: Transition, checks: dict[int, Check]) -> tuple[Guard, ...]:
+    """What keeps an event that fits the transition's target from being taken."""
+    target = transition.target
     if target is None or (target.condition and not checks[id(target.condition)].result):
         return ()
     return target.refused
 
 
-def _closed(way: Way, checks: dict[int, Check]) -> Verdict:
-    closing = closing_guard(way, checks)
+def _closed(transition: Transition, checks: dict[int, Check]) -> Verdict:
+    closing = closing_guard(transition, checks)
     return Verdict.STRICT if closing is None else closing[0]
 
 
