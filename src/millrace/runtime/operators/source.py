@@ -180,8 +180,8 @@ class SourceOperator(Operator):
         each batch."""
         reader = self._reader
         assert reader is not None
-        while self._left > 0 and any(map(_readable, self._active.values())):
-            batches = reader.poll(min(batch_records, self._left))
+        while self._remaining_records > 0 and any(map(_readable, self._active.values())):
+            batches = reader.poll(min(batch_records, self._remaining_records))
             if self._reader_context.outputs:
                 self._emit_side_outputs()
             if not batches:
@@ -217,8 +217,8 @@ class SourceOperator(Operator):
         for tag, values in outputs.items():
             self.side_output(tag).emit(RowBatch(values))
 
-    def _pause_those_ahead(self) -> None:
-        """Watermark alignment: splits wait that are too far ahead of the group's slowest."""
+    def _align_watermarks(self) -> None:
+        """Pause splits that are too far ahead of the alignment group's slowest, resume others."""
         limit = self._max_watermark
         if limit is None and not any(split.paused for split in self._active.values()):
             return
