@@ -34,8 +34,8 @@ class DataFrameSource(SplitSource[Any]):
 
     Args:
         dataframe: a Spark DataFrame, not a streaming one.
-        directory: where to keep the files, such as the checkpoint directory; None: the DataFrame
-            is deterministic, use temporary files.
+        directory: where to keep the files, such as the checkpoint directory; None: in temporary
+            files, for a deterministic DataFrame or a job that is never resumed.
         record_type: the type of the records, ``Row`` or ``dict``.
     """
 

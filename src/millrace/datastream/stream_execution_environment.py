@@ -306,12 +306,11 @@ class StreamExecutionEnvironment(JobDependencies):
         source_name: str = "DataFrame",
         deterministic: bool = False,
     ) -> DataStream[Any]:
-        """A stream of the rows of a bounded Spark DataFrame, so that every Spark reader is a
-        source.
+        """Return a stream of the rows of a bounded DataFrame; any Spark reader is thus a source.
 
         ``dataframe`` is a `pyspark.sql.DataFrame`. It is written to files once, so that a retry
-        reads the same; with ``deterministic`` the files are not kept for a later run, which makes
-        them again.
+        reads the same rows. With ``deterministic`` the files are not kept for a resumed job, which
+        writes them again.
         """
         from millrace.connectors.dataframe_source import DataFrameSource
 
