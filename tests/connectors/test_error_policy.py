@@ -246,3 +246,21 @@ def test_a_file_that_shrinks_while_it_is_read_gives_what_was_read(
     assert reader.finished()
     [letter] = harness.context.outputs[DEAD]
     assert "shrank from 8 to 4 bytes" in letter.error
+
+
+@pytest.mark.spark
+def test_dead_letters_in_workers_of_spark(spark: Any, tmp_path: Path) -> None:
+    """Pieces of one file, in several subtasks: each bad line once, with its line number."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join("x\n" if i % 100 == 7 else f"{i}\n" for i in range(1000)))
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    built = source(JSON, path, ErrorPolicy.side_output(DEAD), split_size=1000)
+    stream = env.from_source(built, WatermarkStrategy.no_watermarks(), "numbers")
+    dead = stream.get_side_output(DEAD).map(lambda letter: f"line {letter.line}")
+    with stream.map(str).union(dead).execute_and_collect("dead on Spark") as found:
+        records = list(found)
+    assert sorted(record for record in records if record.startswith("line")) == sorted(
+        f"line {i + 1}" for i in range(7, 1000, 100)
+    )
+    assert len(records) == 1000

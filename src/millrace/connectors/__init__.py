@@ -16,6 +16,7 @@ from millrace.connectors.file_enumeration import (
     FileEnumeratorProvider,
     FileSplitAssignerProvider,
 )
+from millrace.connectors.file_origin import FileOrigin
 from millrace.connectors.file_sink import FileSink, StreamingFileSink
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
 from millrace.connectors.number_sequence import NumberSequenceSource
@@ -35,6 +36,7 @@ __all__ = [
     "FileCompactStrategy",
     "FileCompactor",
     "FileEnumeratorProvider",
+    "FileOrigin",
     "FileSink",
     "FileSource",
     "FileSourceBuilder",
