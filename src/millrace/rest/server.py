@@ -74,6 +74,7 @@ class RestServer:
 class _Server(ThreadingMixIn, TCPServer):
     daemon_threads = True
     allow_reuse_address = True
+    request_queue_size = MOST_CONNECTIONS  # with less, those who come together wait for seconds
 
     def __init__(self, address: str, port: int, token: str, get: Callable[[str], Answer]) -> None:
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
