@@ -95,7 +95,7 @@ def test_where_a_job_hangs(shell: Shell, stuck: subprocess.Popen[str]) -> None:
 
 
 def test_an_epoch_that_takes_too_long_fails_the_job(shell: Shell) -> None:
-    code, _, err = shell.run("run", "--conf", "millrace.epoch.timeout=4s", "job.py")
+    code, _, err = shell.run("run", "--conf", "millrace.epoch.timeout=15s", "job.py")
     assert code == 1
     assert "in 'Enrich' (subtask" in err
     assert "in look_up" in err
