@@ -145,6 +145,8 @@ class ParquetReader(FormatReader[Any]):
                 for batch in self._batches_of([group], wanted):
                     yield batch
                     row += batch.num_rows
+                if row < end:
+                    raise SerializationError("it ends early")
             except (Exception, MemoryError) as error:
                 self._lost += end - row
                 offset = self._first_row + row
