@@ -105,6 +105,7 @@ def test_the_bulk_writer_writes_a_whole_file() -> None:
     assert stream.getvalue() == b"a\nx\ny\n"
 
 
+@settings(deadline=None)
 @given(st.lists(records, max_size=6), st.sampled_from(["dict", "row", "tuple"]))
 def test_columns_become_the_same_lines_as_their_records(
     written: list[dict[str, Any]], form: str

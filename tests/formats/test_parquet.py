@@ -1,6 +1,8 @@
 """Parquet, written and read."""
 
 import io
+from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +16,7 @@ from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types import Row
 from millrace.common.types.typeinfo import Types
 from millrace.formats import FileRange, ParquetBulkWriters, ParquetColumnarRowInputFormat
+from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.parquet import _first_group, _group_ranges
 
 
@@ -144,3 +147,40 @@ def test_what_does_not_fit_names_its_column_and_record() -> None:
     writer.add_elements([Row(name="a", count=1), Row(name="b", count="many")])
     with pytest.raises(SerializationError, match=r"column 'count' \(int64\) of the record .*many"):
         writer.finish()
+
+
+class FileThatEndsEarly:
+    """Its metadata promise more rows than its batches have."""
+
+    def __init__(self, file: pq.ParquetFile) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def iter_batches(self, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+        for batch in self._file.iter_batches(*args, **options):
+            yield batch.slice(0, batch.num_rows - 1)
+
+
+@pytest.mark.parametrize("columnar", [False, True])
+@pytest.mark.parametrize("skip", [False, True])
+def test_rows_that_are_missing_are_an_error_not_a_wait(
+    tmp_path: Path, columnar: bool, skip: bool
+) -> None:
+    path = str(tmp_path / "f.parquet")
+    pq.write_table(pa.table({"i": list(range(10))}), path, row_group_size=5)
+    reader = ParquetColumnarRowInputFormat(columnar=columnar).open(path, FileRange(0, 2), None)
+    reader._file = FileThatEndsEarly(reader._file)  # type: ignore[attr-defined]
+    errors: list[MalformedRecordError] = []
+    if skip:
+        reader.on_malformed = errors.append
+    rows = 0
+    with nullcontext() if skip else pytest.raises(SerializationError, match="rows are missing"):
+        for _ in range(10):
+            rows += len(reader.read(100))
+            if reader.finished():
+                break
+    assert reader.finished() is skip
+    if skip:
+        assert (rows, len(errors)) == (8, 2)

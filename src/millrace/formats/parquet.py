@@ -135,10 +135,14 @@ class ParquetReader(FormatReader[Any]):
         first, skipped = _first_group(self._sizes, self._position)
         groups = range(self._groups.start + first, self._groups.start + len(self._sizes))
         wanted = self._position - skipped
-        if self.on_malformed is None:
-            yield from self._batches_of(list(groups), wanted)
-            return
         row = self._position
+        if self.on_malformed is None:
+            for batch in self._batches_of(list(groups), wanted):
+                yield batch
+                row += batch.num_rows
+            if row < self._total:
+                raise SerializationError(f"damaged Parquet: {self._total - row} rows are missing")
+            return
         for group, size in zip(groups, self._sizes[first:], strict=True):
             end = row - wanted + size
             try:
