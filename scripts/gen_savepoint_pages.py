@@ -52,7 +52,8 @@ FILE = re.compile(r'```(?P<kind>\w+) title="examples/(?P<name>[\w./-]+)"\n.*?```
 CONSOLE = re.compile(r"```console\n(?P<lines>.*?)```", re.DOTALL)
 ID = re.compile(r"savepoint-[\w-]+-(?P<id>[0-9a-f]{12})")
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
-SIZE = re.compile(r"\d+\.\d KiB|\d+ B\b")
+SIZE = re.compile(r"(?:\d+\.\d KiB|\d+ B\b)(?: +(?=  x ))?")
+"""With the padding in front of the number of subtasks: both depend on the lengths of paths."""
 EPOCH = re.compile(r"before epoch \d+")
 NOON = 1_796_126_400_000
 """When the sessions begin: 2026-12-01 12:00 UTC. Every command is a minute later."""
