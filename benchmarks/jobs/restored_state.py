@@ -25,7 +25,7 @@ from typing import Any
 
 from millrace.spark.task import worker
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
-from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend, SubtaskPlace
+from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend, SubtaskId
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.delta_payload import contents, entries_in, table_deltas_of
@@ -51,7 +51,7 @@ class Part:
     def __init__(self, args: argparse.Namespace) -> None:
         self.directory = Path(args.checkpoint_dir, f"worker-{args.part}")
         self.keys = range(args.part, args.keys, args.workers)
-        self.place = SubtaskPlace("restored", "run", "stage", args.part)
+        self.place = SubtaskId("restored", "run", "stage", args.part)
 
     def write(self) -> dict[str, Any]:
         """Run the epochs."""
