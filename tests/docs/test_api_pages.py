@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import docstrings
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -35,15 +35,6 @@ PUBLIC = (
     "millrace.state_processor",
     "millrace.testing",
 )
-
-
-def _docstrings() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docstrings", ROOT / "scripts/docstrings.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def shown() -> Iterator[object]:
@@ -98,7 +89,7 @@ def link(path: str, text: str) -> str:
     ],
 )
 def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
-    rendered = _docstrings().rendered(docstring, {"Row": "common.Row"})
+    rendered = docstrings.rendered(docstring, {"Row": "common.Row"})
     assert re.sub(r"\n{3,}", "\n\n", rendered) == markdown
 
 
@@ -110,7 +101,7 @@ def test_names_lead_to_where_a_class_is_defined(tmp_path: Path) -> None:
     (tmp_path / "things/__init__.py").write_text("")
     (package / "__init__.py").write_text('from things.inner.row import Row\n__all__ = ["Row"]\n')
     (package / "row.py").write_text('class Row:\n    """Not a `Col`, but a `Row`."""\n')
-    extensions = griffe.load_extensions(_docstrings().Docstrings)
+    extensions = griffe.load_extensions(docstrings.Docstrings)
     things = griffe.load("things", search_paths=[tmp_path], extensions=extensions)
     docstring = things["inner.row.Row"].docstring
     assert docstring.value == f"Not a `Col`, but a {link('things.inner.row.Row', 'Row')}."

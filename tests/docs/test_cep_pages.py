@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
+import gen_cep_pages as generator
 import pytest
 
 ROOT = Path(__file__).parents[2]
-
-
-def _generator() -> ModuleType:
-    path = ROOT / "scripts" / "gen_cep_pages.py"
-    spec = importlib.util.spec_from_file_location("gen_cep_pages", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-generator = _generator()
 PAGES: list[Path] = generator.pages()
 
 

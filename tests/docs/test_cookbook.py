@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
+import gen_cookbook as cookbook
 import pytest
 
 ROOT = Path(__file__).parents[2]
-
-
-def _generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("cookbook", ROOT / "scripts" / "gen_cookbook.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-cookbook = _generator()
 PAGES: list[Path] = cookbook.pages()
 
 

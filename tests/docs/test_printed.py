@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
+import gen_printed as generator
 import pytest
 
 ROOT = Path(__file__).parents[2]
-
-
-def _generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("printed", ROOT / "scripts" / "gen_printed.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-generator = _generator()
 
 
 @pytest.mark.parametrize("name", generator.PAGES)

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
+import gen_savepoint_pages as generator
 import pytest
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30.0
-
-
-def _generator() -> ModuleType:
-    path = ROOT / "scripts" / "gen_savepoint_pages.py"
-    spec = importlib.util.spec_from_file_location("gen_savepoint_pages", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look for their module
-    spec.loader.exec_module(module)
-    return module
-
-
-generator = _generator()
 PAGES: list[Path] = generator.pages()
 
 

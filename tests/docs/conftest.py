@@ -1,0 +1,8 @@
+"""Makes the scripts that write pages importable: `scripts` is no package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
