@@ -1,11 +1,17 @@
 # Every target does its own set-up: scripts/setup.sh is instant when there is nothing to do.
 BIN := .venv/bin
+# Processes that pytest divides the tests among; 0: none, one test after the other.
+WORKERS ?= 3
+DIVIDED := "not alone and not torture and not bench and not connectors"
+# A test that hangs fails after 15 minutes, and one that crashes its process is not tried for ever.
+BOUNDED := --timeout 900 --max-worker-restart 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs bench conformance pyflink-examples torture
+.PHONY: help setup demo demo-sql test class-archive lint docs bench conformance pyflink-examples torture test-connectors services
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
+	@echo "make demo-sql  a dashboard in SQL over the same events, live in the terminal"
 	@echo "make test      lint, documentation and tests"
 	@echo "make lint      ruff, mypy, import contracts, house rules"
 	@echo "make docs      build the documentation into site/"
@@ -13,6 +19,8 @@ help:
 	@echo "make conformance  run the programs of conformance/ on PyFlink and here, compare"
 	@echo "make pyflink-examples  run PyFlink's own examples here, their prefix replaced"
 	@echo "make torture   the long runs of the fault tests"
+	@echo "make test-connectors  connectors and file systems against every server"
+	@echo "make services  start the servers that tests use, on loopback (ARGS: names, --install)"
 	@echo "make setup     only prepare .venv and Java"
 
 setup:
@@ -21,11 +29,21 @@ setup:
 demo: setup
 	@scripts/demo.sh
 
-# One after the other, pytest last, whatever -j says.
+demo-sql: setup
+	@scripts/demo_sql.sh
+
+# What does not need the tests' servers goes side by side; then pytest, last, whatever -j says.
+# A file's tests stay together: they share what a session or a module sets up. All run, whatever
+# fails first.
 test: setup
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory docs
-	$(BIN)/python -m pytest
+	@$(MAKE) --no-print-directory -j3 lint docs class-archive
+	@$(BIN)/python -m pytest -m "alone and not torture" tests; alone=$$?; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(BOUNDED) -m $(DIVIDED) \
+	&& exit $$alone
+
+# The tests start some eighty JVMs: from an archive of Spark's classes each takes a third as long.
+class-archive: setup
+	$(BIN)/python scripts/archive_classes.py
 
 lint: setup
 	$(BIN)/ruff check .
@@ -33,6 +51,7 @@ lint: setup
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/check_house.py
 	$(BIN)/python scripts/gen_configuration.py --check
+	$(BIN)/python scripts/gen_sql_functions.py --check
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -40,9 +59,10 @@ docs: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 
-# ARGS: --spark, --write, --committed, names of programs (see conformance/run.py)
+# ARGS: --spark, --write, --committed (see conformance/run.py)
 conformance: setup
 	$(BIN)/python -m conformance.run $(ARGS)
+	$(BIN)/python -m conformance.run_sql $(ARGS)
 
 # ARGS: names of programs
 pyflink-examples: setup
@@ -50,3 +70,11 @@ pyflink-examples: setup
 
 torture: setup
 	$(BIN)/python -m pytest -m torture
+
+# -k matches directories and marks: what stands in these rooms, and every test marked connectors.
+test-connectors: setup
+	$(BIN)/python -m pytest -k "connectors or filesystem" -m "not torture and not bench"
+
+# ARGS: names of servers, --install (see tests/services)
+services: setup
+	$(BIN)/python tests/services $(ARGS)

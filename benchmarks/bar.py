@@ -48,6 +48,28 @@ def quantile(values: Sequence[float], q: float) -> float:
     return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
 
 
+def against_plain_loop(
+    name: str, plain: str, times: Sequence[Sequence[float]], records: int, most: float
+) -> Row:
+    """The row of what is compared with a plain loop of Python over the same records.
+
+    Args:
+        name: of what was measured.
+        plain: the loop.
+        times: CPU seconds of each run, ours and the loop's; the fastest count.
+        records: of a run.
+        most: how often the loop's CPU time it may take.
+    """
+    ours, loop = (min(runs) for runs in zip(*times, strict=True))
+    ratio = ours / loop
+    return Row(
+        f"{name} against {plain}",
+        f"{most:.2f} times the CPU",
+        f"{ratio:.2f} times; {records / ours:,.0f} records/s and core",
+        ratio <= most,
+    )
+
+
 def summary(values: Sequence[float]) -> str:
     """Median, p99 and worst of times in ms."""
     return (

@@ -7,7 +7,7 @@ from job_process import run_ours
 
 TITLE = "Files of a checkpoint"
 CHECKPOINTS = 300
-FLUSHES, REQUESTS = 6.1, 8
+FLUSHES, REQUESTS = 6.1, 5
 
 
 def measure(quick: bool) -> Data:

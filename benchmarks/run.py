@@ -19,20 +19,36 @@ from typing import Any, cast
 import affinity
 import async_lookups
 import checkpoint_files
+import columnar_state
 import columns_exchanged
+import decoding
 import dynamic_rules
 import epoch_overhead
+import jdbc_upserts
+import kafka_latency
+import kafka_source
 import latency
 import loop_pattern
 import loops
 import memory
 import memory_per_key
+import nexmark
+import object_store_checkpoints
 import parallelism
+import postgres_changes
 import queryable_state
+import reading
 import rescale
 import restore_2gb
 import rocksdb_20m
 import savepoint
+import sql_join
+import sql_latency
+import sql_match
+import sql_parsing
+import sql_rescaled_join
+import sql_tumble
+import sql_udf
 import startup
 import state_bytes
 import state_growth
@@ -59,13 +75,29 @@ BARS: dict[str, Bar] = {
             state_growth,
             state_bytes,
             checkpoint_files,
+            object_store_checkpoints,
             affinity,
             vectorised,
+            columnar_state,
             columns_exchanged,
+            jdbc_upserts,
+            kafka_source,
+            kafka_latency,
+            postgres_changes,
+            sql_parsing,
+            sql_tumble,
+            sql_join,
+            sql_latency,
+            sql_match,
+            sql_rescaled_join,
+            sql_udf,
+            nexmark,
             typed_checks,
+            reading,
             async_lookups,
             loop_pattern,
             loops,
+            decoding,
             dynamic_rules,
             queryable_state,
             rescale,

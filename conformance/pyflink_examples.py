@@ -11,23 +11,27 @@ wheel either puts out what is expected, or waits for a part of Millrace and says
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.example_outputs import EXPECTED, INPUT, WAITING, Expected
+from conformance.example_outputs import ENDLESS, EXPECTED, INPUT, SERVERS, WAITING, Expected
 
 ROOT = Path(__file__).resolve().parents[1]
 PIN = "apache-flink==2.3.0"
 FOLDER = "pyflink/examples/datastream/"
 SECONDS = 180
 """A program may take so long, Spark's start included."""
+FIRST = 10
+"""So many results of a program without an end are looked at."""
 COLUMNS = 50
 PREFIX = re.compile(r"^(\s*(?:from|import)\s+)pyflink\b", re.MULTILINE)
 
@@ -82,14 +86,19 @@ def with_prefix_replaced(source: str) -> str:
     return PREFIX.sub(r"\1millrace", source)
 
 
+def environment() -> dict[str, str]:
+    """In which programs find Millrace."""
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path.strip(os.pathsep)}
+
+
 def run(program: Path, arguments: tuple[str, ...]) -> Ended:
     """Run a program as its author would, in its own directory."""
-    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     try:
         done = subprocess.run(
             [sys.executable, program.name, *arguments],
             cwd=program.parent,
-            env={**os.environ, "PYTHONPATH": path.strip(os.pathsep)},
+            env=environment(),
             capture_output=True,
             text=True,
             timeout=SECONDS,
@@ -117,7 +126,11 @@ def problems(name: str, directory: Path) -> Iterator[tuple[str, str]]:
         scratch = directory.parent / f"run-{number}"
         scratch.mkdir(exist_ok=True)
         yield expected.described(), _problem(program, scratch / Path(name).stem, expected)
-    if name not in WAITING and name not in EXPECTED:
+    if name in ENDLESS:
+        yield "until it is stopped", _problem_of_endless(program, ENDLESS[name])
+    if name in SERVERS:
+        yield f"not run: needs {SERVERS[name]}", ""
+    elif name not in (WAITING.keys() | EXPECTED.keys() | ENDLESS.keys()):
         yield "unknown", "a new program: give its expected output, or the part it waits for"
 
 
@@ -133,6 +146,35 @@ def _problem(program: Path, scratch: Path, expected: Expected) -> str:
         parts = [part for part in output.rglob("prefix*.ext") if part.is_file()]
         lines = [line for part in parts for line in part.read_text().splitlines()]
     return expected.difference(lines)
+
+
+def _problem_of_endless(program: Path, line: str) -> str:
+    """What is wrong with the first results of a program that does not end."""
+    with subprocess.Popen(
+        [sys.executable, "-u", program.name],
+        cwd=program.parent,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        overdue = threading.Timer(SECONDS, running.kill)
+        overdue.start()
+        try:
+            return endless_problem(running.stdout, line)
+        finally:
+            overdue.cancel()
+            running.kill()
+
+
+def endless_problem(output: Iterable[str], line: str) -> str:
+    """What is wrong with a program of which `FIRST` lines are as expected; empty if nothing is."""
+    results = (one.strip() for one in output if not one.startswith("Printing result"))
+    found = list(itertools.islice(results, FIRST))
+    if len(found) < FIRST:
+        return f"it ended, or was stopped after {SECONDS} s, after {len(found)} results"
+    return next((f"unexpected: {one}" for one in found if not re.fullmatch(line, one)), "")
 
 
 def main() -> int:

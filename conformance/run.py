@@ -2,8 +2,8 @@
 
     python -m conformance.run [--spark] [--write] [--committed] [PREFIX...]
 
-PyFlink runs in the environment that benchmarks/peers/setup.sh prepares (or that
-MILLRACE_BENCH_PYFLINK_PYTHON names), millrace in this process and with --spark on Spark too.
+PyFlink runs in a process of its own (`pyflink_process`), millrace in this one and with --spark on
+Spark too.
 Exits 1 if a program that docs/deviations.md does not name gives another output. --write keeps the
 outputs in conformance/expected; --committed takes PyFlink's from there and does not run it.
 """
@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,16 +20,12 @@ from pathlib import Path
 
 from conformance.millrace_side import run_in_process, run_on_spark
 from conformance.outputs import difference
-from conformance.program import HOME, names
+from conformance.program import names
+from conformance.pyflink_process import run_pyflink
 
 from conformance import expected_output
 
-ROOT = HOME.parent
 COLUMNS = 30
-START_SECONDS = 60
-PROGRAM_SECONDS = 30
-"""PyFlink gets so long on average, with a wide margin."""
-LOG_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -46,31 +40,10 @@ def on_pyflink(programs: list[str]) -> dict[str, Output]:
     """All programs in one process of the peer's interpreter."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "outputs.jsonl"
-        _run_pyflink([str(out), *programs], Path(directory) / "log", len(programs))
+        run_pyflink("conformance.pyflink_side", [str(out), *programs], len(programs))
         found = [json.loads(line) for line in out.read_text().splitlines()]
     outputs = {f["name"]: Output(f.get("outputs"), f.get("error", "")) for f in found}
     return {name: outputs.get(name, Output(None, "it never ended")) for name in programs}
-
-
-def _run_pyflink(arguments: list[str], log: Path, programs: int) -> None:
-    """What it logs is shown only if it fails: Flink says much when a job ends."""
-    command = [_pyflink_python(), "-m", "conformance.pyflink_side", *arguments]
-    path = {**os.environ, "PYTHONPATH": str(ROOT)}
-    limit = START_SECONDS + PROGRAM_SECONDS * programs
-    try:
-        with log.open("w") as file:
-            subprocess.run(command, check=True, cwd=ROOT, env=path, stderr=file, timeout=limit)
-    except subprocess.TimeoutExpired:
-        print(f"PyFlink was stopped after {limit} s")
-    except subprocess.CalledProcessError as error:
-        sys.exit(f"PyFlink failed:\n{log.read_text()[-LOG_CHARACTERS:]}\n{error}")
-
-
-def _pyflink_python() -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from peers_python import peer_python  # type: ignore[import-not-found]
-
-    return str(peer_python("pyflink"))
 
 
 def on_millrace(programs: list[str], run: Callable[[str], list[str]]) -> dict[str, Output]:

@@ -49,12 +49,13 @@ def pages() -> list[Path]:
 def content(page: Path) -> str:
     """A page as it should be."""
     text = page.read_text("utf-8")
-    text = FILE.sub(_with_file, text)
+    text = FILE.sub(with_file, text)
     text = PRINTS.sub(lambda match: _block(f"{match['path']} prints", printed(match["path"])), text)
     return DIAGRAM.sub(_with_diagram, text)
 
 
-def _with_file(match: re.Match[str]) -> str:
+def with_file(match: re.Match[str]) -> str:
+    """A block with the file that its title names."""
     code = (ROOT / match["path"]).read_text("utf-8")
     return f'```{match["kind"]} title="{match["path"]}"\n{code}```'
 

@@ -144,6 +144,9 @@ class JobsOutput(io.TextIOBase):
 class Session:
     """A terminal in a directory of its own."""
 
+    interval = "1 h"
+    """Time between checkpoints."""
+
     def __init__(self, page: str, patience: float) -> None:
         self._page = page
         self._patience = patience
@@ -156,9 +159,7 @@ class Session:
     def __enter__(self) -> Session:
         self._stack = contextlib.ExitStack()
         directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory())).resolve()
-        for match in FILE.finditer(self._page):
-            shutil.copy(PAGES / "examples" / match["name"], directory)
-        (directory / "input").mkdir()
+        self._lay_out(directory)
         before = os.getcwd()
         os.chdir(directory)
         self._stack.callback(os.chdir, before)
@@ -173,6 +174,12 @@ class Session:
         self._stack.enter_context(contextlib.redirect_stdout(self._output))
         time.tzset()
         return self
+
+    def _lay_out(self, directory: Path) -> None:
+        """Put the files there that a session begins with."""
+        for match in FILE.finditer(self._page):
+            shutil.copy(PAGES / "examples" / match["name"], directory)
+        (directory / "input").mkdir()
 
     def __exit__(self, *exception: object) -> None:
         for job in self._jobs:
@@ -237,7 +244,7 @@ class Session:
         base = {
             "execution.checkpointing.dir": str(default_checkpoint_dir()),
             "execution.checkpointing.savepoint-dir": str(default_savepoint_dir()),
-            "execution.checkpointing.interval": "1 h",
+            "execution.checkpointing.interval": self.interval,
         }
         launcher = PageLauncher(
             settings=arguments.settings,

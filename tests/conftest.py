@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,47 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "stores"))
+sys.path.insert(0, str(Path(__file__).parent / "services"))
 
+from azurite import Azurite
+from cassandra_node import CassandraNode
+from ferretdb import FerretDB
+from gcs_server import GcsServer
+from hdfs import Hdfs
+from kafka_broker import KafkaBroker
+from kinesalite import Kinesalite
+from mariadb_server import MariaDB
+from mosquitto import Mosquitto
 from object_store import ObjectStore
+from opensearch import OpenSearch
+from postgresql import PostgreSQL
+from rabbitmq_server import RabbitMQServer
+from redis_server import RedisServer
+from running import fixture_of, unavailable
+from seaweedfs import SeaweedFS
 
 from millrace.filesystem import registry
+from millrace.filesystem.file_system import FileSystem
 from millrace.filesystem.registry import register_file_system
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
+EXAMPLES = SOURCES.parent / "examples"
+APPLICATIONS = [str(EXAMPLES / name) for name in ("fraud", "cleanup", "sessions")]
+"""Their jobs' workers import from here."""
+
+# the tests' JVMs start quickly, too, and leave nothing behind in the user's cache
+os.environ.setdefault("MILLRACE_CLASS_ARCHIVE", str(SOURCES.parent / ".pytest_cache" / "jvm"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The workers of a parallel run collect by themselves, in the same order and with the same
+    names. Files whose tests take long go first: at the end no worker waits for another."""
+    unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if unstable:
+        raise pytest.UsageError(f"names with an address in memory: {', '.join(unstable)}")
+    if hasattr(config, "workerinput"):
+        long = {item.path for item in items if {"spark", "fault"} & set(item.keywords)}
+        items.sort(key=lambda item: item.path not in long)
 
 
 @pytest.fixture(scope="session")
@@ -26,13 +61,48 @@ def spark() -> Iterator[Any]:
     from millrace.spark.session import create_session
 
     # pytest's own search path does not reach the Python workers
-    paths = [str(SOURCES), os.environ.get("PYTHONPATH", "")]
-    # the tests' JVMs leave nothing behind in the user's cache
-    os.environ.setdefault("MILLRACE_CLASS_ARCHIVE", "off")
+    paths = [str(SOURCES), *APPLICATIONS, os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     session = create_session("tests", parallelism=2, master="local[2,4]")
     yield session
     session.stop()
+
+
+s3_server = fixture_of(SeaweedFS)
+"""A real S3 server on loopback."""
+gcs_server = fixture_of(GcsServer)
+"""An emulator of Google's object store on loopback."""
+hdfs = fixture_of(Hdfs)
+"""A real namenode and its datanodes on loopback."""
+kafka_broker = fixture_of(KafkaBroker)
+"""A real Kafka broker on loopback."""
+mariadb = fixture_of(MariaDB)
+"""A real MariaDB server on loopback."""
+postgresql = fixture_of(PostgreSQL)
+"""A real PostgreSQL server on loopback, with logical replication."""
+redis_server = fixture_of(RedisServer)
+"""A real Redis server on loopback."""
+opensearch = fixture_of(OpenSearch)
+"""A real OpenSearch node on loopback."""
+cassandra_node = fixture_of(CassandraNode)
+"""A real node of Cassandra on loopback."""
+ferretdb = fixture_of(FerretDB)
+"""A real server of MongoDB's protocol on loopback."""
+rabbitmq = fixture_of(RabbitMQServer)
+"""A real RabbitMQ node on loopback."""
+mosquitto = fixture_of(Mosquitto)
+"""A real MQTT server on loopback."""
+kinesalite = fixture_of(Kinesalite)
+"""An emulator of Kinesis data streams on loopback."""
+azurite = fixture_of(Azurite)
+"""An emulator of Azure's object store on loopback."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tests without their server are told of at the very end, too."""
+    for name, reason in unavailable.items():
+        terminalreporter.write_sep("!", f"tests that need {name} did not run", red=True)
+        terminalreporter.write_line(reason)
 
 
 @pytest.fixture
@@ -45,10 +115,77 @@ def object_store(monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
     return store
 
 
-@pytest.fixture(params=["local", "object store"])
+@pytest.fixture(scope="session")
+def _s3_file_system(s3_server: SeaweedFS) -> FileSystem:
+    """One for all tests: its clients take their time to be made."""
+    return registry._s3()
+
+
+@pytest.fixture
+def s3_root(
+    s3_server: SeaweedFS, _s3_file_system: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """An empty directory of the S3 server, with the environment variables by which it is found."""
+    for variable, value in s3_server.environment.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(registry, "_made", {"s3": _s3_file_system})
+    return f"s3://{s3_server.bucket}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def azure_root(azurite: Azurite, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty directory of it, with the environment variables by which it is found."""
+    for variable, value in azurite.environment.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(registry, "_made", {})
+    return f"{azurite.root}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def gcs_root(gcs_server: GcsServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty directory of it, with the environment variables by which it is found."""
+    for variable, value in gcs_server.environment.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(registry, "_made", {})
+    return f"gs://{gcs_server.bucket}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def hdfs_root(hdfs: Hdfs, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty directory of it."""
+    monkeypatch.setattr(registry, "_made", {})
+    return f"{hdfs.url}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def staged_root(monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty directory of a store that has no multipart uploads of its own."""
+    from obstore.store import MemoryStore
+
+    from millrace.filesystem.object_stores.bucket import ObjectClients
+    from millrace.filesystem.object_stores.file_system import ObjectStoreFileSystem
+    from millrace.filesystem.object_stores.staged_uploads import StagedUploads
+
+    store: Any = MemoryStore()
+    monkeypatch.setattr(registry, "_factories", dict(registry._factories))
+    monkeypatch.setattr(registry, "_made", {})
+    clients = ObjectClients(store, store, StagedUploads(store))
+    register_file_system("staged", lambda: ObjectStoreFileSystem(lambda bucket: clients))
+    return "staged://bucket/some"
+
+
+AZURE = pytest.param("azure", marks=pytest.mark.connectors)
+"""Its emulator is 365 MB of packages."""
+HDFS = pytest.param("hdfs", marks=pytest.mark.connectors)
+
+
+@pytest.fixture(params=["local", "object store", "staged", "s3", "gcs", AZURE, HDFS])
 def store_root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A directory to write to: on the disk, then in an object store."""
+    """A directory to write to: on the disk, in an object store in memory, on an S3 server."""
     if request.param == "local":
         return str(tmp_path)
+    if request.param in ("s3", "staged", "gcs", "azure", "hdfs"):
+        root: str = request.getfixturevalue(f"{request.param}_root")
+        return root
     request.getfixturevalue("object_store")
     return "memory://bucket/some"

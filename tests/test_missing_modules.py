@@ -8,22 +8,50 @@ from importlib import import_module
 
 import pytest
 
-from millrace.missing_modules import MISSING, MissingModules
+from millrace.datastream import connectors
+from millrace.missing_modules import MISSING, MISSING_NAMES, MissingModules
 
 
 @pytest.mark.parametrize("name", sorted(MISSING))
 def test_what_is_listed_is_missing(name: str) -> None:
     """A part that is added leaves the list; the error is one sentence that says what there is."""
-    with pytest.raises(ModuleNotFoundError, match=r"Millrace has no .* yet: ") as refused:
+    with pytest.raises(ImportError, match=r"Millrace has no .* yet: ") as refused:
         import_module(name)
     assert refused.value.name == name
     assert "\n" not in str(refused.value)
 
 
-def test_parts_of_a_missing_package_are_missing() -> None:
-    """`millrace.table.udf` is looked for after `millrace.table`."""
-    with pytest.raises(ModuleNotFoundError, match="no Table API yet"):
-        import_module("millrace.table.udf")
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(module, name) for module, names in MISSING_NAMES.items() for name in names],
+)
+def test_names_that_are_missing_say_so(module: str, name: str) -> None:
+    """What is added leaves the list; programs may ask whether it is there."""
+    package = import_module(module)
+    assert name not in package.__all__
+    with pytest.raises(ImportError, match=r"Millrace has no .* yet|nor Flink 2 has"):
+        exec(f"from {module} import {name}", {})
+    assert not hasattr(package, name)
+    with pytest.raises(AttributeError, match=r"Millrace has no .* yet|nor Flink 2 has"):
+        getattr(package, name)
+
+
+CONNECTORS = [name.rpartition(".") for name in MISSING if ".connectors." in name]
+
+
+@pytest.mark.parametrize(("package", "_", "module"), CONNECTORS)
+def test_missing_modules_are_explained_by_their_package(package: str, _: str, module: str) -> None:
+    """Python forgets what the finder said if a package is asked for its module."""
+    with pytest.raises(ImportError, match=r"Millrace has no .* connector yet"):
+        exec(f"from {package} import {module}", {})
+    assert getattr(import_module(package), module, None) is None
+
+
+def test_other_names_are_missing_as_ever() -> None:
+    """A misspelt name is Python's business, and asking for it gives no error."""
+    assert not hasattr(connectors, "FileSources")
+    with pytest.raises(ImportError, match="cannot import name 'FileSources'"):
+        exec("from millrace.datastream.connectors import FileSources", {})
 
 
 def test_other_modules_are_left_alone() -> None:

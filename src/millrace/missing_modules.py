@@ -1,7 +1,9 @@
 """Parts of PyFlink that Millrace does not have yet: importing one raises an error that says so.
 
 Python calls a finder at the end of ``sys.meta_path`` for what nobody else has found, so a module
-that is added later needs no change here but its line removed.
+that is added later needs no change here but its line removed. ``from package import name`` looks
+for a module of that name too, if the package has no such attribute; asked for the attribute alone,
+its ``__getattr__`` raises what `missing_name` gives.
 """
 
 from __future__ import annotations
@@ -12,41 +14,99 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["MISSING", "MissingModules"]
+__all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "missing_name"]
 
 _TABLE = (
-    "Millrace has no Table API yet: write the program with millrace.datastream; what Spark SQL "
-    "computes comes in by from_dataframe"
+    "Millrace has no expressions and functions of the Table API in Python yet: write SQL with "
+    "TableEnvironment.execute_sql()"
 )
 
 
 def _connector(name: str) -> str:
     return (
-        f"Millrace has no {name} connector yet: what Spark can read comes in by from_dataframe, "
+        f"Millrace has no {name} connector yet: what Spark can read comes in by from_spark, "
         "and a connector of your own is a Source or a Sink (see Writing a connector in the "
         "documentation)"
     )
 
 
-def _format(name: str) -> str:
-    return f"Millrace has no {name} format yet: it reads and writes CSV, JSON lines and Parquet"
-
-
 MISSING: dict[str, str] = {
-    "millrace.table": _TABLE,
-    "millrace.datastream.connectors.cassandra": _connector("Cassandra"),
-    "millrace.datastream.connectors.dynamic_kafka": _connector("Kafka"),
-    "millrace.datastream.connectors.elasticsearch": _connector("Elasticsearch"),
-    "millrace.datastream.connectors.hybrid_source": _connector("hybrid source"),
-    "millrace.datastream.connectors.jdbc": _connector("JDBC"),
-    "millrace.datastream.connectors.kafka": _connector("Kafka"),
-    "millrace.datastream.connectors.kinesis": _connector("Kinesis"),
+    "millrace.table.expressions": _TABLE,
     "millrace.datastream.connectors.pulsar": _connector("Pulsar"),
-    "millrace.datastream.connectors.rabbitmq": _connector("RabbitMQ"),
-    "millrace.datastream.formats.avro": _format("Avro"),
-    "millrace.datastream.formats.orc": _format("ORC"),
 }
 """Modules of PyFlink that are not there, and what to say."""
+
+
+def _removed(name: str, instead: str) -> str:
+    return f"Neither Millrace nor Flink 2 has {name}: {instead} takes its place"
+
+
+_FORMER_KAFKA = {
+    "FlinkKafkaConsumer": _removed("FlinkKafkaConsumer", "KafkaSource"),
+    "FlinkKafkaProducer": _removed("FlinkKafkaProducer", "KafkaSink"),
+    "Semantic": _removed("Semantic", "DeliveryGuarantee"),
+}
+_ELASTICSEARCH_6 = {
+    "Elasticsearch6SinkBuilder": (
+        "Millrace has no connector for Elasticsearch 6 yet: Elasticsearch7SinkBuilder writes to "
+        "Elasticsearch 7 and later and to OpenSearch"
+    )
+}
+_KINESIS = {
+    **dict.fromkeys(
+        ("KinesisFirehoseSink", "KinesisFirehoseSinkBuilder"), _connector("Kinesis Firehose")
+    ),
+    "KinesisShardAssigner": (
+        "Millrace has no KinesisShardAssigner yet: shards go to the subtask with the fewest"
+    ),
+    "WatermarkTracker": (
+        "Millrace has no WatermarkTracker yet: WatermarkStrategy.with_watermark_alignment() does "
+        "what it does"
+    ),
+}
+_CASSANDRA = {
+    "CassandraCommitter": (
+        "Millrace has no write-ahead log for Cassandra yet: rows that are written again replace "
+        "themselves by their primary key"
+    ),
+    "CassandraFailureHandler": (
+        "Millrace has no CassandraFailureHandler yet: set_error_policy() does what it is for"
+    ),
+    "ClusterBuilder": (
+        "Millrace has no ClusterBuilder yet: set_cluster_builder() takes a function that makes a "
+        "Cluster of the package cassandra-driver"
+    ),
+    "MapperOptions": (
+        "Millrace has no MapperOptions yet: set_ttl(), set_consistency_level() and "
+        "enable_ignore_null_fields() do what they are for"
+    ),
+}
+_CONNECTORS = {
+    **_FORMER_KAFKA,
+    **dict.fromkeys(
+        ("PulsarSource", "PulsarSourceBuilder", "PulsarSink", "StartCursor", "StopCursor"),
+        _connector("Pulsar"),
+    ),
+}
+MISSING_NAMES: dict[str, dict[str, str]] = {
+    "millrace.datastream.connectors": _CONNECTORS,
+    "millrace.datastream.connectors.cassandra": _CASSANDRA,
+    "millrace.datastream.connectors.elasticsearch": _ELASTICSEARCH_6,
+    "millrace.datastream.connectors.kafka": _FORMER_KAFKA,
+    "millrace.datastream.connectors.kinesis": _KINESIS,
+}
+"""Names that PyFlink has in packages which are there, and what to say."""
+_SENTENCES = MISSING | {
+    f"{package}.{name}": sentence
+    for package, names in MISSING_NAMES.items()
+    for name, sentence in names.items()
+}
+
+
+def missing_name(module: str, name: str) -> AttributeError:
+    """The error for an attribute that a package does not have."""
+    sentence = _SENTENCES.get(f"{module}.{name}")
+    return AttributeError(sentence or f"module {module!r} has no attribute {name!r}", name=name)
 
 
 class MissingModules(MetaPathFinder):
@@ -61,11 +121,12 @@ class MissingModules(MetaPathFinder):
         """None for what is not ours to explain.
 
         Raises:
-            ModuleNotFoundError: the module is one that Millrace does not have.
+            ImportError: Millrace does not have it. A ModuleNotFoundError would lose its text:
+                ``from package import name`` replaces it.
         """
-        sentence = MISSING.get(fullname)
+        sentence = _SENTENCES.get(fullname)
         if sentence is not None:
-            raise ModuleNotFoundError(sentence, name=fullname)
+            raise ImportError(sentence, name=fullname)
         return None
 
 

@@ -63,7 +63,7 @@ def quantifiers(draw: st.DrawFn, loops: bool = True, greedy: bool = True) -> Qua
         greedy=greedy and (is_loop or optional) and draw(st.booleans()),
         inner=draw(CONTIGUITIES) if is_loop else Contiguity.RELAXED,
         until=draw(PLAIN) if is_loop and draw(st.integers(0, 3)) == 0 else None,
-        gap=draw(GAPS) if is_loop else None,
+        window_time=draw(GAPS) if is_loop else None,
     )
 
 
@@ -71,7 +71,11 @@ def quantifiers(draw: st.DrawFn, loops: bool = True, greedy: bool = True) -> Qua
 def events(draw: st.DrawFn) -> Event:
     """An event that is to occur."""
     return Event(
-        "", draw(CONDITIONS), draw(CONTIGUITIES), quantifier=draw(quantifiers()), gap=draw(GAPS)
+        "",
+        draw(CONDITIONS),
+        draw(CONTIGUITIES),
+        quantifier=draw(quantifiers()),
+        window_time=draw(GAPS),
     )
 
 
@@ -79,7 +83,7 @@ def events(draw: st.DrawFn) -> Event:
 def nots(draw: st.DrawFn) -> Event:
     """An event that must not occur."""
     how = draw(st.sampled_from([Contiguity.STRICT, Contiguity.RELAXED]))
-    return Event("", draw(CONDITIONS), how, negated=True, gap=draw(GAPS))
+    return Event("", draw(CONDITIONS), how, negated=True, window_time=draw(GAPS))
 
 
 @st.composite
@@ -190,7 +194,7 @@ def _described(part: Part) -> str:
     how_often = "" if (q.least, q.most) == (1, 1) else f"{{{q.least},{q.most or ''}}}"
     how_often += marks[q.inner] if how_often else ""
     until = f" until {q.until.text}" if q.until else ""
-    how_often += "" if q.gap is None else f"<{q.gap}"
+    how_often += "" if q.window_time is None else f"<{q.window_time}"
     flags = "?" * q.optional + " greedy" * q.greedy
-    gap = "" if part.gap is None else f" gap {part.gap}"
-    return f"{marks[part.contiguity]}{negated}{what}{how_often}{flags}{until}{gap}"
+    window_time = "" if part.window_time is None else f" gap {part.window_time}"
+    return f"{marks[part.contiguity]}{negated}{what}{how_often}{flags}{until}{window_time}"

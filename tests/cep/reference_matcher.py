@@ -55,7 +55,7 @@ class Step:
     take: Take | None
     """None: the end of the pattern."""
     contiguity: Contiguity
-    gap: int | None
+    window_time: int | None
     nots: tuple[Event, ...]
     """What is forbidden on the way."""
     rivals: tuple[Step, ...]
@@ -70,7 +70,7 @@ class Entry:
     """How a part is entered."""
 
     contiguity: Contiguity
-    gap: int | None
+    window_time: int | None
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ class Todo:
         return self.done >= quantifier.least or (self.done == 0 and quantifier.optional)
 
     def entered(self) -> Entry:
-        own = self.part.gap
+        own = self.part.window_time
         quantifier = self.part.quantifier
         if self.done:
-            return Entry(quantifier.inner, least(own, quantifier.gap))
+            return Entry(quantifier.inner, least(own, quantifier.window_time))
         if self.entry is None:
             return Entry(self.part.contiguity, own)
-        return Entry(self.entry.contiguity, least(own, self.entry.gap))
+        return Entry(self.entry.contiguity, least(own, self.entry.window_time))
 
     def part_is_group(self) -> bool:
         return isinstance(self.part, Group)
@@ -117,8 +117,10 @@ class Todo:
         return Todo(self.part, self.identity, self.place, self.done + 1, self.loops, self.entry)
 
 
-def least(*gaps: int | None) -> int | None:
-    return min((gap for gap in gaps if gap is not None), default=None)
+def least(*window_times: int | None) -> int | None:
+    return min(
+        (window_time for window_time in window_times if window_time is not None), default=None
+    )
 
 
 Rest = tuple[Todo, ...]
@@ -133,8 +135,8 @@ def steps(
 ) -> Iterator[Step]:
     """What may come next if ``rest`` is still to be done."""
     if not rest:
-        gap = min((n.gap for n in nots if n.gap is not None), default=None)
-        yield Step(None, Contiguity.RELAXED, gap, nots, rivals, ())
+        window_time = min((n.window_time for n in nots if n.window_time is not None), default=None)
+        yield Step(None, Contiguity.RELAXED, window_time, nots, rivals, ())
         return
     todo, later = rest[0], rest[1:]
     if isinstance(todo.part, Event) and todo.part.negated:
@@ -178,7 +180,7 @@ def into(
         take = Take(todo.part, identity, place, loops)
         entry = todo.entered()
         goes_on = is_greedy(todo.part) and todo.done > 0
-        yield Step(take, entry.contiguity, entry.gap, nots, rivals, after, goes_on)
+        yield Step(take, entry.contiguity, entry.window_time, nots, rivals, after, goes_on)
         return
     body = all_of(todo.part.parts, identity, place)
     inner = tuple(
@@ -309,8 +311,8 @@ class Reference:
     def over(self, step: Step, taken: Taken) -> float:
         """When time ends the step."""
         limits: list[float] = []
-        if step.gap is not None:
-            limits.append(self._time(taken.last) + step.gap)
+        if step.window_time is not None:
+            limits.append(self._time(taken.last) + step.window_time)
         if self.pattern.within is not None:
             limits.append(self._time(taken.start) + self.pattern.within)
         return min(limits, default=NEVER)

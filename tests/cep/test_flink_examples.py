@@ -91,5 +91,5 @@ def test_the_notation_says_what_it_means() -> None:
     assert repr(said) == "Pattern.begin('a').followed_by('b').followed_by_any('c')"
     assert (b.quantifier.least, b.quantifier.most, b.quantifier.optional) == (2, None, True)
     assert (b.quantifier.inner.value, b.quantifier.greedy) == ("next", True)
-    assert (a.gap, c.gap, said.model().within) == (None, 3, 9)
+    assert (a.window_time, c.window_time, said.model().within) == (None, 3, 9)
     assert repr(said.model().skip) == "AfterMatchSkipStrategy.skip_to_last('b')"

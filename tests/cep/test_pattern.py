@@ -132,7 +132,7 @@ def test_the_limit_between_events_is_the_part_s_own() -> None:
     pattern = Pattern.begin("a").next("b").within(50, WithinType.PREVIOUS_AND_CURRENT)
     pattern = pattern.next(Pattern.begin("c")).within(60, WithinType.PREVIOUS_AND_CURRENT)
     model = pattern.within(100).model()
-    assert [part.gap for part in model.parts] == [None, 50, 60]
+    assert [part.window_time for part in model.parts] == [None, 50, 60]
     assert model.within == 100
     assert pattern.get_window_time(WithinType.PREVIOUS_AND_CURRENT) == 60
 

@@ -244,7 +244,7 @@ def test_what_was_refused_has_changed_nothing() -> None:
 def test_what_ends_in_time_may_end_with_nothing() -> None:
     whole = a().not_followed_by("b").within(10)
     gap = a().not_followed_by("b").within(10, WithinType.PREVIOUS_AND_CURRENT)
-    assert [whole.model().within, gap.model().parts[1].gap] == [10, 10]
+    assert [whole.model().within, gap.model().parts[1].window_time] == [10, 10]
 
 
 def test_a_name_in_a_group_can_be_skipped_to() -> None:

@@ -25,7 +25,7 @@ def reachable(automaton: Automaton) -> list[MatchState]:
         after: list[MatchState | None] = []
         for satisfied in range(min(2 ** len(state.tests), 64)):
             outcome = automaton.outcome(state, satisfied)
-            after += [*outcome.takes, outcome.stays]
+            after += [*outcome.taken, outcome.ignored]
         if state.closing is not None:
             after.append(automaton.without_closed(state, state.closing))
         for other in after:

@@ -8,6 +8,7 @@ import pytest
 
 from millrace.cli import parser
 from millrace.cli.arguments import RunArguments, UsageError, run_arguments
+from millrace.common.config import options
 
 
 @pytest.fixture
@@ -116,3 +117,10 @@ def test_what_to_start_from(job: str, tmp_path: Path) -> None:
     }
     with pytest.raises(UsageError, match="there is no complete savepoint or checkpoint at"):
         parse("-s", str(tmp_path / "none"), job)
+
+
+def test_what_is_available_now_goes_on_from_the_newest_checkpoint(job: str) -> None:
+    arguments = parse("--available-now", job)
+    assert arguments.resume
+    assert arguments.settings.get(options.AVAILABLE_NOW) is True
+    assert arguments.resume_command() == f"millrace run --available-now {job}"

@@ -22,6 +22,7 @@ class FakeClient:
 
     def __init__(self, status: JobStatus = JobStatus.RUNNING) -> None:
         self.status = status
+        self.final_savepoint: str | None = None
         self.stopped = Event()
         self.cancelled = Event()
 
@@ -107,3 +108,9 @@ def test_the_newest_checkpoint_is_that_of_the_last_job(interrupts: Interrupts) -
     assert interrupts.newest_checkpoint() is None
     watched(interrupts)
     assert interrupts.newest_checkpoint() == 4
+
+
+def test_the_savepoints_that_jobs_have_ended_with(interrupts: Interrupts) -> None:
+    watched(interrupts, JobStatus.FINISHED)
+    watched(interrupts, JobStatus.FINISHED).final_savepoint = "/savepoints/a"
+    assert interrupts.final_savepoints() == ["/savepoints/a"]

@@ -136,3 +136,13 @@ def test_it_says_what_a_job_starts_from(tmp_path: Path) -> None:
     )
     run_job()
     assert f"millrace: starting from {start}\n" in said.getvalue()
+
+
+def test_a_run_on_what_is_available_now_goes_on_by_itself(tmp_path: Path) -> None:
+    settings = {"millrace.available-now": "true"}
+    said = launch(tmp_path, **settings)
+    run_job()
+    assert "there is no checkpoint to resume from: the job starts afresh" in said.getvalue()
+    said = launch(tmp_path, **settings)
+    run_job()
+    assert "resuming from checkpoint" in said.getvalue()

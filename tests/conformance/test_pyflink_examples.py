@@ -8,10 +8,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from conformance.example_outputs import EXPECTED, WAITING, Expected
-from conformance.pyflink_examples import FOLDER, Ended, problems, unpacked, waiting_problem
+from conformance.example_outputs import ENDLESS, EXPECTED, SERVERS, WAITING, Expected
+from conformance.pyflink_examples import (
+    FOLDER,
+    Ended,
+    endless_problem,
+    problems,
+    unpacked,
+    waiting_problem,
+)
 
-from millrace.missing_modules import MISSING
+from millrace.missing_modules import MISSING, MISSING_NAMES
 
 
 def test_only_the_prefix_of_imports_is_replaced(tmp_path: Path) -> None:
@@ -41,11 +48,23 @@ def test_a_waiting_program_must_say_why() -> None:
     assert waiting_problem(Ended(0, [], ""), "no Table") == "it runs: give its expected output"
 
 
+def test_first_results_of_a_program_without_an_end() -> None:
+    """As many as are looked at, each as expected."""
+    lines = ["Printing result to stdout.\n", *["('a', 1)\n"] * 11]
+    assert endless_problem(lines, r"\('a', 1\)") == ""
+    assert endless_problem(lines[:10], "").endswith("after 9 results")
+    assert endless_problem(lines, r"\('b', 1\)") == "unexpected: ('a', 1)"
+
+
 def test_every_program_is_either_expected_or_waiting(tmp_path: Path) -> None:
-    """With the sentence that the import of the missing module gives."""
-    assert not EXPECTED.keys() & WAITING.keys()
+    """With the sentence that the import of the missing module or name gives; or needs a server."""
+    kinds = EXPECTED, WAITING, SERVERS, ENDLESS
+    assert len({name for kind in kinds for name in kind}) == sum(map(len, kinds))
+    names = [sentence for found in MISSING_NAMES.values() for sentence in found.values()]
     for sentence in WAITING.values():
-        assert any(words.startswith(sentence) for words in MISSING.values())
+        assert any(words.startswith(sentence) for words in [*MISSING.values(), *names])
+    for name in SERVERS:
+        assert [problem for _, problem in problems(name, tmp_path)] == [""]
     assert [problem for _, problem in problems("new.py", tmp_path)] == [
         "a new program: give its expected output, or the part it waits for"
     ]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
 from millrace.common.sink import (
@@ -93,7 +94,7 @@ class SinkHarness:
     """Runs a sink's writers epoch by epoch; keeps what a checkpoint would keep."""
 
     def __init__(self, sink: Sink[Any], run_id: str = "run") -> None:
-        self.sink = through_pickle(sink)
+        self.sink = pickle.loads(cloudpickle.dumps(sink))  # with functions, as programs are
         self.run_id = run_id
         self.clock = ManualClock()
         self.states: dict[int, Any] = {}

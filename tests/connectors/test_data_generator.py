@@ -1,5 +1,6 @@
 """DataGeneratorSource."""
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,10 @@ def squares(index: int) -> int:
 
 def square_batch(start: int, end: int) -> list[int]:
     return [index * index for index in range(start, end)]
+
+
+def index_column(indices: range) -> pa.RecordBatch:
+    return pa.record_batch({"i": pa.array(indices, pa.int64())})
 
 
 def two_too_few(start: int, end: int) -> list[int]:
@@ -53,6 +58,25 @@ def test_unbounded_splits_deal_all_indices_between_them(source_harness, batch: b
             reader = harness.reader(split, reader.position())
         assert not reader.finished()
     assert sorted(values) == [i * i for i in range(len(values))]
+
+
+@reuse
+@given(count=st.integers(0, 80), splits=st.integers(1, 9), step=st.integers(1, 30))
+def test_splits_of_columns_take_the_indices_in_turn(
+    source_harness, *, count: int, splits: int, step: int
+) -> None:
+    source = DataGeneratorSource(columns=index_column, count=count, splits=splits)
+    harness = source_harness(source)
+    found: list[int] = []
+    for number, split in enumerate(harness.discover()):
+        reader, read = harness.reader(split), []
+        while not reader.finished():
+            read += reader.read(step).to_rows().values
+            reader = harness.reader(split, reader.position())
+        indices = [row["i"] for row in read]
+        assert indices == list(range(number, count, min(splits, count)))
+        found += indices
+    assert sorted(found) == list(range(count))
 
 
 def test_a_rate_is_kept_over_all_splits(source_harness, clock) -> None:
@@ -120,9 +144,9 @@ def test_without_a_rate_there_are_no_timestamps_and_no_wakeup(source_harness) ->
 
 
 def test_one_function_is_needed_and_one_only() -> None:
-    with pytest.raises(JobDefinitionError, match="one of the two"):
+    with pytest.raises(JobDefinitionError, match="one of the three"):
         DataGeneratorSource()
-    with pytest.raises(JobDefinitionError, match="one of the two"):
+    with pytest.raises(JobDefinitionError, match="one of the three"):
         DataGeneratorSource(squares, batch=square_batch)
 
 

@@ -1,5 +1,6 @@
 """Sweeping what failed attempts left behind."""
 
+import os
 from pathlib import Path
 
 from millrace.common.serialization import Encoder
@@ -51,3 +52,20 @@ def test_only_what_the_named_runs_made(tmp_path: Path) -> None:
     assert sweep_orphans(tmp_path, 0, set(), run_ids=["bb"]) == []
     assert sweep_orphans(tmp_path, 0, set(), run_ids=["bb", "aa"]) == [str(tmp_path / names[0])]
     assert sweep_orphans(tmp_path, 0, set()) == [str(tmp_path / names[1])]
+
+
+def test_directories_that_cannot_be_read_are_passed_over(tmp_path: Path, monkeypatch) -> None:
+    """lost+found at the root of a disk made every sweep fail."""
+    for name in ("a", "lost+found", "z"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".part-0-7.inprogress.aa-3-0-5-1-0").touch()
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if os.fspath(path).endswith("lost+found"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    swept = sweep_orphans(tmp_path, 0, set(), run_ids=["aa"])
+    assert [Path(path).parent.name for path in swept] == ["a", "z"]

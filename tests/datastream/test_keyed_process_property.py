@@ -92,7 +92,7 @@ def test_against_a_naive_model(values, faults, parallelism, workers, epoch_recor
 
 
 class Times(KeyedProcessFunction):
-    """A processing-time timer 10 ms after each record, unless another comes in between."""
+    """A processing-time timer 10 s after each record, unless another comes in between."""
 
     def open(self, runtime_context):
         self.due = runtime_context.get_state(ValueStateDescriptor("due"))
@@ -102,7 +102,7 @@ class Times(KeyedProcessFunction):
         before = self.due.value()
         if before is not None:
             service.delete_processing_time_timer(before)
-        due = service.current_processing_time() + 10
+        due = service.current_processing_time() + 10_000
         self.due.update(due)
         service.register_processing_time_timer(due)
 
@@ -115,10 +115,11 @@ class Times(KeyedProcessFunction):
 @given(st.integers(0, 99), FAULTS)
 def test_processing_timers_fire_once_whatever_goes_wrong(seed, faults) -> None:
     with run_local(2, seed, faults=faults, epoch_records=3) as cluster:
-        cluster.listeners.append(lambda progress: cluster.clock.advance(1))
+        cluster.listeners.append(lambda progress: cluster.clock.advance(1_000))
         env = StreamExecutionEnvironment.get_execution_environment()
         env.set_parallelism(2)
-        # 12 epochs of 3 records: the keys take turns, so a key rests for more than 10 ms
+        # 12 epochs of 3 records: the keys take turns, so a key rests for more than 10 s; a lost
+        # epoch runs again after a pause, which is shorter
         values = [key for key in "abcdef" for _ in range(6)]
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(0))
         stream = env.from_collection(values).assign_timestamps_and_watermarks(strategy)

@@ -52,6 +52,17 @@ def test_the_launchers_settings_go_over_the_programs() -> None:
         JobLauncher.install(before)
 
 
+def test_what_listens_to_an_environment_does_not_hear_of_other_environments() -> None:
+    with run_local() as cluster:
+        first, heard = new_env(), []
+        first.launcher.listeners.append(lambda progress: heard.append(progress.job_name))
+        for env, name in ((first, "first"), (new_env(), "second")):
+            env.from_collection([1]).print()
+            env.execute(name)
+    assert heard == ["first"]
+    assert [progress.job_name for progress in cluster.progress] == ["first", "second"]
+
+
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2", None])
 def test_a_parallelism_is_a_positive_whole_number(bad) -> None:
     with pytest.raises(JobDefinitionError, match="at least 1"):

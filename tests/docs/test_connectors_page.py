@@ -16,9 +16,16 @@ from millrace.connectors import DataGeneratorSource
 from millrace.connectors.file_sink import BulkFormatBuilder, RowFormatBuilder
 from millrace.connectors.file_source import FileSourceBuilder
 from millrace.connectors.output_file_config import OutputFileConfigBuilder
+from millrace.datastream.formats.avro import AvroInputFormat
 from millrace.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from millrace.datastream.formats.json import JsonRowDeserializationSchema
-from millrace.formats import CsvSchemaBuilder, ParquetBulkWriters, ParquetColumnarRowInputFormat
+from millrace.formats import (
+    CsvSchemaBuilder,
+    OrcBulkWriters,
+    OrcColumnarRowInputFormat,
+    ParquetBulkWriters,
+    ParquetColumnarRowInputFormat,
+)
 from millrace.testing import run_local
 
 DOCS = Path(__file__).parents[2] / "docs/connectors"
@@ -85,7 +92,10 @@ def test_every_option_is_on_its_page(page: str, builder: type, unsaid: set[str])
     ("page", "function"),
     [
         (PAGE, DataGeneratorSource),
+        (FORMATS, AvroInputFormat),
         (FORMATS, ParquetColumnarRowInputFormat),
+        (FORMATS, OrcBulkWriters.for_row_type),
+        (FORMATS, OrcColumnarRowInputFormat),
         (FORMATS, ParquetBulkWriters.for_row_type),
     ],
 )

@@ -8,7 +8,7 @@ import gen_savepoint_pages as generator
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+PATIENCE = 180.0
 PAGES: list[Path] = generator.pages()
 
 

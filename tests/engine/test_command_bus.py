@@ -26,7 +26,7 @@ from millrace.engine.job_requests import (
 from millrace.engine.job_state import STATES, JobStateMachine
 from millrace.testing import MiniJob
 
-PATIENCE = 30.0
+PATIENCE = 180.0
 
 
 def bus(interrupted: list[str] | None = None) -> tuple[CommandBus, JobStateMachine]:

@@ -169,6 +169,13 @@ def test_links_and_pipes_are_not_followed(mailbox: Mailbox, tmp_path: Path) -> N
     ] * 2
 
 
+def test_a_pipe_in_the_place_of_the_lock_is_not_waited_for(mailbox: Mailbox) -> None:
+    mailbox.directory.mkdir(0o700)
+    os.mkfifo(mailbox.directory / "alive.lock")
+    assert not mailbox.is_open()
+    assert mailbox.running() is None
+
+
 def test_directories_with_the_names_of_files_deafen_nobody(mailbox: Mailbox) -> None:
     mailbox.directory.mkdir(0o700)
     for name in ("run.json", f"request-{'1' * 16}.json"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -23,7 +24,7 @@ def test_from_created_to_finished(capsys) -> None:
         done = Event()
         client.when_done(done.set)
         client.start()
-        result = client.result(timeout=30)
+        result = client.result(timeout=180)
         assert done.wait(30)
     assert client.get_job_status().result() is JobStatus.FINISHED
     assert result.get_job_id() == client.get_job_id()
@@ -46,7 +47,7 @@ def test_failed() -> None:
     with run_local():
         client = job(map_function=fail).execute_async("bad")
         with pytest.raises(Exception, match="operator 'Map' failed"):
-            client.result(timeout=30)
+            client.result(timeout=180)
     assert client.get_job_status().result() is JobStatus.FAILED
 
 
@@ -157,3 +158,41 @@ def test_what_a_job_died_of_is_remembered() -> None:
     assert entry.fatal
     assert entry.operator == "Map"
     assert "ValueError" in entry.cause
+
+
+def ended_with_savepoint(act):
+    """The status that the job had when the savepoint's path was there."""
+    seen, paths = [], []
+
+    def note(done):
+        seen.append(client.get_job_status().result())
+        paths.append(done.exception() or done.result())
+
+    with run_local(epoch_records=1) as cluster:
+        client = job(range(20)).build_client("job")
+        cluster.listeners.append(
+            lambda p: act(client).add_done_callback(note) if p.epochs == 3 else None
+        )
+        client.run()
+    return seen, paths
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [("stop_with_savepoint", JobStatus.FINISHED), ("cancel_with_savepoint", JobStatus.CANCELED)],
+)
+def test_the_savepoint_of_a_job_that_ends_is_there_when_it_has_ended(end, status, tmp_path) -> None:
+    """In Flink, too: who has the path may start the next run at once."""
+    directory = str(tmp_path / "savepoints")
+    act = lambda client: getattr(client, end)(savepoint_directory=directory)  # noqa: E731
+    seen, [path] = ended_with_savepoint(act)
+    assert seen == [status]
+    assert (Path(path) / "_metadata").exists()
+
+
+def test_a_savepoint_that_is_not_possible_is_refused_while_the_job_goes_on(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    act = lambda client: client.stop_with_savepoint(False, str(tmp_path / "file"))  # noqa: E731
+    seen, [error] = ended_with_savepoint(act)
+    assert seen == [JobStatus.RUNNING]
+    assert "cannot write a savepoint" in str(error)

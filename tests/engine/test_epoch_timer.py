@@ -51,3 +51,18 @@ def test_timers_wait_while_time_stands_still() -> None:
     assert timer.start() == 1_000
     timer.stands_still = False
     assert timer.start() == 5_000
+
+
+def test_a_checkpoint_that_falls_due_needs_no_epoch() -> None:
+    clock: Any = Clock()
+    timer = EpochTimer(clock, 0, 45_000, Event())
+    timer.start()
+    timer.plan_next([Ack(0, 0, 0, next_wakeup=3_000)], at_once=False)
+    deployment: Any = Waiting(at=5_000)
+    assert not timer.wait(deployment, lambda: False, checkpoint_at=2_000)
+    assert clock.now() == 2_000
+    assert timer.wait(deployment, lambda: False)
+    assert clock.now() == 3_000
+    timer.stands_still = True
+    assert timer.wait(deployment, lambda: False, checkpoint_at=2_000)
+    assert clock.now() == 5_000

@@ -43,6 +43,15 @@ def test_the_watermark_is_the_lowest_there_is() -> None:
     assert progress.details().watermark == 3
 
 
+def test_an_idle_source_does_not_count_for_the_watermark() -> None:
+    progress = history()
+    acks = [ack(0, watermark=3, idle=True), ack(0, 1, watermark=7), ack(1, watermark=7)]
+    progress.accepted(0, acks, {0}, 1)
+    assert progress.details().watermark == 7
+    assert [s.watermark for s in progress.details().stages[0].subtasks] == [None, 7]
+    assert progress.details().stages[0].watermark == 7
+
+
 def test_counters_add_up_over_epochs_and_gauges_are_replaced() -> None:
     progress = history()
     for count, level in ((2, 10), (3, 20)):

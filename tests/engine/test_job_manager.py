@@ -154,7 +154,9 @@ def test_an_idle_job_runs_an_epoch_only_to_keep_warm() -> None:
         with pytest.raises(RuntimeError, match="after 5 epochs"):
             env.execute()
     assert [p.records for p in cluster.progress] == [2] * 5
-    assert cluster.clock.waits == [KEEP_WARM * n for n in (0, 1, 1, 2, 2, 3, 3, 4)]
+    # the first epoch is saved when the interval is over, which takes no epoch
+    checkpoint = [0, 1_000, 1_000]
+    assert cluster.clock.waits == checkpoint + [KEEP_WARM * n for n in (1, 1, 2, 2, 3, 3, 4)]
 
 
 def test_a_timer_wakes_the_job_when_it_is_due() -> None:
@@ -211,12 +213,39 @@ def test_a_lost_epoch_runs_again_and_counts_once() -> None:
 
 def test_an_epoch_that_is_always_lost_fails_the_job() -> None:
     executor = Double(fail_times(100))
-    with run_local(executor=lambda: executor):
+    with run_local(executor=lambda: executor) as cluster:
         env = environment()
         env.from_collection([1]).print()
         with pytest.raises(JobExecutionError, match="lost 6 times in a row: the cluster had"):
             env.execute()
     assert executor.closed
+    assert cluster.clock.now() == 200 + 400 + 800 + 1_600, "a pause before each try but the second"
+
+
+def test_a_job_without_its_cluster_is_not_tried_again() -> None:
+    def script(plan: EpochPlan) -> None:
+        raise JobExecutionError("the cluster has gone")
+
+    executor = Double(script)
+    with run_local(executor=lambda: executor):
+        env = environment()
+        env.from_collection([1]).print()
+        with pytest.raises(JobExecutionError, match="the cluster has gone"):
+            env.execute()
+    assert executor.tries() == [(0, 0)]
+
+
+def test_a_job_that_is_cancelled_while_its_cluster_goes_has_not_failed() -> None:
+    def script(plan: EpochPlan) -> None:
+        client.cancel()
+        raise JobExecutionError("the cluster has gone")
+
+    with run_local(executor=lambda: Double(script)):
+        env = environment()
+        env.from_collection([1]).print()
+        client = env.build_client("job")
+        client.run()
+    assert client.get_job_status().result() is JobStatus.CANCELED
 
 
 def test_losses_are_counted_in_a_row() -> None:

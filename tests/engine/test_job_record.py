@@ -47,3 +47,15 @@ def test_damage_is_no_record(tmp_path: Path) -> None:
     for content in (b"", b"{", b'{"job_name": 7}', b"\xff" * 100):
         (tmp_path / RECORD).write_bytes(content)
         assert read_record(tmp_path) is None
+
+
+def test_a_superseded_run_leaves_the_record_of_its_successor(tmp_path: Path) -> None:
+    """It fails as soon as it finds out; the job has finished meanwhile."""
+    paused = recorded(tmp_path)
+    successor = RecordedRun("count", "count-1", "run-2", "/srv/job.py")
+    successor.started(str(tmp_path))
+    successor.ended(JobStatus.FINISHED, None)
+    paused.ended(JobStatus.FAILED, JobExecutionError("it has lost its lease"))
+    record = read_record(tmp_path)
+    assert record is not None
+    assert (record.run_id, record.status, record.error) == ("run-2", "FINISHED", "")

@@ -15,6 +15,7 @@ import pytest
 
 from millrace.common.errors import LeaseError, LeaseLostError
 from millrace.engine.lease import Lease
+from millrace.engine.process_identity import process_space
 
 HOLD = """
 import sys
@@ -40,6 +41,7 @@ def test_the_owner_is_on_record(tmp_path: Path) -> None:
             "token": token,
             "run_id": f"run-{token}",
             "host": socket.gethostname(),
+            "space": process_space(),
             "pid": os.getpid(),
             "since": token,
             "until": 0,

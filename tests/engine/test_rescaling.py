@@ -12,7 +12,9 @@ import pytest
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobCancelledError, JobDefinitionError
 from millrace.common.serialization import Encoder
+from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.connectors.file_sink import FileSink
+from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_details import JobDetails
 from millrace.testing import run_local
@@ -125,3 +127,27 @@ def test_the_answer_tells_whether_the_parallelism_has_changed() -> None:
             assert error is None or "ended" in str(error)
             answers[at] = wide
     assert set(answers.values()) == {True, False}
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_a_source_that_has_ended_stays_at_its_end(parallelism: int) -> None:
+    """Its subtasks have no splits any more, and so no watermarks of splits to take over."""
+    with run_local(epoch_records=1, epoch_limit=100) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(2)
+        no_watermarks = WatermarkStrategy.no_watermarks()
+        short, long = (
+            env.from_source(NumberSequenceSource(1, last), no_watermarks, "to").uid(f"to-{last}")
+            for last in (2, 400)
+        )
+        sums = short.union(long).key_by(lambda n: n % 3).sum().uid("sums")
+        results = sums.execute_and_collect("ended")
+        client, answers = results._client, list[Any]()
+
+        def rescale(progress: Any) -> None:
+            if progress.epochs == 4:
+                answers.append(client.rescale(parallelism))
+
+        cluster.listeners.append(rescale)
+        assert len(list(results)) == 402
+        assert [answer.result(0) for answer in answers] == [None]

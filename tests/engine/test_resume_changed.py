@@ -31,7 +31,7 @@ def run(directory, name: str, resume: bool, epochs: int | None) -> None:
         env.from_collection(list(range(20))).map(str).name(name).sink_to(sink)
         client = env.build_client("job")
         if epochs is not None:
-            launcher.listeners.append(lambda p: client.stop() if p.epochs == epochs else None)
+            env.launcher.listeners.append(lambda p: client.stop() if p.epochs == epochs else None)
         client.run()
         client.result()
     finally:

@@ -31,6 +31,7 @@ from millrace.connectors.part_file import PartCommittable
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.job_identity import job_id_of
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
 from millrace.state.serialization.payload import encode
 from millrace.testing import MiniJob, run_local
@@ -102,6 +103,26 @@ def test_the_job_goes_on(job: Job) -> None:
     before = len(first) - len(second)
     assert 8 <= before <= 12
     assert Counter(first[:before]) + Counter(second) == WHOLE
+
+
+def test_a_savepoint_that_cannot_be_noted_is_complete(
+    job: Job, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its request failed, and its user would have looked for what is there."""
+
+    def refuse(job_dir: object, path: object) -> None:
+        raise CheckpointError("no space left on device")
+
+    monkeypatch.setattr("millrace.engine.savepoint_writer.note_own", refuse)
+    futures: list[Any] = []
+    abandoned = job.directory / "savepoints" / f"savepoint-{job_id_of('job')}-0123456789ab"
+    abandoned.mkdir(parents=True)
+    os.utime(abandoned, (1000, 1000))
+    assert Counter(job.run(act=lambda c: futures.append(c.trigger_savepoint()))) == WHOLE
+    assert futures[0].result(0) == paths(job)[0]
+    assert read_snapshot_manifest(futures[0].result(0)).manifest.kind == "savepoint"
+    assert "is complete, but could not be noted" in caplog.text
+    assert not abandoned.exists()
 
 
 def test_stop_and_go_on_elsewhere(job: Job) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from threading import Event
+from concurrent.futures import wait
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
-from millrace.common.errors import JobExecutionError
+from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.sink import CommitMode, CommitRequest, Committer, Sink
 from millrace.engine.sink_commits import DriverCommits, backoff
 from millrace.engine.sink_coordinator import SinkCoordinator
@@ -80,6 +81,16 @@ class Slow(Sink[Any], Committer):
         self.committed += [request.committable for request in requests]
 
 
+class Outage(Slow):
+    """Cannot commit at first, then can."""
+
+    def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        try:
+            super().commit(requests)
+        finally:
+            self.error = None
+
+
 def ack(*committables: Any) -> Ack:
     return Ack(0, 0, 0, committables={"s": [encode(item) for item in committables]})
 
@@ -101,6 +112,34 @@ def test_what_is_being_committed_stays_pending_in_checkpoints() -> None:
     coordinator.close()
 
 
+@pytest.mark.parametrize(
+    ("limit", "most"), [("MOST_BEHIND", 2), ("MOST_BYTES", 2 * len(encode(1)))]
+)
+def test_a_job_is_held_up_by_too_many_commits(
+    monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(f"millrace.engine.sink_commits.{limit}", most)
+    sink = Slow()
+    coordinator = SinkCoordinator([SinkNode("s", "slow", sink)])
+
+    def commit(checkpoint: int) -> None:
+        coordinator.accept(ack(checkpoint))
+        coordinator.commit(checkpoint)
+
+    commit(1)
+    commit(2)
+    third = Thread(target=commit, args=(3,))
+    third.start()
+    third.join(0.2)
+    assert third.is_alive()
+    sink.let.set()
+    third.join(30)
+    assert not third.is_alive()
+    coordinator.finish()
+    assert sink.committed == [1, 2, 3]
+    coordinator.close()
+
+
 def test_a_failure_in_the_background_fails_the_job_at_the_next_checkpoint() -> None:
     sink = Slow(ConnectionError("gone"))
     sink.let.set()
@@ -110,3 +149,35 @@ def test_a_failure_in_the_background_fails_the_job_at_the_next_checkpoint() -> N
     with pytest.raises(JobExecutionError, match="'slow' could not be committed in 1 tries: gone"):
         coordinator.finish()
     coordinator.close()
+
+
+def test_nothing_is_committed_behind_a_commit_that_failed() -> None:
+    """A committer may note the last epoch it has committed: an earlier one would be taken for
+    committed when the job is resumed."""
+    sink = Outage(ConnectionError("gone"))
+    coordinator = SinkCoordinator([SinkNode("s", "slow", sink)], retries=0)
+    for checkpoint, item in enumerate("abc"):
+        coordinator.accept(ack(item))
+        coordinator.commit(checkpoint)
+    sink.let.set()
+    for commit in coordinator._background._running:
+        wait([commit.future], 30)
+    assert sink.committed == []
+    assert coordinator.owes
+    with pytest.raises(JobExecutionError, match="could not be committed in 1 tries: gone"):
+        coordinator.pending()
+    coordinator.close()
+
+
+def test_nothing_is_committed_behind_a_commit_that_was_cancelled() -> None:
+    sink = Outage(ConnectionError("gone"))
+    coordinator = SinkCoordinator([SinkNode("s", "slow", sink)])
+    for checkpoint, item in enumerate("ab"):
+        coordinator.accept(ack(item))
+        coordinator.commit(checkpoint, pause=lambda _: True)
+    sink.let.set()
+    with pytest.raises(JobCancelledError):
+        coordinator.finish()
+    coordinator.close()
+    assert sink.committed == []
+    assert coordinator.owes

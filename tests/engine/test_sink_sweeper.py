@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +34,6 @@ class Known(Sink[Any], Committer, SupportsOrphanSweep):
 
     def create_committer(self, context) -> Committer:
         return self
-
-    def work_files(self, state: Any) -> Collection[str]:
-        return ()
 
     def commit(self, requests) -> None:
         pass

@@ -5,6 +5,7 @@ from typing import Any
 
 from millrace.common.source import (
     AssignedSplit,
+    BatchDelivery,
     EnumeratorContext,
     SourceEvent,
     SourceSplit,
@@ -403,6 +404,29 @@ def test_a_halted_source_has_neither_news_nor_an_end() -> None:
     assert not made.no_more_splits
     assert not made.has_news
     assert planned(made) == [[], []]
+
+
+def test_events_wait_while_nothing_is_read() -> None:
+    """One that says what to read must not be answered by a subtask without splits."""
+    source = Scripted({}, last=9)
+    made = coordinator(source)
+    made.discover(0)
+    made._events.append((0, Ping()))
+    assert made.events(0)  # with an epoch that fails
+    made.halt()
+    assert made.events(0) == made.events(1) == ()
+    made.accept_events([answer(0)])
+    made.halt(False)
+    assert len(made.events(0)) == 1
+
+
+def test_deliveries_are_not_in_the_snapshot() -> None:
+    """What the executor holds ends with its process; the enumerator offers it again."""
+    made = coordinator(Scripted({}, last=9))
+    made._events += [(0, Ping()), (0, BatchDelivery("feed", 3))]
+    restored = coordinator(Scripted({}, last=9))
+    restored.restore(made.snapshot())
+    assert [type(event) for event in restored.events(0)] == [Ping]
 
 
 def test_an_enumerator_has_metrics() -> None:

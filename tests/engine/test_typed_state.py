@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -188,6 +188,88 @@ def test_typed_state_is_read_without_the_program(tmp_path: Path) -> None:
     assert info.schema == (1, KEY, ANY, Types.of(First).schema())
     assert {entry.key for entry in entries} == {uuid.UUID(int=number) for number in range(3)}
     assert all(isinstance(entry.value, Row) and entry.value.color == "RED" for entry in entries)
+
+
+@dataclass(frozen=True)
+class Place:
+    country: str
+    number: int
+
+
+@dataclass(unsafe_hash=True)
+class Hashed:
+    name: str
+
+
+class Point(NamedTuple):
+    x: int
+    color: Color
+
+
+class Seen(KeyedProcessFunction):
+    """How often each key has come."""
+
+    def open(self, runtime_context: Any) -> None:
+        self._seen = runtime_context.get_state(ValueStateDescriptor("seen", Types.INT()))
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        self._seen.update((self._seen.value() or 0) + 1)
+        yield ctx.get_current_key(), self._seen.value()
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize(
+    ("key_of", "key_type", "stored"),
+    [
+        (lambda n: Place("at", n % 3), Types.of(Place), Row(country="at", number=0)),
+        (lambda n: Hashed(str(n % 3)), Types.of(Hashed), Row(name="0")),
+        (lambda n: Point(n % 3, Color.RED), Types.of(Point), Row(x=0, color="RED")),
+        (
+            lambda n: (Place("at", n % 3), Color.RED),
+            Types.TUPLE([Types.of(Place), Types.of(Color)]),
+            (Row(country="at", number=0), "RED"),
+        ),
+        (
+            lambda n: Row(a=n % 3, b=Color.RED),
+            Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.of(Color)]),
+            Row(a=0, b="RED"),
+        ),
+    ],
+    ids=["frozen", "hashed", "named tuple", "tuple", "row"],
+)
+def test_keys_of_classes(
+    tmp_path: Path, backend: str, key_of: Any, key_type: Any, stored: Any
+) -> None:
+    """Each key finds its state again, at another parallelism too; savepoints have it in the open
+    form, which is read without the class."""
+
+    def build(env: StreamExecutionEnvironment) -> Any:
+        numbers = env.from_collection(range(30)).uid("numbers")
+        return numbers.key_by(key_of, key_type).process(Seen()).uid("seen")
+
+    whole, savepoint = run(tmp_path, build, STATE_BACKEND=backend)
+    assert sorted(whole, key=str) == sorted(((key_of(n), n // 3 + 1) for n in range(30)), key=str)
+    rest, _ = run(tmp_path / "again", build, savepoint, parallelism=3, STATE_BACKEND=backend)
+    assert max(count for _, count in rest) == 10
+    assert all(type(key) is type(key_of(0)) for key, _ in rest)
+    reader = SnapshotReader(open_snapshot(savepoint))
+    info = reader.state("seen", "seen")
+    assert info.schema == (1, key_type.schema(), ANY, Types.INT().schema())
+    assert stored in [entry.key for entry in reader.entries(info)]
+
+
+def test_a_class_whose_instances_change_is_no_key() -> None:
+    """It is refused while the program is built if the type is declared, else at its first key."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    with pytest.raises(JobDefinitionError, match=r"First cannot be hashed: make it a @dataclass"):
+        env.from_collection([1]).key_by(lambda n: First(n, Color.RED), Types.of(First))
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        keyed = env.from_collection([1]).key_by(lambda n: First(n, Color.RED))
+        with pytest.raises(
+            JobExecutionError, match=r"make its class a\s*@dataclass\(frozen=True\)"
+        ):
+            list(keyed.process(Seen()).execute_and_collect())
 
 
 def test_a_key_type_must_be_a_type() -> None:

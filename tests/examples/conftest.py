@@ -7,6 +7,8 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-for directory in ("flights", "cards"):
+# what the tests of several applications share
+sys.path.insert(0, str(Path(__file__).parent))
+for directory in ("flights", "cards", "fraud", "cleanup", "sessions", "shop"):
     if str(EXAMPLES / directory) not in sys.path:
         sys.path.insert(0, str(EXAMPLES / directory))

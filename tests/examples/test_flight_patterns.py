@@ -118,7 +118,7 @@ def test_the_job_on_spark_prints_what_the_page_says(tmp_path: Path) -> None:
         ],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "XDG_STATE_HOME": str(tmp_path)},
-        capture_output=True, text=True, check=False, timeout=300,
+        capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     printed = [line.partition("> ")[2] for line in done.stdout.splitlines()]

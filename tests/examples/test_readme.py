@@ -31,7 +31,7 @@ def test_the_program_prints_what_it_says(
     page: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    [program] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    program = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
     assert program == (ROOT / "examples" / name).read_text(encoding="utf-8")
     exec(compile(program, page, "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out

@@ -30,15 +30,15 @@ def _launcher() -> Iterator[None]:
 def live_and_die(tmp_path: Path) -> Callable[..., Lives]:
     """Runs drivers without Spark, one per trap; keywords are those of `mortal_drivers.Request`."""
 
-    def run(traps: list[str], **request: Any) -> Lives:
+    def run(traps: list[str], directory: str | Path = tmp_path, **request: Any) -> Lives:
         done = subprocess.run(
             [sys.executable, str(JOBS / "mortal_drivers.py")],
-            input=json.dumps({"directory": str(tmp_path), "traps": traps, **request}),
+            input=json.dumps({"directory": str(directory), "traps": traps, **request}),
             env=environment(),
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=600,
         )
         assert done.returncode == 0, done.stderr
         return Lives(tmp_path, [Life(**life) for life in json.loads(done.stdout)], done.stderr)

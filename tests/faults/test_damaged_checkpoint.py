@@ -77,7 +77,7 @@ def victim(directory: Path, kind: str) -> Path:
     if kind == "metadata":
         return Path(metadata_path(job_dir(directory), NEWEST))
     wanted = (p for p in own_files(directory) if p.endswith(SUFFIX) == (kind == "delta file"))
-    return job_dir(directory) / min(wanted)
+    return Path(job_dir(directory)) / min(wanted)
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,16 @@ IN_THE_DRIVER = (
 )
 
 
-def die_and_resume(directory: Path, seed: int, deaths: int) -> None:
+def die_and_resume(
+    directory: Path, seed: int, deaths: int, count: int = COUNT, **settings: str
+) -> None:
     rng = random.Random(seed)
-    places = rng.sample([*IN_THE_DRIVER, "after a segment", "at random"], deaths)
+    all_places = [*IN_THE_DRIVER, "after a segment", "at random"]
+    places = rng.sample(all_places * -(-deaths // len(all_places)), deaths)
     orphans: list[psutil.Process] = []
     for place in places:
         trap = f"{place}:{rng.randint(1, 4)}" if place in IN_THE_DRIVER else ""
-        driver = SparkDriver(directory, COUNT, trap)
+        driver = SparkDriver(directory, count, trap, settings=settings)
         driver.wait_for(lambda driver=driver: driver.newest_checkpoint() > 0)  # type: ignore[misc]
         orphans += driver.descendants()
         if place == "after a segment":
@@ -38,15 +41,15 @@ def die_and_resume(directory: Path, seed: int, deaths: int) -> None:
         elif place == "at random":
             driver.kill_at_random(seed)
         assert driver.wait() == -signal.SIGKILL, f"{place}: {driver.log}"
-    last = SparkDriver(directory, COUNT)
+    last = SparkDriver(directory, count, settings=settings)
     assert last.wait() == 0, last.log
     assert reap(orphans) == []
-    pipeline.check_output(directory / "out", COUNT, 3)
+    pipeline.check_output(directory / "out", count, 3)
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
-    """Three deaths, one of them at a random moment or after a segment."""
-    die_and_resume(tmp_path, seed=11, deaths=3)
+    """Two deaths, in different places."""
+    die_and_resume(tmp_path, seed=11, deaths=2, count=1200)
 
 
 @pytest.mark.torture
@@ -54,3 +57,16 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
 def test_killed_everywhere_and_resumed(seed: int, tmp_path: Path) -> None:
     """Every phase and a random moment, in random order."""
     die_and_resume(tmp_path, seed, deaths=8)
+
+
+@pytest.mark.torture
+def test_killed_twenty_times_with_rocksdb(tmp_path: Path) -> None:
+    """Databases on disk, sessions, rolling files: the output is that of a run that nobody
+    disturbed, and no database stays."""
+    settings = {
+        "state.backend.type": "rocksdb",
+        "state.backend.rocksdb.localdir": str(tmp_path / "databases"),
+    }
+    die_and_resume(tmp_path, 20, deaths=20, count=4_000, **settings)
+    names = [path.name for path in (tmp_path / "databases").glob("*/*")]
+    assert len(names) <= 16, names  # of the last run's workers, which the next run deletes

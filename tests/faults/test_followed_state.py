@@ -50,7 +50,7 @@ def follow(followed: Path, directory: Path, trap: str) -> int:
         stderr=subprocess.PIPE,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode

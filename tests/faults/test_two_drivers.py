@@ -36,7 +36,7 @@ class Interrupted(FaultyCluster):
 
 def take_over(directory: Path) -> Lease:
     """Be the new owner, as after somebody has removed the lock file."""
-    (Path(job_dir(directory)) / "lease.lock").unlink()
+    Path(job_dir(directory), "lease.lock").unlink()
     return Lease.acquire(job_dir(directory), "usurper")
 
 

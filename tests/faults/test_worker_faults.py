@@ -27,7 +27,7 @@ def run_jobs(root: Path, *seed: str) -> Outcomes:
         capture_output=True,
         text=True,
         check=False,
-        timeout=500,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     outcomes: Outcomes = json.loads(done.stdout)

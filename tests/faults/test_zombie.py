@@ -79,14 +79,14 @@ def is_end(element: bytes) -> bool:
 def test_what_zombies_write_stays_invisible(wake_at: int, tmp_path: Path) -> None:
     """They write segments and chunks, as their names tell, and nothing ever refers to them."""
     cluster = HauntedCluster(wake_at)
-    run_driver(tmp_path, COUNT, cluster=cluster, inline_limit=100)
+    run_driver(tmp_path, COUNT, cluster=cluster, inline_limit=0)
 
     pipeline.check_output(tmp_path / "out", COUNT, 3)
     endings = tuple(f"-{HAUNTED}-0-{attempt}" for attempt in cluster.undead)
     chunks = [path.name for path in (tmp_path / "out").rglob(".*") if path.name.count(".") > 1]
-    assert any(ending in name for name in chunks for ending in endings)
-    segments = [path.name for path in (job_dir(tmp_path) / "shared").iterdir()]
-    assert any(ending in name for name in segments for ending in endings)
+    segments = [path.name for path in Path(job_dir(tmp_path), "shared").iterdir()]
+    # the job may have deleted some of it already, as nobody's
+    assert any(ending in name for name in [*chunks, *segments] for ending in endings)
     referred = referred_files(job_dir(tmp_path))
     assert not any(ending in name for name in referred for ending in endings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,31 @@ def test_a_block_whose_file_cannot_be_completed_leaves_nothing(
     ):
         pending.write(b"x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_links_in_a_circle_are_nothing(tmp_path: Path) -> None:
+    files = LocalFileSystem()
+    (tmp_path / "a").write_bytes(b"x")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    assert files.status(str(tmp_path / "circle")) is None
+    assert files.status(str(tmp_path / ("x" * 5000))) is None
+    assert [os.path.basename(file.location) for file in files.list(str(tmp_path))] == ["a"]
+    assert list(files.directories(str(tmp_path))) == []
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Iterator[Path]:
+    """A directory that is nested deeper than Python recurses; removed without recursion, too."""
+    paths = [f"{tmp_path}{'/d' * depth}" for depth in range(1, 1200)]
+    for path in paths:
+        os.mkdir(path)
+    yield Path(paths[-1])
+    for path in reversed(paths):
+        os.rmdir(path)
+
+
+def test_directories_nested_deeper_than_python_recurses(tmp_path: Path, deep: Path) -> None:
+    (deep / "a").write_bytes(b"x")
+    found = LocalFileSystem().list(str(tmp_path), recursive=True)
+    assert [file.location for file in found] == [f"{deep}/a"]
+    (deep / "a").unlink()

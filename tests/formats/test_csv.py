@@ -15,8 +15,9 @@ from millrace.formats import (
     CsvSchema,
     CsvSchemaBuilder,
     FileRange,
+    csv_columns,
     csv_parser,
-    stream_format,
+    line_blocks,
 )
 from millrace.formats.csv_fields import parse_columns
 
@@ -272,8 +273,9 @@ def test_a_record_may_be_longer_than_128_kib_but_not_without_bound(
     csv_format = CsvReaderFormat.for_schema(flights().build())
     [long], _ = malformed(csv_format, tmp_path, b"x" * 200_000 + b",1\n")
     assert len(long[0]) == 200_000
-    monkeypatch.setattr(stream_format, "MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr(line_blocks, "MAX_RECORD_BYTES", 100)
     monkeypatch.setattr(csv_parser, "MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr(csv_columns, "MAX_RECORD_BYTES", 100)
     content = b"a,1\n" + b"x" * 250 + b",2\nb,3\n"
     records, errors = malformed(csv_format, tmp_path, content)
     assert records == [("a", 1), ("b", 3)]

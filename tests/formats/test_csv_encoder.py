@@ -2,9 +2,12 @@
 
 import io
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -105,6 +108,20 @@ def test_the_bulk_writer_writes_a_whole_file() -> None:
     assert stream.getvalue() == b"a\nx\ny\n"
 
 
+def test_lists_are_read_back(tmp_path: Path) -> None:
+    """Booleans as Flink writes them; without a separator there is one element."""
+    columns = CsvSchema.builder().add_array_column("bs", ":", Types.BOOLEAN())
+    schema = columns.add_array_column("one", "", Types.STRING()).build()
+    line = CsvEncoder(schema).encode(Row(bs=[True, False], one=["a:b"]))
+    assert line == b"true:false,a:b\n"
+    path = tmp_path / "data.csv"
+    path.write_bytes(line)
+    csv_format = CsvReaderFormat.for_schema(schema)
+    [file_range] = csv_format.ranges(str(path), len(line), 1)
+    reader = csv_format.open(str(path), file_range, None)
+    assert reader.read(2).to_rows().values == [Row(bs=[True, False], one=["a:b"])]
+
+
 @settings(deadline=None)
 @given(st.lists(records, max_size=6), st.sampled_from(["dict", "row", "tuple"]))
 def test_columns_become_the_same_lines_as_their_records(
@@ -137,3 +154,70 @@ def test_other_columns_are_refused(form: str) -> None:
 def test_columns_whose_records_are_single_values_are_taken_one_by_one() -> None:
     batch = ColumnBatch(pa.record_batch({"value": [{"word": "x", "n": 1}]}), form="value")
     assert CsvEncoder.for_columns("word", "n").encode_columns(batch) == b"x,1\n"
+
+
+class WithoutText:
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+    __repr__ = object.__repr__
+
+
+SOLD = (
+    CsvSchema.builder()
+    .add_number_column("n")
+    .add_array_column("xs")
+    .add_boolean_column("b")
+    .add_string_column("text")
+    .build()
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("n", "abc", "'abc' is no number"),
+        ("n", True, "True is no number"),
+        ("n", date(2026, 1, 1), "is no number"),
+        ("xs", 2, "not iterable"),
+        ("xs", "abc", "is a text, not a list"),
+        ("xs", ["a", None], "a list with None in it"),
+        ("xs", ["a;b"], "'a;b' in a list has the separator of lists ';' in it"),
+        ("b", "maybe", "'maybe' is no boolean"),
+        ("b", 1, "1 is no boolean"),
+        ("text", "\ud800", "surrogates not allowed"),
+        ("text", WithoutText(), "no text"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named_with_column_and_record(
+    column: str, value: Any, reason: str
+) -> None:
+    """What the same schema could not read again was written, or the error named neither."""
+    good = {"n": 7, "xs": [1], "b": True, "text": "x"}
+    encoder = CsvEncoder(SOLD)
+    with pytest.raises(SerializationError) as caught:
+        encoder.encode_all([good, {**good, "n": 8, column: value}, good])
+    message = str(caught.value)
+    assert message.startswith(f"column '{column}' (")
+    assert reason in message
+    assert "of the record {'n': " in message
+    assert "{'n': 7" not in message
+
+
+def test_what_can_be_read_again_is_written() -> None:
+    rows = [
+        (1.5, [], False, ""),
+        (Decimal("2.50"), None, None, None),
+        ("12", ["a"], "TRUE", 7),
+        (np.int64(3), [1], np.True_, np.float64(0.5)),
+        ("", [1, 2], "", True),
+    ]
+    lines = CsvEncoder(SOLD).encode_all(rows).decode().splitlines()
+    assert lines == ["1.5,,false,", "2.50,,,", "12,a,TRUE,7", "3,1,True,0.5", ",1;2,,true"]
+
+
+def test_a_wrong_value_in_a_column_is_named_with_its_record() -> None:
+    batch = ColumnBatch(pa.record_batch({"a": ["1", "x"]}), form="dict")
+    schema = CsvSchema.builder().add_number_column("a").build()
+    with pytest.raises(SerializationError, match=r"column 'a' \(number\) of the record .*'x'"):
+        CsvEncoder(schema).encode_columns(batch)

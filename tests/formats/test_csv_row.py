@@ -16,6 +16,7 @@ from millrace.datastream.formats.csv import (
     CsvRowDeserializationSchema,
     CsvRowSerializationSchema,
 )
+from millrace.formats.malformed_record import MalformedRecordError
 
 ROW = Types.ROW_NAMED(
     ["text", "yes", "n", "x", "price", "day", "at", "stamp", "raw", "list"],
@@ -124,3 +125,29 @@ def test_refusals() -> None:
         writer(Types.ROW([Types.MAP(Types.STRING(), Types.INT())])).build()
     with pytest.raises(SerializationError, match="cannot be written as CSV"):
         writer(Types.ROW([Types.INT()])).build().serialize(Row("x"))
+
+
+@pytest.mark.parametrize(
+    ("message", "column", "said"),
+    [
+        (b"x,a", "n", "field 'n'"),
+        (b"1", None, "1 fields, not 2"),
+        (b"1,a,b", None, "3 fields, not 2"),
+        (b'1,"a', None, "no CSV"),
+        (b"\xff,a", None, "no CSV"),
+        (b"1" * 5_000 + b",a", "n", "field 'n'"),
+        (b"", None, "no CSV"),
+        (b"1,a\n2,b", None, "no CSV"),
+    ],
+    ids=range(8),
+)
+def test_a_broken_message_is_a_malformed_record(
+    message: bytes, column: str | None, said: str
+) -> None:
+    """What error policies and dead letters need: the field and the bytes."""
+    row_type = Types.ROW_NAMED(["n", "word"], [Types.INT(), Types.STRING()])
+    builder = CsvRowDeserializationSchema.Builder(row_type)
+    with pytest.raises(MalformedRecordError, match=said) as found:
+        builder.build().deserialize(message)
+    assert (found.value.column, found.value.raw) == (column, message)
+    assert builder.set_ignore_parse_errors(True).build().deserialize(message) is None

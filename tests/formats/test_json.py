@@ -46,8 +46,17 @@ def test_forms_of_other_types(value: object, line: str) -> None:
 
 
 def test_a_value_without_a_form_is_named() -> None:
-    with pytest.raises(SerializationError, match="a set has no form in JSON"):
-        JsonLinesEncoder().encode({"a": {1}})
+    """With the path to it, in whatever it stands."""
+    values = {
+        "field 'a'": {"a": {1}},
+        r"field 'a\.b\[1\]\.c'": {"z": 1, "a": {"b": (0, Row(c={1}))}},
+        r"field '\[2\]'": [1, 2, {1}],
+    }
+    for where, value in values.items():
+        with pytest.raises(SerializationError, match=f"{where} of the record .*: it is a set"):
+            JsonLinesEncoder().encode_all([{"a": 1}, value])
+    with pytest.raises(SerializationError, match="keys must be str"):
+        JsonLinesEncoder().encode({("x", 1): 2})
 
 
 def test_a_value_that_contains_itself_is_refused() -> None:

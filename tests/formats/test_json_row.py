@@ -19,6 +19,7 @@ from millrace.datastream.formats.json import (
     JsonRowDeserializationSchema,
     JsonRowSerializationSchema,
 )
+from millrace.formats.malformed_record import MalformedRecordError
 
 EVERY = Types.ROW_NAMED(
     ["text", "yes", "n", "x", "price", "day", "at", "stamp", "point", "raw", "list", "map", "row"],
@@ -200,3 +201,28 @@ def test_json_schemas_without_a_type(schema: str, message: str) -> None:
     """The error names the place."""
     with pytest.raises(JobDefinitionError, match=message):
         JsonRowDeserializationSchema.builder().json_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("message", "column"),
+    [
+        (b'{"n": "x"}', "n"),
+        (b'{"deep": {"n": []}}', "deep"),
+        (b"[1]", None),
+        (b"{", None),
+        (b'{"n": "\xff"}', None),
+        (b'{"n": ' + b"1" * 5_000 + b"}", None),
+        (b'{"n": ' + b"[" * 100_000, None),
+    ],
+    ids=range(7),
+)
+def test_a_broken_message_is_a_malformed_record(message: bytes, column: str | None) -> None:
+    """What error policies and dead letters need: the field and the bytes."""
+    deep = Types.ROW_NAMED(["n"], [Types.INT()])
+    row_type = Types.ROW_NAMED(["n", "deep"], [Types.INT(), deep])
+    schema = JsonRowDeserializationSchema.builder().type_info(row_type)
+    with pytest.raises(MalformedRecordError) as found:
+        schema.build().deserialize(message)
+    assert (found.value.column, found.value.raw) == (column, message)
+    assert len(str(found.value)) < 1_000
+    assert schema.ignore_parse_errors().build().deserialize(message) is None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import SerializationError
-from millrace.formats import FileRange, JsonLinesFormat, StreamFormat, stream_format
+from millrace.formats import FileRange, JsonLinesFormat, StreamFormat, line_blocks
 from millrace.formats.malformed_record import MalformedRecordError
 
 BAD_JSON = [
@@ -88,7 +88,7 @@ def test_lines_that_are_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, pieces: int, content: str
 ) -> None:
     """They are passed over in pieces, so that a file without line feeds needs no memory."""
-    monkeypatch.setattr(stream_format, "MAX_RECORD_BYTES", 10)
+    monkeypatch.setattr(line_blocks, "MAX_RECORD_BYTES", 10)
     path = tmp_path / "data.txt"
     path.write_text(content.replace("{}", "x" * 35))
     good, errors = read(StreamFormat.text_line_format(), path, step, pieces)

@@ -3,8 +3,6 @@
 import io
 from collections.abc import Iterator
 from contextlib import nullcontext
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -29,42 +27,12 @@ def write(factory: Any, *batches: list[Any]) -> pa.Table:
     return pq.read_table(io.BytesIO(stream.getvalue()))
 
 
-def test_declared_columns_of_all_types() -> None:
-    row_type = Types.ROW_NAMED(
-        ["s", "b", "i", "l", "d", "n", "day", "at", "raw", "list", "map", "row"],
-        [
-            Types.STRING(),
-            Types.BOOLEAN(),
-            Types.INT(),
-            Types.LONG(),
-            Types.DOUBLE(),
-            Types.BIG_DEC(),
-            Types.SQL_DATE(),
-            Types.SQL_TIMESTAMP(),
-            Types.PRIMITIVE_ARRAY(Types.BYTE()),
-            Types.LIST(Types.LONG()),
-            Types.MAP(Types.STRING(), Types.INT()),
-            Types.ROW_NAMED(["x"], [Types.INT()]),
-        ],
-    )
-    values = [
-        "é",
-        True,
-        1,
-        1 << 40,
-        0.5,
-        Decimal("1.5"),
-        date(2013, 1, 2),
-        datetime(2013, 1, 2, 3, 4, 5, 6),
-        b"\x00\xff",
-        [1, None],
-        {"k": 1},
-        Row(x=7),
-    ]
-    table = write(ParquetBulkWriters.for_row_type(row_type), [Row(*values)], [[None] * 12])
+def test_declared_columns_of_all_types(every_type: Any) -> None:
+    row_type = every_type.row_type
+    table = write(ParquetBulkWriters.for_row_type(row_type), [every_type.row], [[None] * 12])
     assert table.num_rows == 2
     read = [column.to_pylist()[0] for column in table.columns]
-    assert read == [*values[:10], [("k", 1)], {"x": 7}]
+    assert read == every_type.from_arrow
     assert table.slice(1).to_pylist() == [dict.fromkeys(row_type.get_field_names())]
 
 
@@ -184,3 +152,31 @@ def test_rows_that_are_missing_are_an_error_not_a_wait(
     assert reader.finished() is skip
     if skip:
         assert (rows, len(errors)) == (8, 2)
+
+
+@pytest.mark.parametrize("step", [1, 2, 100])
+def test_texts_that_are_none_are_passed_over_in_columns(tmp_path: Path, step: int) -> None:
+    """Nobody would notice them before they become Python objects, far from the file's name."""
+    texts = pa.array([b"a", b"\xe7", b"b", b"\xff", b"c"], pa.binary())
+    column = pa.Array.from_buffers(pa.string(), 5, texts.buffers())
+    nested = pa.StructArray.from_arrays([column], ["t"])
+    path = str(tmp_path / "data.parquet")
+    pq.write_table(pa.table({"t": nested, "i": [0, 1, 2, 3, 4]}), path)
+    reader = ParquetColumnarRowInputFormat(columnar=True, record_type=dict)
+    opened = reader.open(path, FileRange(0, 1), None)
+    errors: list[MalformedRecordError] = []
+    opened.on_malformed = errors.append
+    values: list[Any] = []
+    while not opened.finished():
+        values += opened.read(step).to_rows().values
+    assert values == [{"t": {"t": t}, "i": i} for t, i in (("a", 0), ("b", 2), ("c", 4))]
+    assert [error.offset for error in errors] == [1, 3]
+    opened.close()
+
+
+def test_a_footer_with_names_that_are_no_text_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"column": [1]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"column", b"col\xffmn"))
+    with pytest.raises(SerializationError, match="not a complete Parquet file"):
+        ParquetColumnarRowInputFormat().open(str(path), FileRange(0, 1), None)

@@ -77,7 +77,7 @@ class Served:
         self.wait()
 
     def wait(self) -> None:
-        assert self.endpoint.view.wait_for(self.job.client.progress().checkpoint, timeout=30)
+        assert self.endpoint.view.wait_for(self.job.client.progress().checkpoint, timeout=180)
 
     @property
     def endpoint(self) -> RestEndpoint:

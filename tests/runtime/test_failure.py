@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.common import Time
+from millrace.common import Time, Types
 from millrace.common.errors import UserFunctionError
+from millrace.connectors import FileSink
 from millrace.datastream import (
     AggregateFunction,
+    DataStream,
     FlatMapFunction,
     KeyedProcessFunction,
     ProcessFunction,
@@ -15,8 +17,11 @@ from millrace.datastream import (
 )
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.datastream.window import TumblingEventTimeWindows
+from millrace.formats import CsvEncoder, JsonLinesEncoder, ParquetBulkWriters
 from millrace.runtime.failure import TEXT_LIMIT
+from millrace.runtime.worker import Worker
 from millrace.testing import run_local
+from millrace.testing.local_executor import LocalExecutor
 
 
 def fail_on(bad):
@@ -28,10 +33,12 @@ def fail_on(bad):
     return check
 
 
-def failure(build, values=("a", "b", "c")) -> UserFunctionError:
-    with run_local():
+def failure(build, values=("a", "b", "c"), executor=None) -> UserFunctionError:
+    with run_local(executor=executor):
         env = StreamExecutionEnvironment.get_execution_environment()
-        build(env.from_collection(values)).print()
+        ends = build(env.from_collection(values))
+        if isinstance(ends, DataStream):
+            ends.print()
         with pytest.raises(UserFunctionError) as caught:
             env.execute()
     return caught.value
@@ -181,6 +188,13 @@ def test_causes_are_shown_without_our_frames() -> None:
     assert "millrace/runtime" not in error.user_traceback
 
 
+class WithWorkersOfTheirOwn(LocalExecutor):
+    """As on Spark: nobody's Ctrl-C reaches them."""
+
+    def _worker(self, index: int) -> Worker:
+        return Worker(f"local:{index}")
+
+
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, BaseException])
 def test_what_ends_processes_fails_the_job_and_not_the_worker(kind: type[BaseException]) -> None:
     def leave(value):
@@ -191,7 +205,8 @@ def test_what_ends_processes_fails_the_job_and_not_the_worker(kind: type[BaseExc
             yield value
             leave(value)
 
-    for error in (failure(lambda s: s.map(leave)), failure(lambda s: s.flat_map(LeaveLate()))):
+    for build in (lambda s: s.map(leave), lambda s: s.flat_map(LeaveLate())):
+        error = failure(build, executor=WithWorkersOfTheirOwn)
         assert f"{kind.__name__}: 3" in error.user_traceback
         assert error.record == "'a'"
 
@@ -234,3 +249,37 @@ def test_long_records_and_bad_reprs() -> None:
     assert error.record == (
         "<test_long_records_and_bad_reprs.<locals>.Secret whose repr fails: secret>"
     )
+
+
+NUMBERS = ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["n"], [Types.LONG()]))
+
+
+@pytest.mark.parametrize(
+    "sink",
+    [
+        lambda path: FileSink.for_row_format(path, JsonLinesEncoder()),
+        lambda path: FileSink.for_row_format(path, CsvEncoder.for_columns("m")),
+        lambda path: FileSink.for_bulk_format(path, NUMBERS),
+    ],
+    ids=["json", "csv", "parquet"],
+)
+def test_of_a_sink_that_cannot_write_a_record_the_message_is_enough(tmp_path, sink) -> None:
+    """It names the file, the field and the record; a screen of our own frames stood before it."""
+    built = sink(str(tmp_path / "out")).build()
+    error = failure(lambda s: s.map(lambda _: {"n": {1}}).sink_to(built).name("file"))
+    first, *more = error.user_traceback.splitlines()
+    assert error.operator == "file"
+    assert f"SerializationError: {tmp_path}/out/" in first
+    assert "'n'" in first
+    assert "{'n': {1}}" in first
+    assert more == []
+
+
+def test_an_error_of_ours_in_a_users_function_shows_their_lines() -> None:
+    def use(value):
+        return JsonLinesEncoder().encode({1})
+
+    error = failure(lambda s: s.map(use))
+    assert "in use" in error.user_traceback
+    assert "has no form in JSON" in error.user_traceback
+    assert "json/encoder" not in error.user_traceback

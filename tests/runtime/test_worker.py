@@ -2,11 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.plan.stages import build_job_graph
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
 from millrace.runtime.program import Program
+from millrace.runtime.subtask import Subtask
 from millrace.runtime.worker import Worker, resident_bytes
 from millrace.state.serialization.payload import decode
 from millrace.state.state_delta import StateDelta
@@ -127,3 +130,20 @@ def test_with_another_number_of_tasks_a_worker_drops_what_others_carry() -> None
     for _ in worker.run_level(wider, 1, 1, plan_of(wider), 1, [], load):
         pass
     assert {key for key in everything if key[2] % 3 == 1} == set(worker._subtasks)
+
+
+def test_only_subtasks_whose_input_has_ended_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others have on this host may be gone on with."""
+    closed: list[Subtask] = []
+
+    def close(subtask: Subtask) -> None:
+        closed.append(subtask)
+
+    monkeypatch.setattr(Subtask, "close", close)
+    worker = Worker()
+    run(program(), worker)
+    kept = list(worker._subtasks.values())
+    assert not any(subtask.ended for subtask in kept)
+    kept[0]._ended = True
+    worker.close_ended()
+    assert closed == kept[:1]

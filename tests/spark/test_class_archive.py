@@ -28,6 +28,12 @@ def test_the_first_jvm_writes_the_archive_and_later_ones_use_it(environment) -> 
     assert archive_options(environment).startswith(f"-XX:SharedArchiveFile={archive} ")
 
 
+def test_a_directory_can_be_named(environment, tmp_path: Path) -> None:
+    named = tmp_path / "deep" / "named"
+    assert f"={named}/spark-" in archive_options({**environment, SWITCH: str(named)})
+    assert named.stat().st_mode & 0o077 == 0
+
+
 def test_another_java_has_another_archive(environment, tmp_path: Path) -> None:
     before = archive_options(environment)
     (tmp_path / "jdk" / "bin" / "java").touch()

@@ -426,3 +426,59 @@ def test_what_cannot_be_written(spark: Any, checkpoint: Path, tmp_path: Path) ->
     assert (tmp_path / "mine").read_text() == "keep"
     with pytest.raises(StateError, match="takes a Spark DataFrame"):
         OperatorTransformation.bootstrap_with([("a",)])
+
+
+@dataclass(frozen=True)
+class Place:
+    """A key."""
+
+    country: str
+    number: int
+
+
+class Visits(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.visits = runtime_context.get_state(ValueStateDescriptor("visits", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.visits.update((self.visits.value() or 0) + 1)
+        yield ctx.get_current_key(), self.visits.value()
+
+
+class InitialVisits(KeyedStateBootstrapFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.visits = runtime_context.get_state(ValueStateDescriptor("visits", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        self.visits.update(ctx.get_current_key().number * 100)
+
+
+class VisitsByPlace(KeyedStateReaderFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.visits = runtime_context.get_state(ValueStateDescriptor("visits", Types.LONG()))
+
+    def read_key(self, key: Any, ctx: Any) -> Iterator[Any]:
+        yield {"place": f"{key.country} {key.number}", "visits": self.visits.value()}
+
+
+def test_keys_of_a_class(spark: Any, tmp_path: Path) -> None:
+    """They are written, read as rows or as what they are, and found by a job that goes on."""
+    frame = spark.createDataFrame([("at", 1), ("at", 2)], "country string, number long")
+    key_type = Types.of(Place)
+    keyed = OperatorTransformation.bootstrap_with(frame).key_by(
+        lambda row: Place(row["country"], row["number"]), key_type=key_type
+    )
+    path = str(tmp_path / "made")
+    writer = SavepointWriter.new_savepoint(spark)
+    writer.with_operator("visits", keyed.transform(InitialVisits())).write(path)
+    made = SavepointReader.read(spark, path)
+    assert rows(made.read_value_state("visits", "visits")) == [(("at", 1), 100), (("at", 2), 200)]
+    by_place = made.read_keyed_state("visits", VisitsByPlace(), key_type=key_type)
+    assert rows(by_place) == [("at 1", 100), ("at 2", 200)]
+    with started_from(path, 2) as job:
+        visitors = job.source("visitors")
+        places = visitors.stream.key_by(lambda number: Place("at", number), key_type=key_type)
+        results = job.collect(places.process(Visits()).uid("visits"))
+        visitors.push(2)
+        job.process()
+        assert results.values() == [(Place("at", 2), 201)]

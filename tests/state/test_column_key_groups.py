@@ -7,6 +7,7 @@ import uuid
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -139,7 +140,7 @@ def test_equal_keys_of_different_types_have_the_same_key_group() -> None:
 )
 def test_keys_without_a_stable_encoding_are_refused(array) -> None:
     with pytest.raises(KeyTypeError):
-        key_groups_of_columns(array, GROUPS)
+        owners_of_columns(array, 2, GROUPS)
     with pytest.raises(KeyTypeError):
         one_by_one(array.to_pylist())
 
@@ -148,6 +149,21 @@ def test_only_entries_of_a_dictionary_that_occur_are_keys() -> None:
     dictionary = pa.array([1.0, float("nan"), 2.5])
     array = pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 0]), dictionary)
     assert key_groups_of_columns(array, GROUPS).tolist() == one_by_one([1.0, 2.5, None, 1.0])
+    owners_of_columns(array, 2, GROUPS)
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()], ids=str)
+def test_where_nan_is_a_key_all_nan_are_one(kind) -> None:
+    nan = np.array([np.nan, -np.nan, 1.5, np.nan])
+    array = pa.array(nan.astype(kind.to_pandas_dtype()), kind)
+    assert array.null_count == 0
+    one, other, _, third = key_groups_of_columns(array, GROUPS).tolist()
+    assert one == other == third
+    pairs = (array, pa.array(["a"] * 4))
+    found = owners_of_columns(pairs, GROUPS, GROUPS, sql_keys=True).tolist()
+    assert found[0] == found[1] == found[3]
+    with pytest.raises(KeyTypeError, match="NaN"):
+        owners_of_columns(pairs, GROUPS, GROUPS)
 
 
 def test_nan_where_a_value_is_missing_is_no_key() -> None:
@@ -155,6 +171,7 @@ def test_nan_where_a_value_is_missing_is_no_key() -> None:
         pa.float64(), 2, [pa.py_buffer(b"\x01"), pa.array([1.0, float("nan")]).buffers()[1]]
     )
     assert key_groups_of_columns(array, GROUPS).tolist() == one_by_one([1.0, None])
+    owners_of_columns(array, 2, GROUPS)
 
 
 def test_uuids_are_keys_like_those_of_python() -> None:

@@ -13,10 +13,10 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.errors import UnsupportedFileSystemSchemeError
 from millrace.common.serialization import Encoder
 from millrace.common.time.watermark_strategy import WatermarkStrategy
-from millrace.connectors.dataframe_source import DataFrameSource
 from millrace.connectors.file_sink import FileSink
 from millrace.connectors.file_source import FileSource
 from millrace.connectors.orphans import sweep_orphans
+from millrace.connectors.spark import CopiedDataFrameSource
 from millrace.connectors.state_changes import StateChangesSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
@@ -27,17 +27,17 @@ from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state_processor import SavepointWriter
 from millrace.testing import run_local
 
-URI = "s3://bucket/dir"
+URI = "ftp://host/dir"
 LINES = StreamFormat.text_line_format()
 
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Whatever is taken for a local path makes a directory ``s3:`` here."""
+    """Whatever is taken for a local path makes a directory ``ftp:`` here."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     yield
-    assert not (tmp_path / "s3:").exists()
+    assert not (tmp_path / "ftp:").exists()
 
 
 def job(settings: dict[str, Any]) -> None:
@@ -61,13 +61,13 @@ ENTRIES: dict[str, Callable[[], object]] = {
     "file sink": lambda: FileSink.for_row_format(URI, Encoder.simple_string_encoder()),
     "sweep": lambda: sweep_orphans(URI, 0, ()),
     "followed state": lambda: StateChangesSource(URI, "count", "clicks"),
-    "dataframe": lambda: DataFrameSource(None, URI),
+    "dataframe": lambda: CopiedDataFrameSource(None, URI),
 }
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 def test_another_scheme_is_refused(entry: Callable[[], object]) -> None:
-    with pytest.raises(UnsupportedFileSystemSchemeError, match="'s3' is not supported"):
+    with pytest.raises(UnsupportedFileSystemSchemeError, match="'ftp' is not supported"):
         entry()
 
 
@@ -102,7 +102,7 @@ def test_another_scheme_is_refused_on_command_lines(
     except SystemExit as exit_:
         found = int(exit_.code or 0)
     assert found == code
-    assert "'s3' is not supported" in capsys.readouterr().err
+    assert "'ftp' is not supported" in capsys.readouterr().err
 
 
 def test_file_uris_work_from_source_through_checkpoints_to_sink(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What orders events of the same time.
+"""Comparators: the order of events of the same time.
 
 Semantics: Flink docs, "FlinkCEP", section Detecting Patterns; interface ``EventComparator``.
 """

@@ -103,7 +103,7 @@ class _Known(ast.NodeTransformer):
 
 
 def _around(function: Any) -> dict[str, Any]:
-    """What a lambda knows from the functions around it."""
+    """Values that a lambda refers to in the functions around it."""
     try:
         return dict(getclosurevars(function).nonlocals)
     except ValueError:  # not set yet

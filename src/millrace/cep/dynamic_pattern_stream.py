@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from millrace.cep.function_checks import checked_tag
+from millrace.cep.match_functions import (
+    FlatSelectFunction,
+    FlatTimeoutFunction,
+    SelectFunction,
+    TimeoutFunction,
+)
 from millrace.cep.pattern_stream import KeyBatch, PatternStream, Search
 from millrace.cep.rules.rule_form import read_rule
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.functions.pattern_functions import PatternProcessFunction
+from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.connected_streams import numbered
 from millrace.datastream.keyed_stream import KeyedStream
 from millrace.datastream.stream import DataStream
 from millrace.plan.transformation import Input
-from millrace.runtime.cep.pattern_rule import RejectedRule
+from millrace.runtime.cep.pattern_rule import RejectedRule, RuleMatch
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.dynamic_cep import DynamicCepOperator
 from millrace.runtime.operators.timeless import TimelessOperator
 
 T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +84,31 @@ class DynamicPatternStream(PatternStream[T]):
         >>> alerts.select(lambda match: (match.rule, match["large"][0])).get_name()
         'Dynamic Pattern'
     """
+
+    def select(
+        self,
+        pattern_select_function: SelectFunction[T, U] | Callable[[RuleMatch], U],
+        output_type: TypeInformation[Any] | None = None,
+        timed_out_tag: OutputTag[V] | None = None,
+        timeout_function: TimeoutFunction[T, V] | Callable[[RuleMatch, int], V] | None = None,
+    ) -> DataStream[U]:
+        """One record of each match; see `PatternStream.select`."""
+        select, timeout = cast(Any, pattern_select_function), cast(Any, timeout_function)
+        return super().select(select, output_type, timed_out_tag, timeout)
+
+    def flat_select(
+        self,
+        pattern_flat_select_function: FlatSelectFunction[T, U]
+        | Callable[[RuleMatch], Iterable[U] | None],
+        output_type: TypeInformation[Any] | None = None,
+        timed_out_tag: OutputTag[V] | None = None,
+        timeout_function: FlatTimeoutFunction[T, V]
+        | Callable[[RuleMatch, int], Iterable[V] | None]
+        | None = None,
+    ) -> DataStream[U]:
+        """Any number of records of each match; see `PatternStream.flat_select`."""
+        select, timeout = cast(Any, pattern_flat_select_function), cast(Any, timeout_function)
+        return super().flat_select(select, output_type, timed_out_tag, timeout)
 
     def side_output_rejected_rules(self, rejected_rule_tag: OutputTag[RejectedRule]) -> Self:
         """Send a `RejectedRule` to this side output for each record that is not a valid rule.

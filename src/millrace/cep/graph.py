@@ -109,8 +109,8 @@ def _notes(transition: Transition) -> Iterable[str]:
     elif transition.target is None:
         yield "at the next event"
     yield from _closing(transition)
-    if transition.gap is not None:
-        yield f"less than {Duration.of_millis(transition.gap)} later"
+    if transition.window_time is not None:
+        yield f"less than {Duration.of_millis(transition.window_time)} later"
 
 
 def _closing(transition: Transition) -> Iterable[str]:

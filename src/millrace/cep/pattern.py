@@ -18,7 +18,7 @@ from millrace.cep.pattern_arguments import (
     is_instance,
 )
 from millrace.cep.pattern_checks import check_neighbours, checked
-from millrace.cep.pictures import Pictured
+from millrace.cep.pattern_diagrams import PatternDiagrams
 from millrace.cep.quantified import Quantified
 from millrace.common.errors import MalformedPatternError
 from millrace.common.functions.pattern_conditions import Condition, all_of, any_of
@@ -35,7 +35,7 @@ from millrace.runtime.cep.pattern_model import (
 )
 
 
-class Pattern(Quantified, Pictured):
+class Pattern(Quantified, PatternDiagrams):
     """A pattern, represented by its last part, which refers to the part before it.
 
     Flink: class ``Pattern``. `where`, `times` and the like change this part and return it; `next`,

@@ -1,4 +1,4 @@
-"""What the methods of `Pattern` are given: checked, and as plain data."""
+"""Arguments of the methods of `Pattern`: checked, and as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a whole pattern must be to be matched; the checks of more than one part.
+"""Checks of a whole pattern: those that concern more than one part.
 
 Flink makes them in ``NFACompiler`` and ``Pattern``.
 """
@@ -51,7 +51,7 @@ def _ends_greedy(part: Part) -> bool:
 
 
 def called(part: Part) -> str:
-    """What errors call a part."""
+    """Name of a part in errors."""
     if isinstance(part, Event):
         return f"pattern {part.name!r}"
     names = [repr(event.name) for event in EventPattern(part.parts).events()]
@@ -70,7 +70,7 @@ def _check_rows(parts: tuple[Part, ...]) -> None:
 def _check_end(pattern: EventPattern) -> None:
     last = _last_event(pattern.parts)
     waits = last.negated and last.contiguity is Contiguity.RELAXED
-    if waits and pattern.within is None and last.gap is None:
+    if waits and pattern.within is None and last.window_time is None:
         raise MalformedPatternError(
             f"the pattern ends with not_followed_by({last.name!r}) but never ends: say with "
             "within() until when it must not occur"
@@ -84,12 +84,16 @@ def _last_event(parts: tuple[Part, ...]) -> Event:
 
 def _check_gaps(pattern: EventPattern) -> None:
     for part in _all_parts(pattern.parts):
-        if part.gap is not None and pattern.within is not None and part.gap > pattern.within:
+        if (
+            part.window_time is not None
+            and pattern.within is not None
+            and part.window_time > pattern.within
+        ):
             raise MalformedPatternError(
-                f"{called(part)} may come {part.gap} ms after the event before, but the whole "
-                f"match must take less than {pattern.within} ms; make the first limit smaller"
+                f"{called(part)} may come {part.window_time} ms after the event before, but the "
+                f"whole match must take less than {pattern.within} ms; make the first limit smaller"
             )
-        between = part.quantifier.gap
+        between = part.quantifier.window_time
         if between is not None and pattern.within is not None and between > pattern.within:
             raise MalformedPatternError(
                 f"{called(part)} may occur again {between} ms later, but the whole match must take "

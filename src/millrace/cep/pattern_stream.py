@@ -54,7 +54,7 @@ KeyBatch = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Search(ABC):
-    """What is looked for, and how."""
+    """Base of the searches of a `PatternStream`: for one pattern, or for rules that change."""
 
     comparator: Comparator | None = None
     late_tag: OutputTag[Any] | None = None
@@ -69,7 +69,7 @@ class Search(ABC):
     def operator(
         self, function: PatternProcessFunction[Any, Any], key_batch: KeyBatch, keyed: bool
     ) -> Callable[[], Operator]:
-        """What makes the operator."""
+        """Factory of the operator."""
 
     def inputs(self, stream: KeyedStream[Any, Any]) -> list[Input] | None:
         """The operator's inputs; None: only the stream."""

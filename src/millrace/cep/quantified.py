@@ -29,7 +29,7 @@ class Quantified(ABC):
 
     @abstractmethod
     def _called(self) -> str:
-        """What errors call this part."""
+        """Name of this part in errors."""
 
     @abstractmethod
     def _check_optional(self, quantifier: Quantifier) -> None:
@@ -54,7 +54,7 @@ class Quantified(ABC):
             >>> Pattern.begin("a").times(2, 4).get_quantifier().most
             4
             >>> from millrace.common.time import Time
-            >>> Pattern.begin("a").times(3, Time.seconds(5)).get_quantifier().gap
+            >>> Pattern.begin("a").times(3, Time.seconds(5)).get_quantifier().window_time
             5000
         """
         if isinstance(to_times, Amount) and window_time is None:
@@ -148,7 +148,7 @@ class Quantified(ABC):
         return self
 
     def get_until_condition(self) -> Condition | None:
-        """What ends the loop."""
+        """Condition that ends the loop."""
         return self._quantifier.until
 
     def get_quantifier(self) -> Quantifier:
@@ -159,9 +159,9 @@ class Quantified(ABC):
         self, method: str, least: int, most: int | None, window_time: int | Amount | None
     ) -> Self:
         self._refuse_if_negated(method)
-        gap = None if window_time is None else checked_duration(window_time, method)
+        window_time_ms = None if window_time is None else checked_duration(window_time, method)
         self._quantifier = quantifiers.repeated(
-            self._called(), self._quantifier, least, most, self._counted, gap
+            self._called(), self._quantifier, least, most, self._counted, window_time_ms
         )
         self._counted = True
         return self

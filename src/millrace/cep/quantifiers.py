@@ -1,4 +1,4 @@
-"""How often a part of a pattern occurs, said step by step; what contradicts itself is refused.
+"""Quantifiers: how often a part of a pattern occurs, built step by step and checked.
 
 Semantics: Flink docs, "FlinkCEP", sections Quantifiers and Contiguity within looping patterns.
 ``part`` is what errors call the part that is spoken of, for example ``pattern 'a'``.
@@ -34,17 +34,17 @@ def repeated(
     quantifier: Quantifier,
     least: int,
     most: int | None,
-    said: bool,
-    gap: int | None = None,
+    counted: bool,
+    window_time: int | None = None,
 ) -> Quantifier:
-    """So many times, less than ``gap`` ms between; ``said``: whether it was said before how
-    often."""
-    if said:
+    """So many times, less than ``window_time`` ms between; ``counted``: whether the part has a
+    count already."""
+    if counted:
         raise MalformedPatternError(
             f"{part} already says how often it occurs ({in_words(quantifier)}); use only one "
             "of times(), times_or_more() and one_or_more()"
         )
-    return replace(quantifier, least=least, most=most, gap=gap)
+    return replace(quantifier, least=least, most=most, window_time=window_time)
 
 
 def optional(part: str, quantifier: Quantifier) -> Quantifier:
@@ -54,9 +54,9 @@ def optional(part: str, quantifier: Quantifier) -> Quantifier:
     return replace(quantifier, optional=True)
 
 
-def greedy(part: str, quantifier: Quantifier, said: bool) -> Quantifier:
+def greedy(part: str, quantifier: Quantifier, counted: bool) -> Quantifier:
     """It goes on as long as it can."""
-    if not said:
+    if not counted:
         raise MalformedPatternError(
             f"{part} occurs once, so it cannot be greedy; say how often before: "
             "one_or_more().greedy()"
@@ -68,10 +68,10 @@ def greedy(part: str, quantifier: Quantifier, said: bool) -> Quantifier:
     return replace(quantifier, greedy=True)
 
 
-def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, said: bool) -> Quantifier:
-    """What may lie between the occurrences."""
+def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, counted: bool) -> Quantifier:
+    """Set which events may lie between the occurrences."""
     word = INNER_WORDS[inner]
-    if not said:
+    if not counted:
         raise MalformedPatternError(
             f"{part} occurs once, so nothing can lie between its occurrences; say how often "
             f"before: one_or_more().{word}"
@@ -88,7 +88,7 @@ def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, said: bool)
 
 
 def with_until(part: str, quantifier: Quantifier, until: Condition) -> Quantifier:
-    """What ends the loop."""
+    """Set the condition that ends the loop."""
     if quantifier.until is not None:
         raise MalformedPatternError(
             f"{part} has an until() already; join both conditions into one with `or`"

@@ -1,4 +1,4 @@
-"""What can be said to ``millrace run``, and whether it makes sense."""
+"""Arguments of ``millrace run``, parsed and checked."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RunArguments:
         return self.settings.get_string("spark.master")
 
     def resume_command(self) -> str:
-        """What to type to go on with the job."""
+        """Return the command line that continues the job."""
         words = self.argv if self.resume else (self.argv[0], "--resume", *self.argv[1:])
         return shlex.join(("millrace", *words))
 
@@ -73,6 +73,11 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         "--resume",
         action="store_true",
         help="go on from the newest checkpoint; without one, start afresh",
+    )
+    run.add_argument(
+        "--available-now",
+        action="store_true",
+        help="go on from the newest checkpoint, read what there is now, and end",
     )
     run.add_argument(
         "-s",
@@ -125,7 +130,7 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
 
 
 def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
-    """What a parser found in ``argv``.
+    """Return the arguments of ``run`` as a parser found them in ``argv``.
 
     Raises:
         UsageError: a file is missing, or a setting is unknown or wrong.
@@ -136,7 +141,7 @@ def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments
         job=args.job,
         job_arguments=tuple(args.arguments),
         settings=_settings(args),
-        resume=args.resume,
+        resume=args.resume or args.available_now,
         py_files=tuple(_existing(path) for path in args.py_files),
         progress=args.progress,
         argv=tuple(argv),
@@ -206,6 +211,7 @@ def _settings(args: argparse.Namespace) -> Configuration:
         options.ALLOW_PICKLE.key: args.allow_pickle or None,
         options.CLAIM_MODE.key: args.claim_mode,
         options.JOB_NAME.key: args.name,
+        options.AVAILABLE_NOW.key: args.available_now or None,
     }
     values.update({key: value for key, value in given.items() if value is not None})
     settings = Configuration(values)

@@ -13,7 +13,7 @@ _MARKS = {"added": "+", "changed": "~", "removed": "-"}
 
 
 def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
-    """What to print: only what differs."""
+    """Yield the lines to print; only differences are shown."""
     shown = [diff for diff in diffs if diff.differs or diff.unread or _came_or_went(diff)]
     if not shown:
         yield "no state differs"

@@ -67,7 +67,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def spark_reason(error: BaseException) -> str:
-    """What Spark says without the Java stack behind it."""
+    """Return Spark's error message without its Java stack."""
     text = str(error).strip().partition("\n\tat ")[0].partition("\n\nJVM stacktrace")[0]
     return text.partition("\n\nDriver stacktrace")[0].rstrip()[:2_000]
 

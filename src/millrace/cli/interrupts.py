@@ -42,6 +42,11 @@ class Interrupts:
         """That of the job which began last."""
         return self._clients[-1].progress().checkpoint if self._clients else None
 
+    def final_savepoints(self) -> list[str]:
+        """Those that jobs were asked to end with."""
+        found = [client.final_savepoint for client in self._clients]
+        return [path for path in found if path is not None]
+
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Handle the signals of this process in the meantime."""

@@ -1,4 +1,4 @@
-"""What ``millrace run`` adds to the running of a job: checkpoints, progress, interrupts."""
+"""Launcher of ``millrace run``: checkpoints, progress and interrupts around a job."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ class CommandLineLauncher(JobLauncher):
         directory = configuration.get(options.CHECKPOINTING_DIR)
         if directory is not None:
             start = configuration.get(options.START_FROM)
-            self._announce(name, os.path.join(resolved(directory), job_id_of(name)), start)
+            resume = self.resume or configuration.get(options.AVAILABLE_NOW)
+            job_dir = os.path.join(resolved(directory), job_id_of(name))
+            self._announce(name, job_dir, start, resume)
         client.when_done(self.terminal.clear)
         self.interrupts.watch(client)
         return client
@@ -75,16 +77,16 @@ class CommandLineLauncher(JobLauncher):
         asked = self.arguments.progress
         return self.terminal.interactive if asked is None else asked
 
-    def _announce(self, name: str, job_dir: str, start: str | None) -> None:
+    def _announce(self, name: str, job_dir: str, start: str | None, resume: bool) -> None:
         self.terminal.say(f"job '{name}' keeps its checkpoints in {job_dir}")
         present = complete_checkpoints(job_dir)
-        if self.resume and present:
+        if resume and present:
             self.terminal.say(f"resuming from checkpoint {present[-1]}")
         elif start is not None:
             self.terminal.say(f"starting from {start}")
             if read_snapshot_manifest(start).manifest.finished:
                 self.terminal.say("the job had finished by then: there is nothing left to do")
-        elif self.resume:
+        elif resume:
             self.terminal.say("there is no checkpoint to resume from: the job starts afresh")
         elif present:
             self.terminal.say(

@@ -23,17 +23,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parse(argv)
         return int(arguments.handler(arguments, argv))
     except UsageError as error:
-        return _told(error, WRONG_USAGE)
+        return _reported(error, WRONG_USAGE)
     except MillraceError as error:
-        return _told(error, FAILED)
+        return _reported(error, FAILED)
     except BrokenPipeError:  # head and less may close before everything is said
         sys.stdout = None
         return DONE
+    except OSError as error:  # a directory that may not be read, a disk that is full
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return _reported(MillraceError(f"{place}{error.strerror or error}"), FAILED)
+    except MemoryError:
+        return _reported(MillraceError("there is not enough memory for that"), FAILED)
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _told(error: MillraceError, code: int) -> int:
+def _reported(error: MillraceError, code: int) -> int:
     print(f"millrace: {printable(str(error), keep=chr(10))}", file=sys.stderr)
     return code
 

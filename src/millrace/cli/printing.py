@@ -50,7 +50,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def last_line(text: str, length: int = 80) -> str:
+def last_line(text: str) -> str:
     """The end of an error: of a traceback, what went wrong.
 
     Example:
@@ -58,7 +58,7 @@ def last_line(text: str, length: int = 80) -> str:
         'ValueError: no'
     """
     line = text.strip().rpartition("\n")[2].strip()
-    return line if len(line) <= length else f"{line[: length - 3]}..."
+    return line if len(line) <= 80 else f"{line[:77]}..."
 
 
 def size_text(size: int) -> str:

@@ -56,6 +56,6 @@ def _text(value: Any, null: str) -> str:
     if value is None:
         return null
     if isinstance(value, str):
-        return value
+        return value.encode("utf-8", "replace").decode()  # lone surrogates cannot be printed
     text = json_text(value)
     return text[1:-1] if text.startswith('"') else text

@@ -17,6 +17,7 @@ from millrace.cli.imports import (
 )
 from millrace.cli.interrupts import Interrupts
 from millrace.cli.job_file import run_job_file
+from millrace.cli.log_rotation import rotated
 from millrace.cli.run_log import open_run_log
 from millrace.cli.state_directory import CHECKPOINTS, SAVEPOINTS, state_directory
 from millrace.cli.terminal import Terminal, sharing_stdout
@@ -35,7 +36,7 @@ def run(arguments: RunArguments) -> int:
     terminal = Terminal()
     state = state_directory()
     log_path = open_run_log(state / "logs", arguments.job, terminal)
-    with scratch_directory() as scratch:
+    with rotated(log_path), scratch_directory() as scratch:
         settings = _prepare_imports(arguments, Path(scratch))
         _start_jvm(settings, log_path)
         interrupts = Interrupts(terminal)
@@ -140,7 +141,11 @@ class _Outcome:
             return self._ended_from_outside(end)
         except Exception as error:
             return self._failed(error)
-        return self._stopped() if self._interrupts.stopping else FINISHED
+        if self._interrupts.stopping:
+            return self._stopped()
+        for path in self._interrupts.final_savepoints():
+            self._terminal.say(f"the job has ended with the savepoint {path}")
+        return FINISHED
 
     def _exit_code(self, end: SystemExit) -> int:
         if end.code is None or isinstance(end.code, int):

@@ -8,12 +8,14 @@ import time
 import warnings
 from pathlib import Path
 
+from millrace.cli.log_retention import delete_old_logs, mark_in_use
 from millrace.cli.terminal import Terminal
 from millrace.filesystem.local_file_system import LocalFileSystem
 
 
 def open_run_log(directory: Path, job: Path, terminal: Terminal) -> Path:
     """Send logging to a new file in ``directory``; warnings of the engine also to the terminal.
+    Old logs there are deleted.
 
     The root logger is left to the job file.
     """
@@ -21,6 +23,8 @@ def open_run_log(directory: Path, job: Path, terminal: Terminal) -> Path:
     stamp = time.strftime("%Y%m%d-%H%M%S")
     path = directory / f"{job.stem}-{stamp}-{os.getpid()}.log"
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # what users print is theirs
+    mark_in_use(path)
+    delete_old_logs(directory)
     to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     _route("millrace", logging.INFO, to_file, TerminalHandler(terminal))

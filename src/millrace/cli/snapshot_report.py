@@ -20,7 +20,7 @@ from millrace.state.table_id import TableId
 
 
 class Report:
-    """What is to be said about a snapshot.
+    """Report of ``savepoint show``: the operators and states of a snapshot.
 
     Args:
         reader: of the snapshot.
@@ -36,6 +36,11 @@ class Report:
         """Which states were not counted, and why."""
         self._internal = internal
         self._states = [s for s in self._reader.states() if internal or is_about_data(s)]
+        self._by_uid: dict[str, list[StateInfo]] = {}
+        for info in self._states:
+            self._by_uid.setdefault(info.uid, []).append(info)
+        chains = self._manifest.chains.items()
+        self._stages = {uid: stage for stage, uids in chains for uid in uids}
         self._counts = self._counted() if count else {}
         # what is named as pending may have been committed since
         committed = exists(f"{snapshot.path}/{COMMITTED}")
@@ -82,7 +87,7 @@ class Report:
             "uid": uid,
             "name": self._manifest.operators[uid],
             "parallelism": self._parallelism_of(uid),
-            "states": [self._state_json(info) for info in self._states if info.uid == uid],
+            "states": list(map(self._state_json, self._by_uid.get(uid, ()))),
         }
 
     def _state_json(self, info: StateInfo) -> dict[str, Any]:
@@ -103,8 +108,8 @@ class Report:
         yield "operators"
         for uid, name in manifest.operators.items():
             yield f"  {name} (uid {uid}){_times(self._parallelism_of(uid))}"
-            for info in self._states:
-                if info.uid == uid and not self._is_idle(info):
+            for info in self._by_uid.get(uid, ()):
+                if not self._is_idle(info):
                     yield f"    {self._state_text(info)}"
             if uid in manifest.sources:
                 yield from (f"    {line}" for line in describe_source(manifest.sources[uid]))
@@ -126,10 +131,7 @@ class Report:
 
     def _parallelism_of(self, uid: str) -> int | None:
         """None: a snapshot of a version that did not note which operators a stage has."""
-        for stage, uids in self._manifest.chains.items():
-            if uid in uids:
-                return self._manifest.stages.get(stage)
-        return self._manifest.stages.get(uid)
+        return self._manifest.stages.get(self._stages.get(uid, uid))
 
     def _is_idle(self, info: StateInfo) -> bool:
         """Whether it is a table that every such operator has, and nothing is in it."""

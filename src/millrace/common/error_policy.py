@@ -1,4 +1,4 @@
-"""What becomes of input that cannot be read: the job fails, or goes on behind it."""
+"""Error policies: input that cannot be read fails the job, or is skipped."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class DeadLetter:
     Attributes:
         raw: its bytes, at most 64 KiB of them; none of a file that could not be read as a whole.
         error: what is wrong with it.
-        source: the path of the file.
+        source: the path of the file, or the topic and partition.
         offset: where in the source it begins: a byte of the (decompressed) file, a row of a Parquet
-            file. None if it is not known.
+            file, Kafka's offset. None if it is not known.
         line: the line it begins in, from 1; None where there are no lines.
         column: the character of the line (from 1), or the name of the column, if it is known.
     """
@@ -35,7 +35,7 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class ErrorPolicy:
-    """What a source does with records that it cannot read.
+    """How a source treats records that it cannot read: fail, skip, or side output.
 
     Example:
         >>> tag = OutputTag("dead letters")

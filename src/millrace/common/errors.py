@@ -84,13 +84,15 @@ class UnsupportedFileSystemSchemeError(MillraceError):
         uri: as it was given.
         scheme: the part before the first colon.
         host: of a ``file:`` URI that names another machine.
+        missing: the package that its file system needs and that is not installed.
     """
 
-    def __init__(self, uri: str, scheme: str, host: str = "") -> None:
-        super().__init__(uri, scheme, host)
+    def __init__(self, uri: str, scheme: str, host: str = "", missing: str = "") -> None:
+        super().__init__(uri, scheme, host, missing)
         self.uri = uri
         self.scheme = scheme
         self.host = host
+        self.missing = missing
 
     def __str__(self) -> str:
         if self.host:
@@ -98,12 +100,18 @@ class UnsupportedFileSystemSchemeError(MillraceError):
                 f"{self.uri}: a file URI has three slashes (file:///directory); this one names "
                 f"the host '{self.host}', whose files cannot be reached"
             )
+        if self.missing:
+            extra = "hdfs" if self.scheme == "hdfs" else "object-stores"
+            return (
+                f"{self.uri}: the file system '{self.scheme}' needs the package {self.missing}, on "
+                f"the driver and on every worker: pip install 'millrace[{extra}]'"
+            )
         return (
             f"{self.uri}: the file system '{self.scheme}' is not supported; name a directory that "
             "all machines of the job see under the same path, such as a shared mount, as a path "
             f"or as file:///path (a directory that is really called '{self.scheme}:' is "
             f"./{self.scheme}:). A Spark reader can read files from there: "
-            "env.from_dataframe(spark.read...)"
+            "env.from_spark(spark.read...)"
         )
 
 

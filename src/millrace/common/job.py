@@ -44,7 +44,7 @@ class JobID:
 
 
 class JobStatus(Enum):
-    """What a job is doing (Flink docs, "Jobs and Scheduling")."""
+    """State of a job (Flink docs, "Jobs and Scheduling")."""
 
     CREATED = 0
     """It has not started."""
@@ -74,7 +74,7 @@ class JobStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class JobExecutionResult:
-    """What a finished job leaves. ``net_runtime_ms`` in milliseconds."""
+    """Result of a finished job. ``net_runtime_ms`` in milliseconds."""
 
     job_id: JobID
     net_runtime_ms: int

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row
 
@@ -36,13 +36,29 @@ class SerializationSchema(ABC, Generic[T_contra]):
     def serialize(self, value: T_contra) -> bytes:
         """The bytes of a record."""
 
+    def serialize_batch(self, values: Sequence[T_contra]) -> list[bytes]:
+        """The bytes of each of several records."""
+        return list(map(self.serialize, values))
+
 
 class DeserializationSchema(ABC, Generic[T_co]):
     """Reads one record from bytes."""
 
     @abstractmethod
     def deserialize(self, message: bytes) -> T_co:
-        """The record."""
+        """The record; None where connectors are to leave the message out."""
+
+    def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
+        """The records of several messages, one each; as columns if that is faster."""
+        return RowBatch(list(map(self.deserialize, messages)))
+
+    def deserialize_flat(self, messages: Sequence[bytes]) -> tuple[Batch, list[int] | None]:
+        """The records of several messages, and of which message each of them is, as its position;
+        None: they are one each. Flink: ``deserialize`` with a ``Collector``.
+
+        Override it where a message may be several records, or none.
+        """
+        return self.deserialize_batch(messages), None
 
 
 class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
@@ -59,8 +75,16 @@ class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
     def serialize(self, value: str) -> bytes:
         return value.encode(self.charset)
 
+    def serialize_batch(self, values: Sequence[str]) -> list[bytes]:
+        charset = self.charset
+        return [value.encode(charset) for value in values]
+
     def deserialize(self, message: bytes) -> str:
         return message.decode(self.charset)
+
+    def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
+        charset = self.charset
+        return RowBatch([message.decode(charset) for message in messages])
 
 
 class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
@@ -71,6 +95,9 @@ class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
 
     def deserialize(self, message: bytes) -> bytes:
         return message
+
+    def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
+        return RowBatch(list(messages))
 
 
 class RowFieldExtractorSchema(SerializationSchema[Row]):

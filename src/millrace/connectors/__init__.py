@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
 from millrace.connectors.bucket_assigner import BucketAssigner, BucketContext
 from millrace.connectors.collection import CollectionSource
 from millrace.connectors.data_generator import DataGeneratorSource
@@ -19,6 +20,7 @@ from millrace.connectors.file_enumeration import (
 from millrace.connectors.file_origin import FileOrigin
 from millrace.connectors.file_sink import FileSink, StreamingFileSink
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
+from millrace.connectors.hybrid import HybridSource, HybridSourceBuilder
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.connectors.orphans import sweep_orphans, work_files_in_use
 from millrace.connectors.output_file_config import OutputFileConfig
@@ -33,6 +35,7 @@ __all__ = [
     "CollectionSource",
     "ConnectorError",
     "DataGeneratorSource",
+    "DeliveryGuarantee",
     "FileCompactStrategy",
     "FileCompactor",
     "FileEnumeratorProvider",
@@ -41,6 +44,8 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "HybridSource",
+    "HybridSourceBuilder",
     "NumberSequenceSource",
     "OutputFileConfig",
     "PartFileError",

@@ -22,7 +22,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class BucketContext:
-    """What is known about a record when its bucket is chosen; times in ms since the epoch."""
+    """Timestamp, watermark and clock for a record whose bucket is chosen; ms since the epoch."""
 
     processing_time: int
     event_timestamp: int | None = None
@@ -88,6 +88,29 @@ class BucketAssigner(ABC, Generic[T_contra]):
         '1970/01/02'
         """
         return DateTimeBucketAssigner(strftime_pattern(format_str), require_timezone(timezone_id))
+
+    @staticmethod
+    def partition_by(*columns: str) -> BucketAssigner[Any]:
+        """A directory ``name=value`` for each of the columns, as Hive and Spark's ``partitionBy``
+        write them; pandas, pyarrow and DuckDB read them, too. The files do not have these columns.
+
+        Values are written as text, with special characters as ``%2F``; None and empty texts as
+        ``__HIVE_DEFAULT_PARTITION__``. Flink has the same as ``PARTITIONED BY`` of a table.
+
+        Args:
+            columns: names of fields of the records: dicts, Rows with names, named tuples or
+                dataclass instances.
+
+        Raises:
+            JobDefinitionError: there is no column.
+
+        >>> assigner = BucketAssigner.partition_by("day", "shop")
+        >>> assigner.get_bucket_id({"day": "2026-03-01", "shop": "a/b", "n": 1}, BucketContext(0))
+        'day=2026-03-01/shop=a%2Fb'
+        """
+        from millrace.connectors.partition_bucket_assigner import PartitionBucketAssigner
+
+        return PartitionBucketAssigner(columns)
 
 
 class BasePathBucketAssigner(BucketAssigner[Any]):

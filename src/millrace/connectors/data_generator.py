@@ -16,7 +16,7 @@ from millrace.common.source import (
     SplitSource,
     StaticEnumerator,
 )
-from millrace.common.types.batch import RowBatch
+from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.connectors.index_range import index_range_splits, require_at_least
 from millrace.connectors.rate_limiter import RateLimiterStrategy
 
@@ -32,7 +32,8 @@ _UNLIMITED = 1 << 62
 class GeneratorSplit(SourceSplit):
     """Stripes of ``width`` indices, ``stride`` apart, beginning at ``start``.
 
-    A bounded source has one stripe per split; an unbounded one deals its stripes round robin.
+    A bounded source has one stripe per split; an unbounded one deals its stripes round robin, and
+    one of columns its indices.
     """
 
     start: int
@@ -82,6 +83,9 @@ class DataGeneratorSource(SplitSource[T]):
             epoch, a restart) catches up: what is due is emitted at once.
         batch: an extra beyond Flink: ``(start, end) -> list`` makes the records of the indices
             ``[start, end)`` in one call, which is several times faster than one call each.
+        columns: ``range of indices -> pyarrow.RecordBatch``, instead of ``batch``: the records are
+            rows of these columns. Splits take the indices in turn, so that they go through them
+            side by side; the range has a step.
         splits: how many subtasks can read at most (default 8).
         timestamped: give each record the time it was due as event timestamp; needs a rate.
 
@@ -102,19 +106,22 @@ class DataGeneratorSource(SplitSource[T]):
         rate_limiter_strategy: RateLimiterStrategy | None = None,
         *,
         batch: Callable[[int, int], list[T]] | None = None,
+        columns: Callable[[range], Any] | None = None,
         splits: int = 8,
         timestamped: bool = False,
     ) -> None:
         require_at_least(1, splits=splits)
         if count is not None:
             require_at_least(0, count=count)
-        if (generator_function is None) == (batch is None):
+        if [generator_function, batch, columns].count(None) != 2:
             raise JobDefinitionError(
-                "DataGeneratorSource takes a generator_function (index -> record) or a batch "
-                "function ((start, end) -> list of records), one of the two"
+                "DataGeneratorSource takes a generator_function (index -> record), a batch "
+                "function ((start, end) -> list of records) or a columns function (range of "
+                "indices -> Arrow record batch), one of the three"
             )
         self._function = generator_function
         self._batch = batch
+        self._columns = columns
         self._count = count
         self._splits = splits
         self._rate = rate_limiter_strategy or RateLimiterStrategy.no_op()
@@ -144,12 +151,19 @@ class DataGeneratorSource(SplitSource[T]):
             split,
             position or GeneratorPosition(0, started),
             generate=self._generate,
+            columns=self._columns,
             rate=self._rate,
             timestamped=self._timestamped,
             current_time=context.current_time,
         )
 
     def _bounded_splits(self, count: int) -> list[GeneratorSplit]:
+        if self._columns is not None:
+            used = min(self._splits, count)
+            return [
+                GeneratorSplit(f"turn-{i}", i, 1, used, (count - i - 1) // used + 1, i, used)
+                for i in range(used)
+            ]
         ranges = index_range_splits(0, count, self._splits)
         return [
             GeneratorSplit(r.split_id, r.start, count, count, r.end - r.start, lane, len(ranges))
@@ -186,6 +200,7 @@ class DataGeneratorReader(SplitReader[T]):
         position: GeneratorPosition,
         *,
         generate: Callable[[range], list[T]],
+        columns: Callable[[range], Any] | None,
         rate: RateLimiterStrategy,
         timestamped: bool,
         current_time: Callable[[], int],
@@ -193,17 +208,33 @@ class DataGeneratorReader(SplitReader[T]):
         self._split = split
         self._emitted, self._started = position
         self._generate = generate
+        self._columns = columns
         self._rate = rate
         self._timestamped = timestamped
         self._current_time = current_time
 
-    def read(self, max_records: int) -> RowBatch[T]:
+    def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
         first, count = self._emitted, max(0, min(max_records, self._available()))
+        if self._columns is not None:
+            return self._read_columns(self._columns, first, count)
         values: list[T] = []
         for indices in self._split.runs(first, count):
             values += self._generate(indices)
         self._emitted += count
         return RowBatch(values, self._due_times(first, count) if self._timestamped else None)
+
+    def _read_columns(
+        self, columns: Callable[[range], Any], first: int, count: int
+    ) -> RowBatch[T] | ColumnBatch:
+        import pyarrow as pa
+
+        if not count:
+            return RowBatch([])
+        [indices] = self._split.runs(first, count)
+        data = columns(indices)
+        times = pa.array(self._due_times(first, count), pa.int64()) if self._timestamped else None
+        self._emitted += count
+        return ColumnBatch(data, times, form="row")
 
     def position(self) -> GeneratorPosition:
         return GeneratorPosition(self._emitted, self._started)

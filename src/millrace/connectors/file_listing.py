@@ -9,7 +9,7 @@ from millrace.connectors.errors import SourceFileError
 from millrace.filesystem.file_system import FileStatus, FileSystem
 from millrace.filesystem.registry import file_system_of
 
-__all__ = ["is_hidden", "list_files"]
+__all__ = ["before_wildcards", "is_hidden", "list_files"]
 
 
 def is_hidden(name: str) -> bool:
@@ -35,7 +35,7 @@ def list_files(root: str) -> list[FileStatus]:
         return [status]
     if files.is_directory(root):
         return sorted(_walk(files, root.rstrip("/")), key=_location)
-    directory = _before_wildcards(root)
+    directory = before_wildcards(root)
     if directory is None:
         raise SourceFileError(root, "there is no such file or directory")
     pattern = root.rstrip("/").split("/")
@@ -46,7 +46,7 @@ def _location(file: FileStatus) -> str:
     return file.location
 
 
-def _before_wildcards(path: str) -> str | None:
+def before_wildcards(path: str) -> str | None:
     """The directory in which wildcards begin; None if there are none."""
     names = path.split("/")
     first = next((i for i, name in enumerate(names) if any(c in name for c in "*?[")), None)

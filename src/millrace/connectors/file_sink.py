@@ -96,6 +96,11 @@ class FileSink(Sink[Any], SupportsOrphanSweep):
             )
         return BulkFormatBuilder(base_path, BulkParts(writer_factory))
 
+    @property
+    def settings(self) -> FileSinkSettings:
+        """What the builder collected."""
+        return self._settings
+
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
         return FileWriter(self._settings, context, state)
 

@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from logging import getLogger
 from typing import Any, Generic, TypeVar
 
 from millrace.common.error_policy import ErrorPolicy, require_error_policy
 from millrace.common.errors import JobDefinitionError
 from millrace.common.source import (
     Boundedness,
-    EnumeratorContext,
     ReaderContext,
-    SourceSplit,
     SplitEnumerator,
     SplitReader,
     SplitSource,
 )
 from millrace.common.time.amounts import Duration, Time, millis
-from millrace.connectors.errors import SourceFileError
+from millrace.common.types.composite_types import RowTypeInfo
 from millrace.connectors.file_enumeration import (
     WHOLE,
     FileEnumeratorProvider,
     FileSplitAssignerProvider,
 )
-from millrace.connectors.file_listing import list_files
-from millrace.connectors.file_split_reader import (
-    FileSourceSplit,
-    FileSplitReader,
-    explained,
-    file_status,
-    warn_of_change,
-)
+from millrace.connectors.file_enumerator import FileEnumerator, FileSelection
+from millrace.connectors.file_split_reader import FileSourceSplit, FileSplitReader
 from millrace.connectors.index_range import require_at_least
-from millrace.filesystem.file_system import FileStatus
+from millrace.connectors.path_partitions import PathPartitions
+from millrace.connectors.source_file_cleaner import CleanUp, SourceFileCleaner
 from millrace.filesystem.registry import resolved
-from millrace.formats.file_format import FileFormat, FileRange
+from millrace.formats.file_format import FileFormat
 
 __all__ = ["FileSource", "FileSourceBuilder", "FileSourceSplit"]
 
@@ -46,21 +38,6 @@ T = TypeVar("T")
 
 DEFAULT_SPLIT_SIZE = 64 << 20
 _FAIL = ErrorPolicy.fail()
-
-
-Seen = dict[str, tuple[int, float]]
-"""Sizes (bytes) and times of modification (seconds since the epoch) of files, by path."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileSelection:
-    """Which of the files below the paths are read."""
-
-    path_filter: Callable[[str], bool] | None = None
-    only_new: bool = False
-    """Not those that are there at the first start."""
-    with_origin: bool = False
-    """Whether records come with their `FileOrigin`."""
 
 
 _ALL = FileSelection()
@@ -90,8 +67,10 @@ class FileSource(SplitSource[T]):
         split_size: int = DEFAULT_SPLIT_SIZE,
         error_policy: ErrorPolicy = _FAIL,
         selection: FileSelection = _ALL,
+        clean_up: CleanUp | None = None,
     ) -> None:
         self._format = file_format
+        self._clean_up = clean_up
         self._error_policy = error_policy
         self._selection = selection
         self._paths = tuple(paths)
@@ -128,6 +107,16 @@ class FileSource(SplitSource[T]):
             return Boundedness.BOUNDED
         return Boundedness.CONTINUOUS_UNBOUNDED
 
+    @property
+    def supports_available_now(self) -> bool:
+        """Always: such a run reads the files that are there when it begins."""
+        return True
+
+    @property
+    def requires_checkpoints(self) -> bool:
+        """If files are archived or deleted after reading."""
+        return self._clean_up is not None
+
     def create_enumerator(self) -> SplitEnumerator:
         return FileEnumerator(
             self._format,
@@ -136,6 +125,7 @@ class FileSource(SplitSource[T]):
             self._split_size,
             self._error_policy,
             self._selection,
+            SourceFileCleaner(self._clean_up) if self._clean_up is not None else None,
         )
 
     def create_split_reader(
@@ -143,6 +133,7 @@ class FileSource(SplitSource[T]):
     ) -> SplitReader[T]:
         reader = FileSplitReader(split, self._format, position, self._error_policy, context)
         reader.with_origin = self._selection.with_origin
+        reader.partitions = self._selection.partitions
         return reader
 
 
@@ -164,6 +155,8 @@ class FileSourceBuilder(Generic[T]):
         self._splits_files = True
         self._error_policy = _FAIL
         self._selection = _ALL
+        self._archive: str | None = None
+        self._deletes = False
 
     def monitor_continuously(
         self, discovery_interval: Duration | Time | timedelta
@@ -213,10 +206,41 @@ class FileSourceBuilder(Generic[T]):
         self._selection = replace(self._selection, with_origin=True)
         return self
 
+    def set_partition_columns(self, row_type: RowTypeInfo) -> FileSourceBuilder[Any]:
+        """Add columns that stand in the paths, as in ``year=2024/month=2``, to the records, which
+        must be dicts, rows or columns.
+
+        Args:
+            row_type: names and types of the columns: text, numbers, booleans, dates, times.
+
+        Raises:
+            JobDefinitionError: it is no such type.
+        """
+        self._selection = replace(self._selection, partitions=PathPartitions(row_type))
+        return self
+
     def start_from_now(self) -> FileSourceBuilder[T]:
         """Leave out files that are there when the job starts for the first time; for
         `monitor_continuously`."""
         self._selection = replace(self._selection, only_new=True)
+        return self
+
+    def archive_after_reading(self, directory: str | os.PathLike[str]) -> FileSourceBuilder[T]:
+        """Move files that have been read to a directory, in which they keep their relative paths.
+
+        A file is moved when a checkpoint is complete that contains its end; the job must have a
+        directory for checkpoints. Spark: ``cleanSource`` of the file source.
+
+        Raises:
+            UnsupportedFileSystemSchemeError: the directory is of another file system.
+        """
+        self._archive, self._deletes = resolved(directory), False
+        return self
+
+    def delete_after_reading(self) -> FileSourceBuilder[T]:
+        """Delete files that have been read, when a checkpoint is complete that contains their
+        end; the job must have a directory for checkpoints."""
+        self._archive, self._deletes = None, True
         return self
 
     def set_error_policy(self, error_policy: ErrorPolicy) -> FileSourceBuilder[T]:
@@ -256,8 +280,15 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def build(self) -> FileSource[T]:
-        """The source."""
+        """The source.
+
+        Raises:
+            JobDefinitionError: the archive is among what is read, or the other way round.
+        """
         split_size = self._split_size if self._splits_files else WHOLE
+        clean_up = None
+        if self._deletes or self._archive is not None:
+            clean_up = CleanUp.create(self._paths, self._archive)
         return FileSource(
             self._format,
             self._paths,
@@ -265,84 +296,5 @@ class FileSourceBuilder(Generic[T]):
             split_size,
             self._error_policy,
             self._selection,
+            clean_up,
         )
-
-
-class FileEnumerator(SplitEnumerator):
-    """Lists files and remembers those it has seen, as they were: that is its state."""
-
-    def __init__(
-        self,
-        file_format: FileFormat[Any],
-        paths: Sequence[str],
-        discovery_interval: int | None,
-        split_size: int,
-        error_policy: ErrorPolicy,
-        selection: FileSelection,
-    ) -> None:
-        self._format = file_format
-        self._selection = selection
-        self._logger = getLogger("millrace.source")
-        self._paths = paths
-        self._interval = discovery_interval
-        self._split_size = split_size
-        self._error_policy = error_policy
-        self._seen: Seen | None = None
-        self._last_discovery: int | None = None
-
-    def discover(self, now: int) -> Sequence[SourceSplit]:
-        if self.no_more_splits():
-            return ()
-        first, seen = self._seen is None, dict(self._seen or {})
-        new: list[str] = []
-        for path, found in self._listed().items():
-            if path not in seen:
-                new.append(path)
-            elif seen[path] != found:
-                warn_of_change(self._logger, path, seen[path][0], found[0])
-            seen[path] = found
-        passed_over = first and self._selection.only_new
-        splits = [] if passed_over else [split for path in new for split in self._splits(path)]
-        self._seen, self._last_discovery = seen, now
-        return splits
-
-    def start(self, context: EnumeratorContext) -> None:
-        self._logger = context.logger
-
-    def _listed(self) -> Seen:
-        wanted = self._selection.path_filter
-        files = [file for path in self._paths for file in list_files(path)]
-        return {
-            file.location: (file.length, file.modified)
-            for file in files
-            if wanted is None or wanted(file.location)
-        }
-
-    def no_more_splits(self) -> bool:
-        return self._interval is None and self._seen is not None
-
-    def next_discovery(self, now: int) -> int | None:
-        if self._interval is None:
-            return None
-        return now if self._last_discovery is None else self._last_discovery + self._interval
-
-    def snapshot_state(self) -> Seen | None:
-        return self._seen
-
-    def restore_state(self, state: Seen | None) -> None:
-        self._seen = state
-
-    def _splits(self, path: str) -> list[FileSourceSplit]:
-        found = FileStatus(path, 0, 0)
-        try:
-            with explained(path, "found"):
-                found = file_status(path)
-                ranges = self._format.ranges(path, found.length, self._split_size)
-        except SourceFileError as error:
-            if self._error_policy.fails or not error.damaged:
-                raise
-            ranges = [FileRange(0, WHOLE)]  # its reader finds the same, and tells of it
-        return [
-            FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, found.length, found.modified)
-            for r in ranges
-        ]

@@ -17,6 +17,7 @@ from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.connectors.errors import SourceFileError
 from millrace.connectors.file_origin import read_with_origins
 from millrace.connectors.malformed_records import MalformedRecords
+from millrace.connectors.path_partitions import PathPartitions, partitioned
 from millrace.filesystem.file_system import FileStatus
 from millrace.filesystem.registry import file_system_of
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
@@ -57,6 +58,7 @@ class FileSplitReader(SplitReader[T]):
     """Reads one piece of a file, which it opens when it is first asked for records."""
 
     with_origin = False
+    partitions: PathPartitions | None = None
 
     def __init__(
         self,
@@ -121,7 +123,8 @@ class FileSplitReader(SplitReader[T]):
     def _open(self) -> FormatReader[T]:
         split = self._split
         self._check_size(file_status(split.path))
-        reader = self._format.open(split.path, split.file_range, self._position.offset)
+        opened = self._format.open(split.path, split.file_range, self._position.offset)
+        reader = partitioned(opened, self.partitions, split.path)
         if self._malformed is not None:
             reader.on_malformed = self._malformed.take
         self._reader = reader
@@ -137,7 +140,7 @@ class FileSplitReader(SplitReader[T]):
             )
 
     def _check_unchanged(self) -> None:
-        """Whatever the file was when it was read, it cannot be read again."""
+        """Refuse to go on with a file that has changed since it was first read."""
         split = self._split
         found = file_system_of(split.path).status(split.path)
         if found is None or (found.length, found.modified) == (split.size, split.modified):

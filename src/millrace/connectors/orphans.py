@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from millrace.connectors.part_file import (
@@ -14,7 +15,7 @@ from millrace.connectors.part_file import (
     is_part_of,
     is_work_file,
 )
-from millrace.filesystem.file_system import FileStatus, UploadStatus
+from millrace.filesystem.file_system import FileStatus, FileSystem, UploadStatus
 from millrace.filesystem.registry import file_system_of, resolved
 
 __all__ = ["sweep_orphans", "work_files_in_use"]
@@ -52,7 +53,7 @@ def sweep_orphans(
     files = file_system_of(base)
     chunks = [
         file.location
-        for file in files.list(base, recursive=True)
+        for file in _files_below(files, base)
         if file.location not in keep and _milliseconds(file) <= latest and _is_chunk(file, run_ids)
     ]
     files.delete_all(chunks)
@@ -66,6 +67,18 @@ def sweep_orphans(
     for token in uploads:
         files.abort(token)
     return sorted(chunks + uploads)
+
+
+def _files_below(files: FileSystem, base: str) -> Iterator[FileStatus]:
+    """The files that can be seen: some directory below, such as lost+found, may be nobody's."""
+    if not files.has_directories:
+        yield from files.list(base, recursive=True)
+        return
+    yield from files.list(base)
+    for name in files.directories(base):
+        if not files.is_link(f"{base}/{name}"):
+            with suppress(PermissionError):
+                yield from _files_below(files, f"{base}/{name}")
 
 
 def _milliseconds(found: FileStatus | UploadStatus) -> int:

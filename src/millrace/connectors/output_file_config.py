@@ -44,7 +44,7 @@ class OutputFileConfigBuilder:
 
 @dataclass(frozen=True, slots=True)
 class OutputFileConfig:
-    """What part files begin and end with.
+    """Prefix and suffix of the names of part files.
 
     >>> OutputFileConfig.builder().with_part_suffix(".csv").build().get_part_suffix()
     '.csv'
@@ -59,11 +59,11 @@ class OutputFileConfig:
         return OutputFileConfigBuilder()
 
     def get_part_prefix(self) -> str:
-        """What the names begin with."""
+        """Prefix of the names."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
-        """What the names end with."""
+        """Suffix of the names."""
         return self.part_suffix
 
     OutputFileConfigBuilder: ClassVar = OutputFileConfigBuilder

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Protocol, cast
 
+from millrace.common.errors import SerializationError
 from millrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, in_form
 from millrace.connectors.chunk_file import ChunkFile, adopt_chunk, join_chunks
@@ -113,10 +115,11 @@ class PartWriter:
         """Add records."""
         writer = self._writer or self._open(part_format)
         batch = in_form(batch, part_format.takes)
-        if isinstance(batch, ColumnBatch):
-            writer.add_columns(batch)
-        else:
-            writer.add_elements(batch.values)
+        with self._naming_the_file():
+            if isinstance(batch, ColumnBatch):
+                writer.add_columns(batch)
+            else:
+                writer.add_elements(batch.values)
         self._part = replace(self._part, last_update_time=now)
 
     def close_for_commit(self) -> PartCommittable:
@@ -176,8 +179,16 @@ class PartWriter:
     def _finished(self) -> ChunkFile | None:
         if self._file is None or self._writer is None:
             return None
-        self._writer.finish()
+        with self._naming_the_file():
+            self._writer.finish()
         return self._file
+
+    @contextmanager
+    def _naming_the_file(self) -> Iterator[None]:
+        try:
+            yield
+        except SerializationError as error:
+            raise SerializationError(f"{self._final_path()}: {error}") from error.__cause__
 
     def _sealed(self, file: ChunkFile) -> Chunk:
         chunk = file.seal()

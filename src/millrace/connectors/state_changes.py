@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 
 class StateUpdate(NamedTuple):
-    """What a key has at a checkpoint."""
+    """Value of a key at a checkpoint."""
 
     key: Any
     value: Any

@@ -52,8 +52,7 @@ class AsyncDataStream:
         drain: bool = False,
     ) -> DataStream[U]:
         """Results come out as requests end; they never overtake a watermark."""
-        retry = AsyncRetryStrategy.no_restart()
-        spec = _spec(timeout, retry, capacity, False, drain)
+        spec = _spec(timeout, AsyncRetryStrategy.no_restart(), capacity, False, drain)
         return _wait(data_stream, async_function, spec, output_type)
 
     @staticmethod
@@ -68,8 +67,7 @@ class AsyncDataStream:
         drain: bool = False,
     ) -> DataStream[U]:
         """The same, with requests that are made again."""
-        retry = async_retry_strategy
-        spec = _spec(timeout, retry, capacity, False, drain)
+        spec = _spec(timeout, async_retry_strategy, capacity, False, drain)
         return _wait(data_stream, async_function, spec, output_type)
 
     @staticmethod
@@ -83,8 +81,7 @@ class AsyncDataStream:
         drain: bool = False,
     ) -> DataStream[U]:
         """Results come out in the order of the records."""
-        retry = AsyncRetryStrategy.no_restart()
-        spec = _spec(timeout, retry, capacity, True, drain)
+        spec = _spec(timeout, AsyncRetryStrategy.no_restart(), capacity, True, drain)
         return _wait(data_stream, async_function, spec, output_type)
 
     @staticmethod
@@ -99,8 +96,7 @@ class AsyncDataStream:
         drain: bool = False,
     ) -> DataStream[U]:
         """The same, with requests that are made again."""
-        retry = async_retry_strategy
-        spec = _spec(timeout, retry, capacity, True, drain)
+        spec = _spec(timeout, async_retry_strategy, capacity, True, drain)
         return _wait(data_stream, async_function, spec, output_type)
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.base import Function
+from millrace.common.types.key_types import key_type_refusal
 from millrace.common.types.type_information import TypeInformation
 from millrace.common.window import WindowAssigner
 
@@ -33,11 +34,16 @@ def checked_function(function: Any, wanted: type[Function], where: str, plain: b
 def checked_key_type(
     where: str, key_type: TypeInformation[Any] | None
 ) -> TypeInformation[Any] | None:
-    """The type; raises JobDefinitionError if it is none."""
-    if key_type is not None and not isinstance(key_type, TypeInformation):
+    """The type; raises JobDefinitionError if it is none, or none of keys."""
+    if key_type is None:
+        return None
+    if not isinstance(key_type, TypeInformation):
         raise JobDefinitionError(
             f"{where}() takes a key_type such as Types.STRING(), got {key_type!r}"
         )
+    refusal = key_type_refusal(key_type)
+    if refusal is not None:
+        raise JobDefinitionError(f"{where}() cannot have keys of type {key_type.name}: {refusal}")
     return key_type
 
 

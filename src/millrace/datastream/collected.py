@@ -44,6 +44,11 @@ class CloseableIterator(Generic[T]):
         self._client = client
         client.when_done(lambda: self._batches.put(None))
 
+    @property
+    def client(self) -> EmbeddedJobClient | None:
+        """The job whose records come."""
+        return self._client
+
     def __call__(self, values: list[T], subtask: int, subtasks: int) -> None:
         """Take what a subtask got in a committed epoch."""
         self._batches.put(values)
@@ -93,7 +98,7 @@ class CloseableIterator(Generic[T]):
 
 
 class JobBuilder(Protocol):
-    """What collecting needs of an environment."""
+    """The part of an environment that collecting needs: result handlers, sinks and clients."""
 
     def add_result_handler(
         self, transformation: Transformation, handler: Callable[[list[Any], int, int], None]

@@ -1,4 +1,4 @@
-"""How Python shows the error of a user's function that ends a program: their traceback first."""
+"""How Python shows the errors of jobs that end a program: what is the user's, and first."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import sys
 import traceback
 from types import TracebackType
 
-from millrace.common.errors import UserFunctionError
+from millrace.common.errors import MillraceError, UserFunctionError
 from millrace.engine.failure_hints import failure_hint
+from millrace.runtime.failure import is_library
 
 __all__ = ["show_user_errors_first"]
 
+_SPARKS = tuple(os.sep + name + os.sep for name in ("py4j", "pyspark"))
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
@@ -22,11 +24,42 @@ def show_user_errors_first() -> None:
 
 
 def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if not isinstance(error, UserFunctionError):
+    where = _text(_users(traceback.extract_tb(trace)))
+    if isinstance(error, UserFunctionError):
+        hint = failure_hint(error.user_traceback)
+        print(f"{error}\n{hint}\nthe job was run from\n{where}", end="", file=sys.stderr)
+    elif isinstance(error, KeyboardInterrupt):
+        print(f"Traceback (most recent call last):\n{where}KeyboardInterrupt", file=sys.stderr)
+    elif isinstance(error, MillraceError):
+        print(_without_ours(error), end="", file=sys.stderr)
+    else:
         sys.__excepthook__(kind, error, trace)
-        return
-    frames = [f for f in traceback.extract_tb(trace) if not f.filename.startswith(_PACKAGE)]
-    frames = [f for f in frames if f"{os.sep}concurrent{os.sep}futures{os.sep}" not in f.filename]
-    where = "".join(traceback.StackSummary.from_list(frames).format())
-    hint = failure_hint(error.user_traceback)
-    print(f"{error}\n{hint}\nthe job was run from\n{where}", end="", file=sys.stderr)
+
+
+def _without_ours(error: MillraceError) -> str:
+    """The error, which says what is wrong, and of what led to it as much as is the user's; behind
+    that would be screens of py4j's and Java's."""
+    report = traceback.TracebackException.from_exception(error)
+    part = report
+    while True:
+        part.stack = _users(part.stack)
+        cause = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
+        if cause is None or not _users(cause.stack):
+            part.__cause__ = part.__context__ = None
+            return "".join(report.format())
+        part = cause
+
+
+def _users(frames: traceback.StackSummary) -> traceback.StackSummary:
+    """Without ours, and those of what lies between ours and the program."""
+    users = [
+        frame
+        for frame in frames
+        if not (frame.filename.startswith(_PACKAGE) or is_library(frame.filename))
+        and not any(part in frame.filename for part in _SPARKS)
+    ]
+    return traceback.StackSummary.from_list(users)
+
+
+def _text(frames: traceback.StackSummary) -> str:
+    return "".join(frames.format())

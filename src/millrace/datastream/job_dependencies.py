@@ -1,4 +1,4 @@
-"""What a job brings along: Python files, archives, packages, an interpreter and jars.
+"""Dependencies of a job: Python files, archives, packages, an interpreter and jars.
 
 Semantics: Flink docs, "Python Dependency Management". Spark ships all of it.
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar
@@ -24,7 +25,8 @@ from millrace.common.config.restart_strategy import (
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult
 from millrace.common.source import Boundedness
-from millrace.datastream.error_display import show_user_errors_first
+from millrace.datastream.available_now import require_available_now
+from millrace.datastream.foreground_run import run_beside, run_here
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.control_service import Operable
@@ -40,6 +42,7 @@ from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
 from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
+from millrace.filesystem.settings import FileSystemSettings, use_settings
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation
@@ -67,9 +70,8 @@ class JobLauncher:
     clock: Clock = field(default_factory=SystemClock)
     executor: Callable[[Configuration, str, int], Executor] | None = None
     """(configuration, job name, highest parallelism) -> executor; None: Spark."""
-    run: Callable[[EmbeddedJobClient], JobExecutionResult] = field(
-        default_factory=lambda: run_to_end
-    )
+    run: Callable[[EmbeddedJobClient], JobExecutionResult] | None = None
+    """Runs a job to its end; None: as fits the executor."""
 
     _current: ClassVar[JobLauncher | None] = None
 
@@ -81,9 +83,22 @@ class JobLauncher:
         return cls._current
 
     @classmethod
+    def of_environment(cls) -> JobLauncher:
+        """The launcher in force, for one environment: what listens to it hears of the jobs of that
+        environment only."""
+        launcher = copy(cls.current())
+        launcher.listeners = [*launcher.listeners]
+        return launcher
+
+    @classmethod
     def install(cls, launcher: JobLauncher | None) -> None:
         """Put another launcher in force; None: the default."""
         cls._current = launcher
+
+    def run_to_end(self, client: EmbeddedJobClient) -> JobExecutionResult:
+        """Run a job and wait for its end; raises what made it fail."""
+        run = self.run or (run_beside if self.executor is None else run_here)
+        return run(client)
 
     def graph(
         self,
@@ -103,18 +118,26 @@ class JobLauncher:
             _require_uids(sinks)
         cap = configuration.get(options.STATE_MEMORY_CAP)
         poll = configuration.get(options.SOURCE_POLL_INTERVAL)
+        file_systems = FileSystemSettings(
+            s3_endpoint=configuration.get(options.S3_ENDPOINT),
+            s3_region=configuration.get(options.S3_REGION),
+            s3_path_style=configuration.get(options.S3_PATH_STYLE),
+        )
+        use_settings(file_systems)
         return build_job_graph(
             sinks,
             run_id,
             name,
             max_parallelism=configuration.get(options.MAX_PARALLELISM),
             batch_mode=_is_batch(configuration, sinks),
+            available_now=configuration.get(options.AVAILABLE_NOW),
             buffer_records=configuration.get(options.BUFFER_RECORDS),
             inline_limit=configuration.get(options.STATE_INLINE_LIMIT).get_bytes(),
             memory_cap=cap.get_bytes() if cap else None,
             poll_interval=poll.to_millis(),
             commit_retries=configuration.get(options.COMMITTER_RETRIES),
             job_parameters=configuration.get(options.GLOBAL_JOB_PARAMETERS),
+            file_systems=file_systems,
             state_backend=chosen_backend(configuration, backend),
             main_classes=main_classes(),
         )
@@ -129,6 +152,9 @@ class JobLauncher:
         backend: StateBackend | None = None,
     ) -> EmbeddedJobClient:
         """A client of the job that ends in ``sinks``, not yet started."""
+        if configuration.get(options.AVAILABLE_NOW):
+            require_available_now(configuration, sinks)
+        _require_checkpoints(configuration, sinks)
         run_id = new_run_id()
         graph = self.graph(sinks, configuration, name, run_id, backend)
         config = self._job_config(configuration, restart, graph.program.batch_mode)
@@ -188,7 +214,7 @@ class JobLauncher:
             retained_checkpoints=configuration.get(options.CHECKPOINTING_NUM_RETAINED),
             retention=CheckpointConfig(configuration).get_externalized_checkpoint_retention(),
             tolerable_failed_checkpoints=configuration.get(options.TOLERABLE_FAILED_CHECKPOINTS),
-            resume=self.resume,
+            resume=self.resume or configuration.get(options.AVAILABLE_NOW),
             resume_from=configuration.get(options.RESUME_FROM),
             start_from=_location(configuration.get(options.START_FROM)),
             claim=configuration.get(options.CLAIM_MODE) == "CLAIM",
@@ -210,13 +236,6 @@ class JobLauncher:
 
 def _location(text: str | None) -> str | None:
     return None if text is None else resolved(text)
-
-
-def run_to_end(client: EmbeddedJobClient) -> JobExecutionResult:
-    """Run a job in this thread; raises what made it fail."""
-    show_user_errors_first()
-    client.run()
-    return client.result()
 
 
 def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
@@ -251,6 +270,20 @@ def _default_parallelism(sinks: Sequence[Transformation], parallelism: int) -> I
             transformation.parallelism = own
 
 
+def _require_checkpoints(configuration: Configuration, sinks: Sequence[Transformation]) -> None:
+    """Refuse sources that take away what has been read if a crash would leave no checkpoint."""
+    if configuration.get(options.CHECKPOINTING_DIR) is not None:
+        return
+    for transformation in inputs_first(sinks):
+        source = transformation.source
+        if source is not None and source.requires_checkpoints:
+            raise JobDefinitionError(
+                f"source '{transformation.name}' archives or deletes what has been read once a "
+                "checkpoint contains it, but checkpoints of this job end with its process, so a "
+                f"crash would lose records: set {options.CHECKPOINTING_DIR.key}"
+            )
+
+
 def _require_uids(sinks: Sequence[Transformation]) -> None:
     for transformation in inputs_first(sinks):
         if transformation.uid is None:
@@ -262,7 +295,7 @@ def _require_uids(sinks: Sequence[Transformation]) -> None:
 
 def _is_batch(configuration: Configuration, sinks: Sequence[Transformation]) -> bool:
     mode = configuration.get(options.RUNTIME_MODE)
-    bounded = all(map(_bounded, sinks))
+    bounded = all(map(_bounded, sinks)) and not configuration.get(options.AVAILABLE_NOW)
     if mode == "BATCH" and not bounded:
         raise JobDefinitionError(
             "the job runs in BATCH mode but one of its sources never ends, so there would never be "

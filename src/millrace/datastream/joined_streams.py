@@ -182,7 +182,7 @@ class WithWindow(Generic[T1, T2]):
         return type(self)(replace(self.windowing, trigger=trigger))
 
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
-        """What is taken out of windows."""
+        """Set the evictor of the windows."""
         return type(self)(replace(self.windowing, evictor=evictor))
 
     def allowed_lateness(self, new_lateness: Amount) -> Self:

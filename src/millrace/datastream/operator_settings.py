@@ -1,4 +1,4 @@
-"""What can be set on the operator that makes a stream: names, ids, parallelism, chaining."""
+"""Settings of the operator that makes a stream: names, ids, parallelism, chaining."""
 
 from __future__ import annotations
 

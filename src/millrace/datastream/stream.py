@@ -252,7 +252,7 @@ class DataStream(OperatorSettings, Generic[T]):
         return self.window_all(CountTumblingWindowAssigner.of(size))
 
     def get_side_output(self, output_tag: OutputTag[U]) -> DataStream[U]:
-        """What the operator yielded with this tag."""
+        """Stream of the records that the operator yielded with this tag."""
         if not isinstance(output_tag, OutputTag):
             raise JobDefinitionError(f"get_side_output() takes an OutputTag, got {output_tag!r}")
         return DataStream(self._env, [Input(self._operator("get_side_output"), output_tag)])
@@ -282,9 +282,20 @@ class DataStream(OperatorSettings, Generic[T]):
 
         The selector is a function, a `KeySelector`, or names or positions of fields. Keys are
         of types with a stable encoding: str, int, float, bytes, bool, None, Decimal, Fraction,
-        complex, dates and times, UUID, enums, rows, frozen dataclasses, tuples and frozensets of
-        these; a list keys like the tuple of its items. With ``key_type``, keys are written as plain
-        data with their type, not pickled.
+        complex, dates and times, UUID, enums, rows, dataclasses that can be hashed (frozen ones),
+        tuples and frozensets of these; a list keys like the tuple of its items. With ``key_type``,
+        keys are written as plain data with their type, not pickled; a key of another type fails the
+        job, and the error names the record::
+
+            @dataclass(frozen=True)
+            class Place:
+                country: str
+                city: str
+
+            sales.key_by(lambda sale: Place(sale[0], sale[1]), key_type=Types.of(Place))
+
+        Raises:
+            JobDefinitionError: values of the type cannot be keys; the error says what to use.
         """
         from millrace.datastream.keyed_stream import KeyedStream
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,7 +65,7 @@ class StreamExecutionEnvironment(JobDependencies):
         self._sinks: list[Transformation] = []
         self._planned = False
         self._handlers: dict[Transformation, ResultHandler] = {}
-        self.launcher = JobLauncher.current()
+        self.launcher = JobLauncher.of_environment()
 
     @staticmethod
     def get_execution_environment(
@@ -159,12 +159,12 @@ class StreamExecutionEnvironment(JobDependencies):
     def set_restart_strategy(
         self, restart_strategy_configuration: RestartStrategyConfiguration
     ) -> StreamExecutionEnvironment:
-        """What to do when a user function fails; without one, the job fails."""
+        """Set the strategy for when a user function fails; without one, the job fails."""
         self._restart_strategy = restart_strategy_configuration
         return self
 
     def get_restart_strategy(self) -> RestartStrategyConfiguration:
-        """What happens when a user function fails."""
+        """Strategy for when a user function fails."""
         if self._restart_strategy is not None:
             return self._restart_strategy
         return RestartStrategies.from_configuration(self._configuration)
@@ -183,7 +183,7 @@ class StreamExecutionEnvironment(JobDependencies):
         return self
 
     def get_state_backend(self) -> StateBackend | None:
-        """What `set_state_backend` was given, or None."""
+        """State backend of `set_state_backend`, or None."""
         return self._state_backend
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
@@ -196,7 +196,7 @@ class StreamExecutionEnvironment(JobDependencies):
         return self._configuration.get(flink_options.OPERATOR_CHAINING)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
-        """What was configured; all operators of a job share one max parallelism in any case."""
+        """The configured value; all operators of a job share one max parallelism in any case."""
         return self._configuration.get(flink_options.CHAIN_OTHER_MAX_PARALLELISM)
 
     def register_slot_sharing_group(
@@ -222,7 +222,7 @@ class StreamExecutionEnvironment(JobDependencies):
         return self
 
     def get_buffer_timeout(self) -> int:
-        """What `set_buffer_timeout` was given, ms; 100 before, -1: none."""
+        """Buffer timeout of `set_buffer_timeout`, ms; 100 before, -1: none."""
         if not self._configuration.get(flink_options.BUFFER_TIMEOUT_ENABLED):
             return -1
         return self._configuration.get(flink_options.BUFFER_TIMEOUT).to_millis()
@@ -290,6 +290,46 @@ class StreamExecutionEnvironment(JobDependencies):
         )
         return DataStream(self, [Input(transformation)])
 
+    def add_source(
+        self,
+        source_func: Source[T],
+        source_name: str = "Custom Source",
+        type_info: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]:
+        """A stream from a `Source` without event times: `from_source`, as older Flink programs
+        write it.
+
+        Raises:
+            JobDefinitionError: it is no `Source`.
+        """
+        if not isinstance(source_func, Source):
+            raise JobDefinitionError(
+                f"add_source() takes a Source, got {source_func!r}: there are no SourceFunctions"
+            )
+        none: WatermarkStrategy[Any] = WatermarkStrategy.no_watermarks()
+        return self.from_source(source_func, none, source_name, type_info)
+
+    def create_input(
+        self, input_format: Any, type_info: TypeInformation[T] | None = None
+    ) -> DataStream[Any]:
+        """A stream of what a format reads that knows its path, such as `AvroInputFormat`.
+
+        Raises:
+            JobDefinitionError: it is no such format.
+        """
+        from millrace.connectors.file_source import FileSource
+        from millrace.formats.file_format import FileFormat
+
+        path = getattr(input_format, "path", None)
+        if not isinstance(input_format, FileFormat) or path is None:
+            raise JobDefinitionError(
+                f"create_input() takes AvroInputFormat(path, schema), got {input_format!r}; other "
+                "formats go into a FileSource"
+            )
+        source = FileSource.for_bulk_file_format(input_format, path).build()
+        name = type(input_format).__name__
+        return self.from_source(source, WatermarkStrategy.no_watermarks(), name, type_info)
+
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """The lines of a text file, or of all files below a directory."""
         from millrace.connectors.file_source import FileSource
@@ -299,23 +339,43 @@ class StreamExecutionEnvironment(JobDependencies):
         source: FileSource[str] = FileSource.for_record_stream_format(text, file_path).build()
         return self.from_source(source, WatermarkStrategy.no_watermarks(), "Text File")
 
-    def from_dataframe(
+    def from_spark(
         self,
         dataframe: Any,
         watermark_strategy: WatermarkStrategy[Any] | None = None,
         source_name: str = "DataFrame",
-        deterministic: bool = False,
+        *,
+        repeatable: bool = False,
+        trigger: Mapping[str, Any] | None = None,
+        record_type: type[Any] = Row,
     ) -> DataStream[Any]:
-        """Return a stream of the rows of a bounded DataFrame; any Spark reader is thus a source.
+        """The rows of a DataFrame, streaming or bounded: any Spark reader is thus a source.
 
-        ``dataframe`` is a `pyspark.sql.DataFrame`. It is written to files once, so that a retry
-        reads the same rows. With ``deterministic`` the files are not kept for a resumed job, which
-        writes them again.
+        Each is a `Row` with the DataFrame's column names, or a dict. They travel in columns, and
+        stay so until somebody wants them one by one.
+
+        Args:
+            dataframe: a `pyspark.sql.DataFrame`, such as ``spark.readStream.format(...).load()``.
+            watermark_strategy: for event time; None: there are no watermarks.
+            repeatable: a bounded DataFrame has the same rows in the same partitions whenever it is
+                computed. Without that Spark writes it to files once, which the job reads.
+            trigger: when a streaming DataFrame gives its next micro-batch, as the arguments of
+                `pyspark.sql.streaming.DataStreamWriter.trigger`.
+            record_type: ``Row`` or ``dict``.
+
+        Raises:
+            JobDefinitionError: it is not a DataFrame of PySpark, a column has a type that Arrow
+                does not have, or an option is for the other kind of DataFrame.
+
+        Example::
+
+            ticks = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
+            env.from_spark(ticks).map(lambda row: row.value % 10).print()
         """
-        from millrace.connectors.dataframe_source import DataFrameSource
+        from millrace.connectors.spark import dataframe_source
 
         directory = self._configuration.get(options.CHECKPOINTING_DIR)
-        source = DataFrameSource(dataframe, None if deterministic else directory)
+        source = dataframe_source(dataframe, directory, repeatable, trigger, record_type)
         strategy = watermark_strategy or WatermarkStrategy.no_watermarks()
         return self.from_source(source, strategy, source_name)
 
@@ -370,7 +430,7 @@ class StreamExecutionEnvironment(JobDependencies):
             JobExecutionError: Spark failed again and again.
         """
         client = self.build_client(job_name)
-        return self.launcher.run(client)
+        return self.launcher.run_to_end(client)
 
     def execute_async(self, job_name: str | None = None) -> EmbeddedJobClient:
         """Start the job in the background."""

@@ -31,7 +31,7 @@ def note(environment: _Environment) -> None:
 
 
 def warning() -> str:
-    """What to say at the end of the program; empty: nothing was forgotten."""
+    """Warning for the end of the program; empty: nothing was forgotten."""
     sinks = sum(environment.unexecuted for environment in _environments)
     if not sinks:
         return ""

@@ -41,7 +41,7 @@ from millrace.state.checkpoint.snapshot import SAVEPOINT, Snapshot, open_snapsho
 
 @dataclass(frozen=True)
 class Restored:
-    """What a run goes on from."""
+    """Position and state that a run continues from."""
 
     checkpoint: int | None
     """The job's own, if it is one."""
@@ -73,6 +73,8 @@ class CheckpointCoordinator:
         self.job_id = job_id_of(job_name)
         self.job_dir = os.path.join(self._base, self.job_id)
         self._last = 0
+        self._saved_epoch = 0
+        """The first epoch that is not part of the newest checkpoint."""
         self._failures = 0
         self._lease: Lease | None = None
         self._storage: CheckpointStorage | None = None
@@ -113,11 +115,13 @@ class CheckpointCoordinator:
             retained=self._config.retained_checkpoints,
         )
         origin = self._origin(self._storage, graph, resume)
-        return self._restored(origin, graph) if origin is not None else None
+        restored = self._restored(origin, graph) if origin is not None else None
+        self._saved_epoch = 0 if restored is None else restored.epoch
+        return restored
 
     def assign(self, graph: JobGraph, parts: Parts) -> Restored:
-        """What another graph of the running job goes on from: the newest checkpoint, of which
-        subtasks may have divided their share themselves.
+        """Assign the newest checkpoint's state to another graph of the running job; subtasks may
+        have divided their share themselves.
 
         Raises CheckpointError when it does not fit.
         """
@@ -131,7 +135,7 @@ class CheckpointCoordinator:
         return restored
 
     def _origin(self, storage: CheckpointStorage, graph: JobGraph, resume: bool) -> Origin | None:
-        """What to go on from: the job's own checkpoint if it resumes, else a given snapshot."""
+        """Snapshot to continue from: the job's own checkpoint if it resumes, else a given one."""
         allowed = self._config.allow_non_restored
         if resume and (manifest := self._chosen(storage)) is not None:
             where = checkpoint_dir(self.job_dir, manifest.checkpoint)
@@ -196,6 +200,13 @@ class CheckpointCoordinator:
             return False
         return now - self._last >= self._config.checkpoint_interval
 
+    def due_at(self, epoch: int) -> int | None:
+        """When the next checkpoint is due (ms since the epoch), even if no epoch comes before;
+        None: all is saved. ``epoch`` is the next to run."""
+        if self._config.batch or epoch == self._saved_epoch:
+            return None
+        return self._last + self._config.checkpoint_interval
+
     def publish(
         self,
         *,
@@ -235,7 +246,7 @@ class CheckpointCoordinator:
         )
         new_deltas = [(uid_of[s], i, delta) for (s, i), delta in states.unsaved()]
         manifest, saved = self._storage.publish(content, new_deltas)
-        self.manifest = manifest
+        self.manifest, self._saved_epoch = manifest, epoch
         stage_of = {uid: stage for stage, uid in uid_of.items()}
         # packed files may hold deltas of stages that another graph had
         known = (entry for entry in saved if entry[0] in stage_of)
@@ -277,7 +288,7 @@ class CheckpointCoordinator:
         return directory
 
     def prepare_savepoint(self, request: SavepointRequest) -> AsyncSavepointWriter:
-        """What makes a savepoint of the newest checkpoint as soon as it is started.
+        """Writer of a savepoint of the newest checkpoint, not yet started.
 
         Raises CheckpointError when there is no directory to put it in.
         """

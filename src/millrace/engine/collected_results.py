@@ -32,7 +32,7 @@ class CollectedResults:
         self._waiting += [ack for ack in acks if ack.results]
 
     def deliver(self, program: Program) -> None:
-        """What was added can be seen from now on."""
+        """Make visible what was added."""
         waiting, self._waiting = self._waiting, []
         if self._handler is None:
             return

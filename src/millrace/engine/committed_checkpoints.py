@@ -48,11 +48,12 @@ class CommittedCheckpoints:
         newest: Manifest | None = None
         while self._uncommitted and (oldest is None or self._uncommitted[0][0] < oldest):
             checkpoint, newest = self._uncommitted.popleft()
-            self._checkpoints.note_committed(checkpoint)
+            if newest is None or any(newest.pending.values()):
+                self._checkpoints.note_committed(checkpoint)
         if newest is not None:
             for observer in self._observers:
                 observer.committed(newest)
 
     def forget(self) -> None:
-        """What is left of them will be named by the next checkpoint."""
+        """Forget checkpoints not yet announced; the next checkpoint names what is left of them."""
         self._uncommitted.clear()

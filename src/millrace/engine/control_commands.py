@@ -35,7 +35,7 @@ STACK_LENGTH = 6_000
 
 
 class ControlledJob(Protocol):
-    """What commands need of a job; `millrace.engine.job_manager.JobManager` has it."""
+    """The part of a job that commands use; `millrace.engine.job_manager.JobManager` has it."""
 
     @property
     def bus(self) -> CommandBus: ...
@@ -121,7 +121,7 @@ def status_fields(details: JobDetails) -> dict[str, Any]:
 
 
 def waits_for(details: JobDetails) -> str:
-    """What a job waits for at the moment, in a line; empty: for nothing in particular."""
+    """Line about what a job waits for; empty: nothing in particular."""
     running, now = details.running, int(time.time() * 1000)
     epoch = ""
     if running is not None and is_long(running, now):

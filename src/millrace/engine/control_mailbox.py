@@ -43,7 +43,7 @@ T = TypeVar("T", "RunNote", "MailboxRequest", "MailboxAnswer")
 
 @dataclass(frozen=True, slots=True)
 class RunNote:
-    """Who runs the job: the content of ``run.json``."""
+    """The process that runs the job: the content of ``run.json``."""
 
     run_id: str
     job_name: str
@@ -70,7 +70,7 @@ class MailboxRequest:
 
 @dataclass(frozen=True, slots=True)
 class MailboxAnswer:
-    """What the job says to a request; "accepted" is followed by one of the others."""
+    """Answer of the job to a request; "accepted" is followed by one of the others."""
 
     id: str
     state: Literal["accepted", "done", "failed"]
@@ -101,7 +101,7 @@ class Mailbox:
     # -- the side of those who operate the job -------------------------------------------------
 
     def running(self) -> RunNote | None:
-        """Who runs the job; None: nobody, or nobody who can be spoken to (yet).
+        """Return the process that runs the job; None if there is none that can be spoken to (yet).
 
         Raises:
             JobControlError: the mailbox is another user's, so one may not know.
@@ -178,7 +178,7 @@ class Mailbox:
             os.close(lock)
 
     def requests(self) -> list[MailboxRequest | MailboxAnswer]:
-        """What has arrived; of what is no request, the answer that it gets."""
+        """Return the requests that have arrived, and the answers to files that are no request."""
         found: list[MailboxRequest | MailboxAnswer] = []
         with contextlib.suppress(FileNotFoundError):
             for entry in sorted(os.scandir(self.directory), key=lambda entry: entry.name):
@@ -248,7 +248,8 @@ def _checked(id: str) -> str:
 def _is_locked(path: Path) -> bool:
     """Whether somebody holds the lock; a look takes it for an instant, shared."""
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        # a pipe in the place of the file would have this wait for its writer
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except PermissionError:
         raise JobControlError(
             f"{path.parent} is another user's: whether the job runs, only they can see"

@@ -142,7 +142,7 @@ class ControlService:
                 self._told.pop(id, None)
 
     def _say_what_it_waits_for(self, id: str) -> None:
-        """Who waits for an answer should know why; once a second will do."""
+        """Tell the client why it waits, once a second."""
         now = time.monotonic()
         if now - self._told.setdefault(id, now) >= WAITING_PERIOD:
             self._told[id] = now
@@ -158,7 +158,7 @@ class ControlService:
         return True
 
     def _say_farewell(self) -> None:
-        """What was asked for may have been what ended the job: its answer comes any moment."""
+        """Tell waiting clients that the job has ended, perhaps by their request."""
         deadline = time.monotonic() + GRACE
         self._give_answers()
         while self._owed and time.monotonic() < deadline:

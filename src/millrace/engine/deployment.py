@@ -32,7 +32,8 @@ class Deployment:
     def __init__(self, graph: JobGraph, leftovers: Sequence[str] = ()) -> None:
         self.graph = graph
         self.program = graph.program
-        self.sources = [SourceCoordinator(node) for node in graph.sources]
+        available_now = self.program.available_now
+        self.sources = [SourceCoordinator(node, available_now) for node in graph.sources]
         self._alignments = WatermarkAlignments(self.sources)
         self.source_stages = {node.stage for node in graph.sources}
         self.sinks = SinkCoordinator(graph.sinks, self.program.commit_retries)
@@ -76,6 +77,11 @@ class Deployment:
         """Read nothing more, as the epochs that follow are for commits only; or go on."""
         for source in self.sources:
             source.halt(halted)
+
+    @property
+    def reached_end(self) -> bool:
+        """Whether a run that reads only what was there has read it, and nothing goes round."""
+        return all(source.reached_end for source in self.sources) and not self.loops.pending
 
     def plans(self, records: int, now: int) -> dict[SubtaskId, SubtaskPlan]:
         """Every subtask's part of the next epoch, with so many records per split."""
@@ -131,6 +137,11 @@ class Deployment:
     def source_snapshots(self) -> dict[str, bytes]:
         """Per source uid, its part of a checkpoint."""
         return {source.node.uid: source.snapshot() for source in self.sources}
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint is complete, with what `source_snapshots` gave."""
+        for source in self.sources:
+            source.notify_checkpoint_complete(checkpoint_id)
 
     def driver_metrics(self) -> list[tuple[str, MetricRegistry]]:
         """Per operator uid, the metrics of what runs here in the driver."""

@@ -19,6 +19,7 @@ from millrace.engine.job_requests import (
     SavepointRequest,
     StopRequest,
 )
+from millrace.engine.savepoint_at_end import at_end
 
 __all__ = ["EmbeddedJobClient"]
 
@@ -55,6 +56,11 @@ class EmbeddedJobClient(JobClient):
         """Where the job keeps its checkpoints, and says where its REST endpoint is."""
         return self._manager.job_dir
 
+    @property
+    def final_savepoint(self) -> str | None:
+        """The savepoint that the job has ended with; None: it ended otherwise, or has not."""
+        return self._manager.final_savepoint
+
     def progress(self) -> JobDetails:
         """How the job is doing at this moment: state, totals, checkpoints, exceptions."""
         return self._manager.details()
@@ -62,6 +68,11 @@ class EmbeddedJobClient(JobClient):
     def cancel(self) -> CompletableFuture[None]:
         """End the job at once; its last checkpoint stays. Wait for the end with `result`."""
         return self._manager.bus.submit(CancelRequest())
+
+    def interrupt(self) -> None:
+        """End the job at once, without deciding about its checkpoints: it is then SUSPENDED, and
+        `result` raises KeyboardInterrupt."""
+        self._manager.interrupt()
 
     def trigger_savepoint(
         self,
@@ -79,7 +90,7 @@ class EmbeddedJobClient(JobClient):
         Returns:
             The savepoint's path, or the CheckpointError that it failed with.
         """
-        return self._savepoint(savepoint_directory, After.GO_ON, format_type)
+        return self._ask(savepoint_directory, After.GO_ON, format_type)
 
     def stop_with_savepoint(
         self,
@@ -96,19 +107,25 @@ class EmbeddedJobClient(JobClient):
                 job that is not to be resumed (Flink: ``--drain``).
             savepoint_directory: where; None: as configured.
             format_type: see `trigger_savepoint`.
+
+        Returns:
+            The savepoint's path, once the job has ended. Of a savepoint that could not be written,
+            the CheckpointError, at once; a JobExecutionError when the savepoint is complete and the
+            job failed nevertheless (Flink: ``StopWithSavepointStoppingException``).
         """
         after = After.DRAIN if advance_to_end_of_event_time else After.STOP
-        return self._savepoint(savepoint_directory, after, format_type)
+        return at_end(self._ask(savepoint_directory, after, format_type), self._manager.result)
 
     def cancel_with_savepoint(
         self,
         savepoint_directory: str | None = None,
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
-        """Make a savepoint and cancel the job."""
-        return self._savepoint(savepoint_directory, After.CANCEL, format_type)
+        """Make a savepoint and cancel the job; the path is there once the job has ended."""
+        asked = self._ask(savepoint_directory, After.CANCEL, format_type)
+        return at_end(asked, self._manager.result)
 
-    def _savepoint(
+    def _ask(
         self, directory: str | None, after: After, format_type: SavepointFormatType
     ) -> CompletableFuture[str]:
         return self._manager.bus.submit(SavepointRequest(directory, after, format_type))

@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 INFRASTRUCTURE_RETRIES = 5
 """How often in a row an epoch that Spark lost is run again before the job fails."""
+FIRST_PAUSE_MS = 200
+"""Before an epoch that was lost twice in a row runs again; doubled each time."""
 
 
 class EpochRunner:
@@ -106,6 +108,10 @@ class EpochRunner:
             self._running, self._timed_out = (plan.epoch, plan.attempt), None
         try:
             return self._executor.run_epoch(plan)
+        except JobExecutionError as error:
+            if self._states.status is JobStatus.CANCELLING:
+                raise JobCancelledError("the job was cancelled") from error
+            raise
         finally:
             with self._lock:
                 self._running = None
@@ -130,7 +136,7 @@ class EpochRunner:
 
     def _ended_early(self, plan: EpochPlan, deployment: Deployment, error: ExecutorError) -> None:
         reason = self._timed_out
-        if reason is None or self._states.status is JobStatus.CANCELLING:
+        if reason is None:
             self._lost(plan, error)
             return
         self._restart(JobExecutionError(reason))
@@ -138,8 +144,6 @@ class EpochRunner:
 
     def _lost(self, plan: EpochPlan, error: ExecutorError) -> None:
         """The infrastructure lost an epoch: run it again, within reason."""
-        if self._states.status is JobStatus.CANCELLING:
-            raise JobCancelledError("the job was cancelled") from error
         self.attempt += 1
         self._lost_in_a_row += 1
         self._history.failed(error, self._clock.now())
@@ -148,6 +152,9 @@ class EpochRunner:
             raise JobExecutionError(
                 f"epoch {plan.epoch} was lost {self._lost_in_a_row} times in a row: {error}"
             ) from error
+        if self._lost_in_a_row > 1:
+            pause = FIRST_PAUSE_MS << (self._lost_in_a_row - 2)
+            self._clock.wait_until(self._clock.now() + pause, self._bus.ending)
 
     def _restart(self, error: JobExecutionError) -> None:
         """A user function or a subtask's storage failed: ask the restart strategy."""

@@ -31,6 +31,8 @@ class EpochTimer:
         are due are left to the run that goes on from here."""
         self.started = 0
         """When the last epoch started (ms since the epoch)."""
+        self._ended = clock.now()
+        """When the last epoch ended."""
         self._wakeup: int | None = 0
 
     def start(self) -> int:
@@ -41,6 +43,7 @@ class EpochTimer:
 
     def plan_next(self, acks: Iterable[Ack], at_once: bool) -> None:
         """An epoch is over: the next is due when its subtasks want it, or at once."""
+        self._ended = self._clock.now()
         times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
         if at_once:
             times.append(self.started)
@@ -52,15 +55,24 @@ class EpochTimer:
         """The next epoch is due as soon as it may be."""
         self._wakeup = self.started
 
-    def wait(self, deployment: Deployment, asked: Callable[[], bool]) -> None:
+    def wait(
+        self, deployment: Deployment, asked: Callable[[], bool], checkpoint_at: int | None = None
+    ) -> bool:
         """Until the earliest of: something to read, a timer, keep-warm, or ``asked`` for. Looking
-        for new splits needs no epoch."""
-        due = self._clock.now() + self._keep_warm
+        for new splits needs no epoch.
+
+        Returns False if a checkpoint is due before (``checkpoint_at``, ms since the epoch).
+        """
+        due = self._ended + self._keep_warm
         if self._wakeup is not None and not self.stands_still:
             due = min(due, self._wakeup)
+        limit = due if checkpoint_at is None or self.stands_still else checkpoint_at
         while (now := self._clock.now()) < due and not asked():
             if deployment.discover(now):
-                return
+                return True
+            if now >= limit:
+                return False
             next_look = deployment.next_discovery()
-            until = due if next_look is None else min(due, next_look)
+            until = min(due, limit) if next_look is None else min(due, limit, next_look)
             self._clock.wait_until(until, self._wanted)
+        return True

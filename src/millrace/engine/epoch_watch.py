@@ -13,6 +13,7 @@ from typing import Protocol
 from millrace.engine.job_details import EpochAttempt, JobDetails
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.running_epoch import describe_epoch, duration_text, stacks_text
+from millrace.runtime.watchdog import clear_reports
 
 __all__ = ["EpochWatch", "WatchedJob"]
 
@@ -23,7 +24,7 @@ POLL = 1.0
 
 
 class WatchedJob(Protocol):
-    """What is needed of a job; `millrace.engine.job_manager.JobManager` has it."""
+    """The part of a job that is watched; `millrace.engine.job_manager.JobManager` has it."""
 
     def details(self) -> JobDetails: ...
     def fail_epoch(self, running: EpochAttempt, reason: str) -> None: ...
@@ -54,14 +55,19 @@ class EpochWatch(JobObserver):
         self._seen = 0.0
         self._next_report = 0
         self._closed = Event()
+        self._job_dir = ""
 
     def started(self, job_dir: str) -> None:
-        """The job begins."""
+        """The job begins; reports that there are come from a run that was killed."""
+        self._job_dir = job_dir
+        clear_reports(job_dir)
         Thread(target=self._run, name="millrace-epoch-watch", daemon=True).start()
 
     def closed(self) -> None:
         """The job has ended."""
         self._closed.set()
+        if self._job_dir:
+            clear_reports(self._job_dir)
 
     def _run(self) -> None:
         while not self._closed.wait(POLL):

@@ -31,5 +31,9 @@ class Executor(Protocol):
     def cancel(self) -> None:
         """Make a running epoch end soon (with an ExecutorError); callable from any thread."""
 
+    def finished(self) -> None:
+        """The job's input has ended: what workers have of it on their hosts may go. Before
+        `close`; what fails is not told."""
+
     def close(self) -> None:
         """Forget the program."""

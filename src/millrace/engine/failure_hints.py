@@ -1,4 +1,4 @@
-"""What to do about errors whose cause is how programs get to the workers."""
+"""Hints for errors whose cause is how programs get to the workers."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class SubtaskDetails(NamedTuple):
     records_in: int
     records_out: int
     watermark: int | None
-    """ms since the epoch; None: it has none."""
+    """ms since the epoch; None: it has none, or is idle."""
     worker: str
     """host:pid."""
 
@@ -129,7 +129,7 @@ class StageDetails:
 
 @dataclass(frozen=True)
 class JobDetails:
-    """What is known of a job at one moment."""
+    """Details of a job at one moment: its state, epochs, checkpoints, stages and metrics."""
 
     job_name: str = ""
     status: JobStatus = JobStatus.CREATED

@@ -1,4 +1,4 @@
-"""What has happened in a run so far, as the job's thread notes it down."""
+"""History of a run: checkpoints, exceptions and states, as the job's thread notes them down."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class JobHistory:
         self._take_stages(acks)
 
     def take_driver_metrics(self, uid: str, registry: MetricRegistry) -> None:
-        """What the enumerator of a source or the committer of a sink reports."""
+        """Take metrics that the enumerator of a source or the committer of a sink reports."""
         if registry.metrics:
             self._take_metrics(uid, DRIVER, registry.news(), registry.counts())
 
@@ -207,7 +207,8 @@ def _moved_on(stage: StageDetails, acks: list[Ack]) -> StageDetails:
 
 
 def _watermark(ack: Ack) -> int | None:
-    return ack.watermark if MIN_WATERMARK < ack.watermark < MAX_WATERMARK else None
+    known = not ack.idle and MIN_WATERMARK < ack.watermark < MAX_WATERMARK
+    return ack.watermark if known else None
 
 
 def _add_up(totals: dict[str, Any], values: dict[str, Any]) -> None:

@@ -11,8 +11,8 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from threading import get_ident
 from typing import Any
@@ -22,7 +22,6 @@ from millrace.common.errors import (
     CheckpointError,
     JobCancelledError,
     JobExecutionError,
-    UnsupportedFileSystemSchemeError,
 )
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
@@ -41,6 +40,7 @@ from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_outcome import discards_checkpoints, outcome
 from millrace.engine.job_requests import (
     After,
+    CancelRequest,
     QueuedRequest,
     RescaleRequest,
     SavepointRequest,
@@ -49,10 +49,11 @@ from millrace.engine.job_requests import (
 )
 from millrace.engine.job_state import JobStateMachine
 from millrace.engine.pacing import Pacer
+from millrace.engine.request_handler import RequestHandler
 from millrace.engine.rescaling import Replan, Rescaling, files_of, parts_in
 from millrace.engine.restart import create_decider
+from millrace.engine.run_end import RunEnd
 from millrace.engine.running_epoch import is_long, observed
-from millrace.engine.savepoint_writer import AsyncSavepointWriter
 from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.filesystem.crash_points import crash_point
 from millrace.plan.job_graph import JobGraph
@@ -81,6 +82,8 @@ class JobManager:
         self.bus = CommandBus(self.states, executor.cancel)
         self.result: CompletableFuture[JobExecutionResult] = CompletableFuture()
         """What the job ends with; it raises what made the job fail."""
+        self.final_savepoint: str | None = None
+        """The savepoint that the job has ended with."""
         self._executor = executor
         self._config = config
         self._clock = clock
@@ -88,20 +91,19 @@ class JobManager:
         self._listeners = listeners
         self._observers: list[JobObserver] = []
         self._deployment = Deployment(graph)
+        self._interrupted = False
+        """Whether the job ends because the program is interrupted."""
         self._thread = 0
         """That the job runs in."""
         self._epoch = 0
         """The next to run."""
         self._input_ended = False
+        self._run_end = RunEnd()
         self._stopping = False
         """Nothing more is read: once all is committed, the job ends with a savepoint."""
         self._completed: int | None = None
         """The checkpoint of which the subtasks have not heard yet."""
         self._committed = CommittedCheckpoints(checkpoints, self._observers)
-        self._serving: QueuedRequest | None = None
-        """The request that the running epoch prepares for."""
-        self._savepoint: AsyncSavepointWriter | None = None
-        """The last that was asked for: it is written when all is committed that precedes it."""
         self._results = CollectedResults(results)
         self._sweeper = SinkSweeper()
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
@@ -112,6 +114,7 @@ class JobManager:
         decider = create_decider(config.restart_strategy)
         self._runner = EpochRunner(executor, clock, self.states, self.bus, self._history, decider)
         self._rescaling = Rescaling(None if config.batch else replan, executor, wanted.set)
+        self._requests = RequestHandler(self.bus, checkpoints, self._rescaling)
         checkpoints.savepoint_ended = wanted.set
 
     # -- for others, in any thread -----------------------------------------------------
@@ -130,14 +133,9 @@ class JobManager:
         details, running = self._details, self._history.running
         if running is not None and is_long(running, self._clock.now()):
             running = observed(running, self.job_dir, self._deployment.program)
-        waits_for = self._savepoint.waits_for if self._savepoint is not None else ""
-        return replace(
-            details,
-            status=self.states.status,
-            since=self.states.since,
-            running=running,
-            waits_for=waits_for,
-        )
+        status, since = self.states.status, self.states.since
+        waits_for = self._requests.waits_for
+        return replace(details, status=status, since=since, running=running, waits_for=waits_for)
 
     def stack(self) -> str:
         """Python's stack of the job's own thread; empty: it has not begun, or has ended."""
@@ -147,6 +145,11 @@ class JobManager:
     def fail_epoch(self, running: EpochAttempt, reason: str) -> None:
         """Have an epoch that is running fail; the restart strategy decides what follows."""
         self._runner.fail(running.number, running.attempt, reason)
+
+    def interrupt(self) -> None:
+        """End the job at once because the program ends; that decides nothing about the job."""
+        self._interrupted = True
+        self.bus.submit(CancelRequest())
 
     def accumulators(self) -> dict[str, Any]:
         """The results of accumulators so far, and the functions' metrics over all subtasks."""
@@ -177,10 +180,11 @@ class JobManager:
             if not self._is_done():
                 self._executor.deploy(self._deployment.program)
             self.states.enter(JobStatus.RUNNING)
-            self._run_epochs()
+            with self._ended_as_asked():
+                self._run_epochs()
         except BaseException as error:
             cause = error
-            if not isinstance(error, JobCancelledError):
+            if outcome(self.states.status, error) is JobStatus.FAILED:
                 self._history.failed(error, self._clock.now(), fatal=True)
                 self.states.enter(JobStatus.FAILING)
             raise
@@ -188,6 +192,15 @@ class JobManager:
             self._history.running = None
             self._publish()
             self._close(cause)
+
+    @contextmanager
+    def _ended_as_asked(self) -> Iterator[None]:
+        try:
+            yield
+        except JobCancelledError:
+            if self._interrupted:
+                raise KeyboardInterrupt from None
+            raise
 
     def _run_epochs(self) -> None:
         while True:
@@ -200,13 +213,17 @@ class JobManager:
 
     def _is_done(self) -> bool:
         """Whether no epoch is left to be run."""
-        ends = self._input_ended or self._stopping
-        return ends and not self._deployment.sinks.awaits_subtasks
+        ended = self._has_ended or self._stopping
+        return ended and not self._deployment.sinks.awaits_subtasks
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._input_ended or self._run_end.reached
 
     def _leave(self) -> bool:
         """Everything is committed: make the savepoint that the job is to end with; False: that has
         failed, and the job goes on."""
-        savepoint = self._savepoint
+        savepoint = self._requests.savepoint
         if savepoint is None or not self._stopping:
             return True
         savepoint.start()
@@ -218,6 +235,7 @@ class JobManager:
                 # what was left in loops has come to its end in epochs that were for commits only
                 self._checkpoint()
             return False
+        self.final_savepoint = savepoint.path
         if self._epoch == savepoint.epoch:
             # who resumes the job here should know of the savepoint; it is complete without that
             with suppress(CheckpointError):
@@ -242,7 +260,8 @@ class JobManager:
         if restored.finished:
             assert restored.checkpoint is not None  # only a job of its own can have finished
             self._commit(restored.checkpoint, None)
-        self._input_ended = restored.finished
+            deployment.notify_checkpoint_complete(restored.checkpoint)
+        self._input_ended = restored.finished and not deployment.program.available_now
         self._history.checkpoint = restored.checkpoint
 
     def _close(self, cause: BaseException | None) -> None:
@@ -259,39 +278,37 @@ class JobManager:
                 closing.callback(self._discard)
             closing.callback(self._sweeper.close)
             closing.callback(self._executor.close)
+            if cause is None and self._input_ended:
+                closing.callback(self._executor.finished)
             closing.callback(self._deployment.close)
             for observer in self._observers:
                 closing.callback(observer.closed)
-            closing.callback(self._close_requests, cause)
+            closing.callback(self._requests.close, cause)
 
     def _discard(self) -> None:
         self._checkpoints.discard()
         self._history.checkpoint = None
         self._publish()
 
-    def _close_requests(self, cause: BaseException | None) -> None:
-        """A savepoint that is being written is finished; what has not begun is refused."""
-        unfinished = [r for r in (self._serving, self._rescaling.request) if r is not None]
-        if self._savepoint is not None and not self._savepoint.close():
-            unfinished.append(self._savepoint.request)
-        self._serving = None
-        self.bus.close(unfinished, cause)
-
     def _publish(self) -> None:
-        """What is known now is what others see from now on."""
+        """Publish the details of the job to other threads."""
         self._details = self._history.details()
 
     # -- an epoch ----------------------------------------------------------------------
 
     def _run_next(self) -> None:
         self._check_ending()
-        self._timer.wait(self._deployment, self._is_asked)
+        asked, due_at = self._requests.is_asked, self._checkpoints.due_at
+        while not self._timer.wait(self._deployment, asked, due_at(self._epoch)):
+            self._checkpoint()
+            self._publish()
         self.bus.wanted.clear()
         self._check_ending()
-        self._begin_request()
+        self._requests.begin(self._deployment)
         started = time.perf_counter()
         now = self._timer.start()
         self._deployment.discover(now)
+        self._run_end.begin(self._deployment)
         plan = self._plan(now)
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, now)
         acks = self._runner.run(plan, self._deployment)
@@ -309,20 +326,10 @@ class JobManager:
                 self._checkpoint()
             raise JobCancelledError("the job was stopped after a checkpoint")
 
-    def _is_asked(self) -> bool:
-        """Whether an epoch should begin at once."""
-        return self.bus.wanted.is_set() or (self._is_free() and self.bus.waiting)
-
-    def _is_free(self) -> bool:
-        """Whether the next request can be begun."""
-        return self._serving is None and (self._savepoint is None or not self._savepoint.busy)
-
     def _plan(self, now: int) -> EpochPlan:
         attempt = self._runner.attempt
-        divide = {}
-        if isinstance(self._serving, RescaleRequest) and attempt == 0:
-            # parts are a matter of speed: what may have failed because of them is tried without
-            divide = self._rescaling.divisions(self._deployment.graph)
+        # parts are a matter of speed: what may have failed because of them is tried without
+        divide = {} if attempt else self._requests.divisions(self._deployment.graph)
         return EpochPlan(
             epoch=self._epoch,
             attempt=attempt,
@@ -331,7 +338,8 @@ class JobManager:
             durable=self._checkpoints.durable,
             subtasks=self._deployment.plans(self._pacer.records, self._clock.now()),
             completed_checkpoint=self._completed,
-            flush=self._serving is not None,
+            flush=self._run_end.begun or self._requests.serving is not None,
+            ends_run=self._run_end.begun,
             divide=divide,
             restarts=self._history.restarts,
         )
@@ -344,6 +352,7 @@ class JobManager:
         for observer in self._observers:
             observer.accepted(acks)
         self._timer.plan_next(acks, at_once=deployment.loops.has_news)
+        self._run_end.accept(deployment, self._timer)
         self._results.add(acks)
         self._history.accepted(self._epoch, acks, deployment.source_stages, epoch_ms)
         for uid, registry in deployment.driver_metrics():
@@ -359,9 +368,10 @@ class JobManager:
 
     def _complete(self, acks: list[Ack]) -> None:
         """End an accepted epoch with a checkpoint if there is a reason for one."""
-        if self._input_ended or self._serving or self._checkpoints.due(self._clock.now()):
-            if self._checkpoint() and self._serving is not None:
-                self._serve(self._serving, acks)
+        serving = self._requests.serving
+        if self._has_ended or serving or self._checkpoints.due(self._clock.now()):
+            if self._checkpoint() and serving is not None:
+                self._serve(serving, acks)
         elif not self._checkpoints.every_epoch:
             self._results.deliver(self._deployment.program)
 
@@ -387,6 +397,7 @@ class JobManager:
             return False
         self._history.checkpoint = self._completed = saved
         self._commit(saved, self._checkpoints.manifest)
+        deployment.notify_checkpoint_complete(saved)
         self._note_checkpoint(saved, now, started)
         self._sweeper.committed(deployment.sinks, self._checkpoints.run_ids)
         self._results.deliver(deployment.program)
@@ -402,67 +413,35 @@ class JobManager:
         """Commit what a checkpoint names, or begin to."""
         with self._checkpoints.guard():
             crash_point("before-sink-commit")
-            self._deployment.sinks.commit(checkpoint, self.bus.cancelled.wait, self._commit_ended)
+            self._deployment.sinks.commit(
+                checkpoint, self.bus.cancelled.wait, self._requests.commit_ended
+            )
         self._committed.add(checkpoint, manifest)
         self._announce_commits()
-
-    def _commit_ended(self) -> None:
-        """A commit in the background has, in any thread: a savepoint may wait for it."""
-        if self._savepoint is not None and not self._savepoint.started:
-            self.bus.wanted.set()
 
     def _announce_commits(self) -> None:
         """Announce what the sinks have committed, and write the savepoint that waits for it."""
         self._committed.announce(self._deployment.sinks)
-        savepoint = self._savepoint
-        if savepoint is not None and self._committed.includes(savepoint.checkpoint):
-            savepoint.start()
+        self._requests.write_committed(self._committed)
 
     def _checkpoint_failed(self, error: CheckpointError) -> None:
         """Nothing is lost: what was not saved stays in memory for the next checkpoint."""
         log.warning("checkpoint failed: %s", error)
-        ending = self._input_ended or self.bus.stop_wanted
-        if ending or self._checkpoints.failed_too_often():
+        if self._has_ended or self.bus.stop_wanted or self._checkpoints.failed_too_often():
             raise error
 
     # -- requests ----------------------------------------------------------------------
-
-    def _begin_request(self) -> None:
-        """Take the next request; the epoch that follows prepares for it."""
-        if not self._is_free():
-            return
-        request = self.bus.take()
-        if isinstance(request, RescaleRequest):
-            self._rescaling.prepare(request, self._deployment.graph)
-        elif request is not None:
-            self._begin_savepoint(request)
-        if self._serving is None:
-            self._serving = self._rescaling.take_ready()
-
-    def _begin_savepoint(self, request: SavepointRequest) -> None:
-        try:
-            self._checkpoints.savepoint_directory(request)
-        except (CheckpointError, UnsupportedFileSystemSchemeError) as error:
-            refuse(request, error)
-            return
-        self._serving = request
-        if request.after is After.DRAIN:
-            self._deployment.drain()
 
     def _serve(self, request: QueuedRequest, acks: list[Ack]) -> None:
         """The checkpoint that a request waited for is complete."""
         if isinstance(request, RescaleRequest):
             self._rescale(request, acks)
-            self._serving = None
+            self._requests.serving = None
         elif self._input_ended or request.after is not After.DRAIN:
             self._save(request)
 
     def _save(self, request: SavepointRequest) -> None:
-        self._serving = None
-        try:
-            self._savepoint = self._checkpoints.prepare_savepoint(request)
-        except CheckpointError as error:
-            refuse(request, error)
+        if not self._requests.prepare_savepoint(request):
             return
         if request.after is not After.GO_ON:
             self._stopping = self._timer.stands_still = True
@@ -472,10 +451,9 @@ class JobManager:
     def _rescale(self, request: RescaleRequest, acks: list[Ack]) -> None:
         """Go on with another graph where the newest checkpoint has left off."""
         graph = self._rescaling.graph
-        if graph is None or self._input_ended:
+        if graph is None or self._has_ended:
             ended = "the job's input has ended meanwhile, so its parallelism does not change"
-            refuse(request, JobExecutionError(ended))
-            return
+            return refuse(request, JobExecutionError(ended))
         crash_point("rescale-begins")
         parts = parts_in(acks, self._deployment.graph)
         restored = self._checkpoints.assign(graph, parts)

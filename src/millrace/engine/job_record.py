@@ -29,7 +29,7 @@ _MAX_BYTES = 64 * 1024
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a job's last run; times in milliseconds since the epoch of Unix."""
+    """Record of a job's last run; times in milliseconds since the epoch of Unix."""
 
     job_name: str
     job_id: str
@@ -73,8 +73,9 @@ class RecordedRun(JobObserver):
         self._write(self._record)
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
-        """The job ends with a status; nothing is lost when that cannot be noted."""
-        if not self._path:
+        """The job ends with a status; nothing is lost when that cannot be noted. A run that was
+        superseded leaves the record to the one that has the job now."""
+        if not self._path or self._is_superseded():
             return
         failed = error is not None and status is JobStatus.FAILED
         operator = error.operator if isinstance(error, UserFunctionError) else ""
@@ -89,6 +90,10 @@ class RecordedRun(JobObserver):
             self._write(ended)
         except (CheckpointError, OSError) as problem:
             log.warning("how the job ended could not be noted: %s", problem)
+
+    def _is_superseded(self) -> bool:
+        found = read_record(os.path.dirname(self._path))
+        return found is not None and found.run_id != self._record.run_id
 
     def _write(self, record: JobRecord) -> None:
         write_file(self._path, (msgspec.json.format(msgspec.json.encode(record)),))

@@ -1,4 +1,4 @@
-"""What can be asked of a running job: savepoints, another parallelism, and its end.
+"""Requests to a running job: savepoints, another parallelism, and its end.
 
 A request may come from any thread; its future is completed exactly once.
 """
@@ -24,7 +24,7 @@ class RequestKind(Enum):
 
 
 class After(Enum):
-    """What the job does once its savepoint is complete."""
+    """How the job continues once its savepoint is complete."""
 
     GO_ON = "GO_ON"
     STOP = "STOP"

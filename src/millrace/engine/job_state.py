@@ -20,7 +20,7 @@ __all__ = ["STATES", "JobStateMachine", "StateRule"]
 
 @dataclass(frozen=True, slots=True)
 class StateRule:
-    """What holds while a job is in one state."""
+    """Successors of a job's state, and the requests that it accepts meanwhile."""
 
     followed_by: frozenset[JobStatus]
     """Empty: the state is final."""

@@ -9,14 +9,16 @@ Where there are locks, one on ``lease.lock``, held as long as the run lives, ref
 at once; it ends with the process, be it by kill -9. `Lease.guard` holds ``commit.lock``, and a
 takeover raises the token under that same lock, so an owner that was believed dead finds out before
 it can do harm. Where there are none (object stores), the record says until when it holds and is
-renewed while the run lives. What a superseded owner publishes between the check and its end is
-refused by the number of the checkpoint (see `CheckpointStorage`).
+renewed while the run lives; for half of its time it is trusted unread. Who finds the record of a
+process that has died on the same machine need not wait for its end. What a superseded owner
+publishes is refused by the number of the checkpoint (see `CheckpointStorage`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import socket
 import threading
@@ -26,11 +28,14 @@ from dataclasses import asdict, dataclass, field, replace
 
 from millrace.common.errors import CheckpointError, LeaseError, LeaseLostError
 from millrace.engine.lease_renewal import LeaseRenewal
+from millrace.engine.process_identity import has_died, process_space
 from millrace.filesystem.file_system import FileLock, FileSystem, Version
 from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.files import StrPath, reading, writing
 
 __all__ = ["Lease", "Owner"]
+
+log = logging.getLogger(__name__)
 
 LOCK = "lease.lock"
 RECORD = "lease.json"
@@ -43,7 +48,7 @@ REMEMBERED = 100
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who holds, or held last, the lease: the content of ``lease.json``."""
+    """The process that holds, or held last, the lease: the content of ``lease.json``."""
 
     token: int
     run_id: str
@@ -55,6 +60,8 @@ class Owner:
     """The runs before it, oldest first, as far as they are remembered."""
     until: int = field(default=0, compare=False)
     """When it ends unless it is renewed (ms since the epoch of Unix); 0: with its lock."""
+    space: str = ""
+    """What the process id is unique in (see `process_space`)."""
 
     def __str__(self) -> str:
         return f"run {self.run_id} on host {self.host}, process {self.pid}"
@@ -80,6 +87,8 @@ class Lease:
         self._lock = lock
         self._renewal = None if lock else LeaseRenewal(self._renew, LIFETIME / 3000)
         self._released = False
+        self._trusted_until = owner.until - LIFETIME // 2
+        """Where there are no locks: until then nobody can have taken over."""
         self._guards = threading.RLock()
         self._depth = 0
 
@@ -124,6 +133,8 @@ class Lease:
         job_dir = self._record.job_dir
         if self._released:
             raise LeaseLostError(f"the lease of {job_dir} was released")
+        if self._record.now() < self._trusted_until:
+            return
         current, _ = self._record.read()
         if current != self.owner:
             by = str(current) if current else "nobody: lease.json is gone"
@@ -177,7 +188,12 @@ class Lease:
                     self._record.extend(self.owner, 0)
 
     def _renew(self) -> bool:
-        return self._record.extend(self.owner, LIFETIME)
+        now = self._record.now()
+        self._trusted_until = 0  # whatever happens now, `verify` asks the record until it is over
+        renewed = self._record.extend(self.owner, LIFETIME)
+        if renewed:
+            self._trusted_until = now + LIFETIME // 2
+        return renewed
 
 
 class _Record:
@@ -186,7 +202,7 @@ class _Record:
     def __init__(self, job_dir: str, clock: Callable[[], int]) -> None:
         self.job_dir = job_dir
         self.files: FileSystem = file_system_of(job_dir)
-        self._clock = clock
+        self.now = clock
 
     def path(self, name: str) -> str:
         return os.path.join(self.job_dir, name)
@@ -215,14 +231,18 @@ class _Record:
             LeaseError: the one before has not ended, or another one was faster.
         """
         before, version = self.read()
-        clock = self._clock()
-        if before is not None and before.until > clock and not self.files.has_locks:
-            raise self.refusal()
+        clock = self.now()
+        if before is not None and not self.files.has_locks and before.until > clock:
+            if not has_died(before.space, before.pid):
+                raise self.refusal()
+            log.info("%s has died without giving its lease back", before)
         token = before.token + 1 if before else 1
         former = (*before.former, before.run_id)[-REMEMBERED:] if before else ()
         since = clock if now is None else now
         until = 0 if self.files.has_locks else clock + LIFETIME
-        owner = Owner(token, run_id, socket.gethostname(), os.getpid(), since, former, until)
+        owner = Owner(
+            token, run_id, socket.gethostname(), os.getpid(), since, former, until, process_space()
+        )
         if not self._write(owner, version):
             raise self.refusal()
         return owner
@@ -232,7 +252,7 @@ class _Record:
         current, version = self.read()
         if current != owner:
             return False
-        return self._write(replace(owner, until=self._clock() + milliseconds), version)
+        return self._write(replace(owner, until=self.now() + milliseconds), version)
 
     def _write(self, owner: Owner, version: Version | None) -> bool:
         path, data = self.path(RECORD), json.dumps(asdict(owner)).encode()
@@ -250,7 +270,7 @@ class _Record:
     def _advice(self, owner: Owner | None) -> str:
         if self.files.has_locks or owner is None:
             return ""
-        seconds = max(0, owner.until - self._clock()) // 1000
+        seconds = max(0, owner.until - self.now()) // 1000
         return f". If it has died, its lease ends in {seconds} s"
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What the newest checkpoint holds of the states that were made queryable.
+"""Queryable states, as the newest checkpoint holds them.
 
 A thread of its own follows the checkpoints, so the job never waits for it. When it falls behind it
 skips checkpoints; what it shows is always all of one checkpoint.
@@ -186,8 +186,8 @@ class QueryableView(JobObserver):
             return list(self._table(state).written.get(text, ()))
 
     def read(self, state: QueryableState, keys: Iterable[Iterable[Any]]) -> Reading:
-        """What the shown checkpoint has for ``keys``, each given as the keys it may mean, of which
-        the first that is there counts.
+        """Read the shown checkpoint's values of ``keys``, each given as the keys it may mean, of
+        which the first that is there counts.
 
         Raises:
             NotLoadedError: no checkpoint with that state has been read yet.
@@ -318,7 +318,7 @@ def _first(data: dict[Any, Any], keys: Iterable[Any]) -> tuple[Any, Any]:
 
 
 def _visible(kind: TableKind, value: Any, ttl: int | None, now: int) -> Any:
-    """What users see of a value as it is in a table; what has expired is not there."""
+    """Return a table's value as users see it; MISSING if it has expired."""
     return kind.shown(value) if ttl is None else kind.alive(value, now - ttl)
 
 

@@ -68,7 +68,7 @@ class Rescaling:
 
 
 def parts_in(acks: Iterable[Ack], now: JobGraph) -> Parts:
-    """What subtasks have divided."""
+    """Return the state that subtasks have divided themselves."""
     uids = {stage.id: stage.uid for stage in now.program.stages}
     return {(uids[ack.stage], ack.subtask): ack.parts for ack in acks}
 

@@ -45,7 +45,7 @@ def _done(reports: list[SubtaskReport], program: Program) -> int:
 
 
 def describe_epoch(running: EpochAttempt, now: int) -> str:
-    """What an epoch is doing, in a line; ``now`` in ms since the epoch of Unix.
+    """Line about what an epoch is doing; ``now`` in ms since the epoch of Unix.
 
     Example:
         >>> busy = (BusySubtask("Enrich", 1, "host:7", 41.0, ""),)

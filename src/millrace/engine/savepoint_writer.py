@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
+import time
 from collections.abc import Callable, Mapping
 from threading import Thread
 from typing import Any
 
+from millrace.common.errors import CheckpointError
 from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.common.types.type_information import TypeInformation
 from millrace.engine.job_requests import SavepointRequest, answer, refuse
@@ -16,7 +19,9 @@ from millrace.filesystem.location import is_local
 from millrace.state.canonical.savepoint import write_canonical_savepoint
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.pin import Pin
+from millrace.state.checkpoint.retention import ORPHAN_AGE
 from millrace.state.checkpoint.savepoint import write_savepoint
+from millrace.state.checkpoint.savepoints import delete_incomplete
 
 SMALL = 2 << 20
 """So many bytes of state are written sooner than another process has started."""
@@ -60,6 +65,11 @@ class AsyncSavepointWriter:
         self._thread = Thread(target=self._run, name="savepoint-writer", daemon=True)
 
     @property
+    def path(self) -> str:
+        """The directory of the savepoint."""
+        return self._path
+
+    @property
     def checkpoint(self) -> int:
         """The one that it makes a savepoint of."""
         return self._pin.manifest.checkpoint
@@ -71,7 +81,7 @@ class AsyncSavepointWriter:
 
     @property
     def waits_for(self) -> str:
-        """What it waits for, for people; empty: it has ended."""
+        """Return what the savepoint waits for, for people; empty: it has ended."""
         if not self.busy:
             return ""
         if self.started:
@@ -96,14 +106,29 @@ class AsyncSavepointWriter:
     def _run(self) -> None:
         try:
             manifest = self._write()
-            note_own(self._job_dir, self._path)
         except BaseException as error:
             log.warning("the savepoint %s failed: %s", self._path, error)
             self._end(None)
             refuse(self.request, error)
         else:
+            self._note(manifest)
             self._end(manifest.snapshot_id)
             answer(self.request, self._path)
+
+    def _note(self, manifest: Manifest) -> None:
+        """The savepoint is complete, whatever happens to notes about it."""
+        try:
+            note_own(self._job_dir, self._path)
+        except (CheckpointError, OSError) as error:
+            log.warning(
+                "the savepoint %s is complete, but could not be noted as the job's own (%s): a run "
+                "that starts from it may need execution.state-recovery.allow-pickle",
+                self._path,
+                error,
+            )
+        latest = time.time() - ORPHAN_AGE
+        for path in delete_incomplete(os.path.dirname(self._path), manifest.job_id, latest):
+            log.info("deleted %s, which a run that was killed had not completed", path)
 
     def _write(self) -> Manifest:
         pin = self._pin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from millrace.common.errors import JobCancelledError, JobExecutionError
@@ -19,6 +19,10 @@ the commit is not tried again."""
 
 FIRST_BACKOFF = 0.1
 MAX_BACKOFF = 10.0
+MOST_BEHIND = 20
+"""Commits that may wait in the background: what they hold is in memory and in every checkpoint."""
+MOST_BYTES = 64 << 20
+"""The most that those which wait may hold together, unless it is a single one."""
 
 
 def backoff(retries: int) -> float:
@@ -87,12 +91,15 @@ class _BackgroundCommit:
 class BackgroundCommits:
     """A thread that commits while the job goes on, in the order of the checkpoints.
 
+    Behind a commit that has failed the sink makes none: a committer may note how far it has come.
     All methods are called from the engine's thread.
     """
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
         self._running: list[_BackgroundCommit] = []
+        self._failed: dict[str, BaseException] = {}
+        """By sink; used by the thread only."""
 
     def start(
         self,
@@ -106,12 +113,23 @@ class BackgroundCommits:
         when that is done or has failed."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "sink-commits")
-        future = self._pool.submit(commit, committables)
+        future = self._pool.submit(self._commit, uid, committables, commit)
         self._running.append(_BackgroundCommit(uid, checkpoint, committables, future))
         future.add_done_callback(lambda _: ended())
 
+    def _commit(
+        self, uid: str, committables: list[bytes], commit: Callable[[list[bytes]], None]
+    ) -> None:
+        if uid in self._failed:
+            raise self._failed[uid]
+        try:
+            commit(committables)
+        except BaseException as error:
+            self._failed[uid] = error
+            raise
+
     def unfinished(self) -> dict[str, list[bytes]]:
-        """What is not committed yet, by sink.
+        """Committables that are not committed yet, by sink.
 
         Raises whatever made a commit fail.
         """
@@ -139,6 +157,16 @@ class BackgroundCommits:
         """Whether something is not committed yet, or could not be."""
         return any(not e.future.done() or e.future.exception() for e in self._running)
 
+    def wait_for_room(self) -> None:
+        """Until no more commits wait than may: a system that is away holds the job up."""
+        waiting = [entry for entry in self._running if not entry.future.done()]
+        held = 0
+        for count, entry in enumerate(reversed(waiting), 1):
+            held += sum(map(len, entry.committables))
+            if count > MOST_BEHIND or (held > MOST_BYTES and count > 1):
+                wait([entry.future])  # and so those before it
+                return
+
     def wait(self) -> None:
         """Until all is committed; raises whatever made a commit fail."""
         for entry in self._running:
@@ -146,6 +174,6 @@ class BackgroundCommits:
         self._running = []
 
     def close(self) -> None:
-        """What runs comes to its end; what has not begun is left to the next run."""
+        """End: running commits finish, those that have not begun are left to the next run."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)

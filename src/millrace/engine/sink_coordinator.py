@@ -88,7 +88,7 @@ class SinkCoordinator:
         self._owing = any(pending.values())
 
     def pending(self) -> Pending:
-        """What the next checkpoint must name as still to be committed.
+        """Committables that the next checkpoint must name as pending.
 
         Raises JobExecutionError when a commit in the background has failed.
         """
@@ -98,7 +98,7 @@ class SinkCoordinator:
         return found
 
     def outstanding(self) -> Pending:
-        """What a durable checkpoint names and is being committed.
+        """Committables of durable checkpoints that are being committed.
 
         Raises JobExecutionError when a commit in the background has failed.
         """
@@ -126,7 +126,8 @@ class SinkCoordinator:
         pause: Pause = time.sleep,
         ended: Callable[[], None] = lambda: None,
     ) -> None:
-        """A checkpoint is durable that names all that is pending: commit it, or begin to.
+        """A checkpoint is durable that names all that is pending: commit it, or begin to. Too many
+        commits in the background are waited for.
 
         Args:
             pause: waits before a commit is tried again.
@@ -147,9 +148,10 @@ class SinkCoordinator:
                 self._in_driver[uid].commit(committables, pause)
         self._pending = {}
         self._owing = False
+        self._background.wait_for_room()
 
     def commits(self, stage: int, subtask: int, now: int) -> dict[str, tuple[CommitPlan, ...]]:
-        """What a subtask is to commit in the next epoch, per sink uid."""
+        """Committables for a subtask to commit in the next epoch, per sink uid."""
         uids = self._stages.get(stage, ())
         plans = {uid: self._in_subtasks[uid].plan(subtask, now) for uid in uids}
         return {uid: plan for uid, plan in plans.items() if plan}
@@ -179,7 +181,7 @@ class SinkCoordinator:
     # -- leftovers ---------------------------------------------------------------------
 
     def sweeps(self, run_ids: Collection[str], older_than: int) -> list[Sweep] | None:
-        """What is to be done to delete what failed attempts of these runs left behind more than
+        """Return the sweeps that delete what failed attempts of these runs left behind more than
         ``older_than`` ms ago; None: some subtask has not reported what it uses, or something waits
         to be committed."""
         if self._pending or self.outstanding():

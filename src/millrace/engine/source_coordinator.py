@@ -10,7 +10,7 @@ from heapq import heapify, heapreplace
 from typing import Any
 
 from millrace.common.errors import CheckpointError, SerializationError
-from millrace.common.source import AssignedSplit, EnumeratorContext, SourceEvent
+from millrace.common.source import AssignedSplit, BatchDelivery, EnumeratorContext, SourceEvent
 from millrace.plan.job_graph import SourceNode
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
@@ -23,17 +23,27 @@ class _Assigned:
     split: Any
     subtask: int
     position: Any = None
+    end: Any = None
+    """The position at which the run ends."""
     started: bool = False
+    at_end: bool = False
     watermark: int | None = MIN_WATERMARK
     """None: idle."""
     paused: bool = False
 
 
 class SourceCoordinator:
-    """Assigns the splits of one source, follows their progress and carries its events."""
+    """Assigns the splits of one source, follows their progress and carries its events.
 
-    def __init__(self, node: SourceNode) -> None:
+    Args:
+        available_now: the run reads what is there when it begins, and ends.
+    """
+
+    def __init__(self, node: SourceNode, available_now: bool = False) -> None:
         self.node = node
+        self._available_now = available_now
+        self._prepared = False
+        """Whether the end of such a run is fixed."""
         self.metrics = MetricRegistry()
         """Of the enumerator."""
         self._enumerator = node.source.create_enumerator()
@@ -50,6 +60,7 @@ class SourceCoordinator:
         self._sent = 0
         """How many of the events are in the plans of the epoch that runs."""
         self._next_discovery: int | None = 0
+        self._last_discovery = 0
         self._discovered_all = False
         self._end_sent = False
         self._draining = False
@@ -59,8 +70,11 @@ class SourceCoordinator:
     def discover(self, now: int) -> None:
         """Ask the enumerator for new splits if it is time to, and hand out what waits."""
         self._start()
+        if self._available_now and not self._prepared:
+            self._fix_end(now)
         if not self._discovered_all and self._discovery_due(now):
             self._enqueue(AssignedSplit(split) for split in self._enumerator.discover(now))
+            self._last_discovery = now
             self._next_discovery = self._enumerator.next_discovery(now)
             self._discovered_all = self._enumerator.no_more_splits()
         self._take_over()
@@ -78,15 +92,27 @@ class SourceCoordinator:
             self._enumerating = True
             self._enumerator.start(self._context)
 
+    def _fix_end(self, now: int) -> None:
+        """An earlier run may have found all that there was for it."""
+        self._prepared, self._discovered_all, self._next_discovery = True, False, now
+        self._enumerator.prepare_for_available_now(now)
+        for assigned in self._assigned.values():
+            assigned.end = self._enumerator.available_now_end(assigned.split)
+
+    def _assign(self, waiting: AssignedSplit, subtask: int) -> None:
+        split, position, _ = waiting
+        end = self._enumerator.available_now_end(split) if self._prepared else None
+        self._given[subtask] += 1
+        self._assigned[split.split_id] = _Assigned(split, subtask, position, end)
+
     def _discovery_due(self, now: int) -> bool:
         return self._next_discovery is not None and self._next_discovery <= now
 
     def _take_over(self) -> None:
-        """What the enumerator has said to its context."""
-        for subtask, (split, position) in self._context.assignments:
-            self._given[subtask] += 1
-            self._waiting.pop(split.split_id, None)
-            self._assigned[split.split_id] = _Assigned(split, subtask, position)
+        """Take over the assignments and events that the enumerator gave to its context."""
+        for subtask, assigned in self._context.assignments:
+            self._waiting.pop(assigned.split.split_id, None)
+            self._assign(assigned, subtask)
         self._events += self._context.events
         self._context.assignments.clear()
         self._context.events.clear()
@@ -105,9 +131,7 @@ class SourceCoordinator:
             if limit is not None and load >= limit:
                 return
             heapreplace(ranks, (load + 1, given + 1, subtask))
-            _, (split, position) = self._waiting.popitem(last=False)
-            self._given[subtask] += 1
-            self._assigned[split.split_id] = _Assigned(split, subtask, position)
+            self._assign(self._waiting.popitem(last=False)[1], subtask)
 
     def _loads(self) -> list[int]:
         """How many splits each subtask reads."""
@@ -145,18 +169,21 @@ class SourceCoordinator:
         self._halted = halted
 
     def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:
-        """What a subtask is to read in the next epoch."""
+        """Splits and positions for a subtask to read in the next epoch."""
         self._end_sent = self.no_more_splits
         if self._draining or self._halted:
             return ()
         return tuple(
-            SplitPlan(self.node.uid, a.split, a.position, max_records)
+            SplitPlan(self.node.uid, a.split, a.position, max_records, a.end)
             for a in self._assigned.values()
             if a.subtask == subtask
         )
 
     def events(self, subtask: int) -> tuple[SourceEvent, ...]:
-        """What a subtask's reader is to hear in the next epoch."""
+        """Events for a subtask's reader in the next epoch."""
+        if self._draining or self._halted:  # who reads nothing is not told what to read
+            self._sent = 0
+            return ()
         self._sent = len(self._events)
         return tuple(event for target, event in self._events if target == subtask)
 
@@ -165,17 +192,26 @@ class SourceCoordinator:
         """Whether all splits have been assigned and there will be no more."""
         if self._halted:  # what is left is for the run that goes on from here
             return False
+        if self._available_now and not self._draining:  # so it is for runs that follow
+            return False
         return self._draining or (self._discovered_all and not self._waiting)
+
+    @property
+    def reached_end(self) -> bool:
+        """Whether all that the run is to read has been read, where it ends before the input."""
+        found_all = self._prepared and self._discovered_all and not self._waiting
+        return found_all and all(assigned.at_end for assigned in self._assigned.values())
 
     def accept(self, progress: SplitProgress) -> None:
         """An epoch has been accepted in which a split was read this far."""
         if progress.finished:
-            del self._assigned[progress.split_id]
+            finished = self._assigned.pop(progress.split_id)
+            self._enumerator.handle_split_finished(finished.split)
             return
         assigned = self._assigned[progress.split_id]
         assigned.position = progress.position
         assigned.watermark, assigned.paused = progress.watermark, progress.paused
-        assigned.started = True
+        assigned.started, assigned.at_end = True, progress.at_end
 
     def accept_events(self, acks: Iterable[Ack]) -> None:
         """An epoch has been accepted: its events have arrived, and these are the answers."""
@@ -188,11 +224,19 @@ class SourceCoordinator:
             for event in ack.source_events.get(uid, ()):
                 self._enumerator.handle_source_event(ack.subtask, event)
         self._take_over()
+        # what the enumerator has heard may change when it is to look, and for what
+        self._next_discovery = self._enumerator.next_discovery(self._last_discovery)
         self._discovered_all = self._enumerator.no_more_splits()
 
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint is complete, with the last `snapshot`."""
+        self._start()
+        self._enumerator.notify_checkpoint_complete(checkpoint_id)
+
     def lowest_watermark(self) -> int | None:
-        """Of all splits that are neither finished nor idle; None: there are none."""
-        marks = (assigned.watermark for assigned in self._assigned.values())
+        """Of all splits that are neither finished nor idle, nor at the end of the run; None: there
+        are none."""
+        marks = (a.watermark for a in self._assigned.values() if not a.at_end)
         return min((mark for mark in marks if mark is not None), default=None)
 
     def pauses_below(self, limit: int | None) -> bool:
@@ -224,8 +268,9 @@ class SourceCoordinator:
         state = {
             "enumerator": self._enumerator.snapshot_state(),
             "assigned": assigned,
-            "waiting": [tuple(entry) for entry in self._waiting.values()],
-            "events": self._events,
+            "waiting": [(entry.split, entry.position) for entry in self._waiting.values()],
+            # what the executor delivers is of this process: enumerators offer it again
+            "events": [(s, e) for s, e in self._events if not isinstance(e, BatchDelivery)],
             "watermarks": {name: a.watermark for name, a in self._assigned.items()},
             "all": self._discovered_all,
             "parallelism": self.node.parallelism,
@@ -258,7 +303,9 @@ class SourceCoordinator:
             for split, subtask, position in state["assigned"]:
                 name = split.split_id
                 mark = marks.get(name, MIN_WATERMARK)
-                self._assigned[name] = _Assigned(split, subtask, position, True, mark)
+                self._assigned[name] = _Assigned(
+                    split, subtask, position, started=True, watermark=mark
+                )
             return
         for former in range(state["parallelism"]):
             read = [(s, at) for s, owner, at in state["assigned"] if owner == former]

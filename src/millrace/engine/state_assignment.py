@@ -31,7 +31,7 @@ Parts = Mapping[SubtaskKey, tuple[StateDelta, ...]]
 
 @dataclass(frozen=True, slots=True)
 class StateAssignment:
-    """What every subtask of a job starts from."""
+    """State handles that each subtask of a job starts from."""
 
     unchanged: dict[SubtaskId, tuple[str, list[StateDelta]]] = field(default_factory=dict)
     """Subtasks of stages that have not changed: the version and deltas of their own."""
@@ -58,7 +58,7 @@ class Origin:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Name in errors."""
         kind, number = self.manifest.kind, self.manifest.checkpoint
         return f"{kind} {number}" if self.directory is None else f"the {kind} in {self.directory}"
 

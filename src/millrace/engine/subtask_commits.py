@@ -25,7 +25,7 @@ class _Outstanding:
 
 
 class SubtaskCommits:
-    """What one sink's subtasks have yet to commit.
+    """Committables that the subtasks of one sink have yet to commit.
 
     Args:
         name: of the sink, for messages.
@@ -61,7 +61,7 @@ class SubtaskCommits:
         return chain.from_iterable(self._outstanding)
 
     def plan(self, subtask: int, now: int) -> tuple[CommitPlan, ...]:
-        """What a subtask is to commit in the next epoch."""
+        """Committables for a subtask to commit in the next epoch."""
         mine = self._outstanding[subtask]
         for item in mine:
             item.sent = item.due <= now

@@ -9,6 +9,7 @@ Flink docs, "File Systems"; Flink's ``RecoverableWriter`` and object stores' con
 
 from __future__ import annotations
 
+import errno
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ __all__ = [
     "UploadDamagedError",
     "UploadStatus",
     "Version",
+    "require_written",
 ]
 
 Version = str
@@ -55,7 +57,7 @@ class UploadStatus:
 
 
 class UploadDamagedError(OSError):
-    """What is to appear is not what was written."""
+    """An upload is not what was written, and must not become visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,27 @@ class PendingUpload:
     """What the file system knows it by: a temporary name, or the id and parts of an upload."""
     length: int
     """Bytes."""
+
+
+def require_written(upload: PendingUpload, found: int | None, at: str | None = None) -> None:
+    """Refuse an upload of which there is something else than was written.
+
+    Args:
+        found: bytes that are there; None: there is nothing.
+        at: where they are; None: at the upload's location.
+
+    Raises:
+        FileNotFoundError: neither the file nor its upload is there.
+        UploadDamagedError: there are more bytes or fewer.
+    """
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, "neither it nor its upload is there", upload.location)
+    if found != upload.length:
+        raise UploadDamagedError(
+            errno.EIO,
+            f"it has {found} bytes, but {upload.length} were written",
+            at or upload.location,
+        )
 
 
 class PendingFile(io.RawIOBase):
@@ -115,7 +138,7 @@ class PendingFile(io.RawIOBase):
     @property
     @abstractmethod
     def token(self) -> str:
-        """What `FileSystem.uploads` calls it as long as it is not complete."""
+        """Return the name by which `FileSystem.uploads` lists it as long as it is not complete."""
 
     @abstractmethod
     def discard(self) -> None:
@@ -184,7 +207,7 @@ class FileSystem(ABC):
 
     @abstractmethod
     def status(self, location: str) -> FileStatus | None:
-        """What is known of a file; None: there is no file of that name (it may be a directory)."""
+        """Return a file's size and time; None: there is no such file (it may be a directory)."""
 
     @abstractmethod
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
@@ -267,8 +290,8 @@ class FileSystem(ABC):
 
     @abstractmethod
     def uploads(self, directory: str) -> Iterator[UploadStatus]:
-        """What was begun below a directory and neither completed nor discarded, as processes that
-        die leave it. Nothing where the storage cannot tell, and forgets such after a time."""
+        """Yield uploads begun below a directory and neither completed nor discarded, as processes
+        that die leave them. Nothing where the storage cannot list them and expires them itself."""
 
     @abstractmethod
     def abort(self, token: str) -> None:

@@ -17,9 +17,9 @@ from millrace.filesystem.file_system import (
     FileSystem,
     PendingFile,
     PendingUpload,
-    UploadDamagedError,
     UploadStatus,
     Version,
+    require_written,
 )
 from millrace.filesystem.local_lock import lock_file
 from millrace.filesystem.local_pending_file import (
@@ -33,6 +33,8 @@ from millrace.filesystem.local_pending_file import (
 __all__ = ["LocalFileSystem"]
 
 _READ_BUFFER = 1 << 18
+_NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+"""What the operating system says of a name that no file can have."""
 
 
 class LocalFileSystem(FileSystem):
@@ -72,21 +74,26 @@ class LocalFileSystem(FileSystem):
     def status(self, location: str) -> FileStatus | None:
         try:
             found = os.stat(location)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+        except OSError as error:
+            if error.errno in _NOWHERE:
+                return None
+            raise
         return None if stat.S_ISDIR(found.st_mode) else _status(location, found)
 
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
-        for entry in _entries(directory):
-            if entry.is_dir():
-                if recursive and not entry.is_symlink():
-                    yield from self.list(entry.path, recursive=True)
-            elif entry.is_file() and not is_temporary(entry.name):
-                with contextlib.suppress(FileNotFoundError):  # it vanished meanwhile
-                    yield _status(entry.path, entry.stat())
+        waiting = [directory]  # no recursion: somebody else may have nested them very deep
+        while waiting:
+            for entry in _entries(waiting.pop()):
+                if _is_directory(entry):
+                    if recursive and not entry.is_symlink():
+                        waiting.append(entry.path)
+                elif not is_temporary(entry.name):
+                    with contextlib.suppress(FileNotFoundError):  # it vanished meanwhile
+                        if _is_file(entry):
+                            yield _status(entry.path, entry.stat())
 
     def directories(self, directory: str) -> Iterator[str]:
-        yield from (entry.name for entry in _entries(directory) if entry.is_dir())
+        yield from (entry.name for entry in _entries(directory) if _is_directory(entry))
 
     def is_directory(self, directory: str) -> bool:
         return os.path.isdir(directory)
@@ -148,7 +155,8 @@ class LocalFileSystem(FileSystem):
     def uploads(self, directory: str) -> Iterator[UploadStatus]:
         for entry in _entries(directory):
             if entry.is_dir(follow_symlinks=False):
-                yield from self.uploads(entry.path)
+                with contextlib.suppress(PermissionError):  # lost+found: nothing of ours
+                    yield from self.uploads(entry.path)
             elif is_temporary(entry.name) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(FileNotFoundError):
                     modified = entry.stat().st_mtime
@@ -193,18 +201,13 @@ class LocalFileSystem(FileSystem):
 
 def _commit(upload: PendingUpload) -> None:
     pending, final = _length(upload.token), _length(upload.location)
-    if pending is None and final is None:
-        raise FileNotFoundError(errno.ENOENT, "neither it nor its upload is there", upload.location)
     if pending is not None and final is not None:
         raise FileExistsError(errno.EEXIST, "it exists already", upload.location)
-    found = final if pending is None else pending
-    if found != upload.length:
-        where = upload.location if pending is None else upload.token
-        raise UploadDamagedError(
-            errno.EIO, f"it has {found} bytes, but {upload.length} were written", where
-        )
-    if pending is not None:
-        os.replace(upload.token, upload.location)
+    if pending is None:
+        require_written(upload, final)
+        return
+    require_written(upload, pending, upload.token)
+    os.replace(upload.token, upload.location)
 
 
 def _length(path: str) -> int | None:
@@ -218,6 +221,21 @@ def _entries(directory: str) -> Iterator[os.DirEntry[str]]:
     missing = contextlib.suppress(FileNotFoundError, NotADirectoryError)
     with missing, os.scandir(directory) as found:
         yield from found
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    """False also for what cannot be looked at, such as links in a circle; as `os.path.isdir`."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def _status(location: str, found: os.stat_result) -> FileStatus:

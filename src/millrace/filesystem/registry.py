@@ -12,7 +12,42 @@ from millrace.filesystem.location import LOCAL_SCHEME, StrPath, is_local, qualif
 
 __all__ = ["exists", "file_system_of", "register_file_system", "resolved"]
 
-_factories: dict[str, Callable[[], FileSystem]] = {LOCAL_SCHEME: LocalFileSystem}
+
+def _s3() -> FileSystem:
+    from millrace.filesystem.object_stores.file_system import ObjectStoreFileSystem
+    from millrace.filesystem.object_stores.s3 import s3_clients
+
+    return ObjectStoreFileSystem(s3_clients)
+
+
+def _azure() -> FileSystem:
+    from millrace.filesystem.object_stores.azure import azure_clients
+    from millrace.filesystem.object_stores.file_system import ObjectStoreFileSystem
+
+    return ObjectStoreFileSystem(azure_clients)
+
+
+def _gcs() -> FileSystem:
+    from millrace.filesystem.object_stores.file_system import ObjectStoreFileSystem
+    from millrace.filesystem.object_stores.gcs import gcs_clients
+
+    return ObjectStoreFileSystem(gcs_clients)
+
+
+def _hdfs() -> FileSystem:
+    from millrace.filesystem.hdfs.file_system import HdfsFileSystem
+
+    return HdfsFileSystem()
+
+
+_factories: dict[str, Callable[[], FileSystem]] = {
+    LOCAL_SCHEME: LocalFileSystem,
+    "s3": _s3,
+    "s3a": _s3,
+    "abfss": _azure,
+    "gs": _gcs,
+    "hdfs": _hdfs,
+}
 _made: dict[str, FileSystem] = {}
 
 
@@ -41,7 +76,8 @@ def file_system_of(location: StrPath) -> FileSystem:
     """The file system that a location belongs to.
 
     Raises:
-        UnsupportedFileSystemSchemeError: none is known for its scheme.
+        UnsupportedFileSystemSchemeError: none is known for its scheme, or what it needs is not
+            installed.
 
     >>> type(file_system_of("/data")).__name__
     'LocalFileSystem'
@@ -52,5 +88,11 @@ def file_system_of(location: StrPath) -> FileSystem:
         factory = _factories.get(scheme)
         if factory is None:
             raise UnsupportedFileSystemSchemeError(os.fspath(location), scheme)
-        made = _made[scheme] = factory()
+        try:
+            made = _made[scheme] = factory()
+        except ModuleNotFoundError as error:
+            missing = error.name or str(error)
+            raise UnsupportedFileSystemSchemeError(
+                os.fspath(location), scheme, missing=missing
+            ) from None
     return made

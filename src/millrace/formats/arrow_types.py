@@ -11,6 +11,7 @@ from millrace.common.types.logical.logical_type import (
     LocalZonedTimestampType,
     LogicalType,
     RawType,
+    RowType,
     TimestampType,
     rewritten,
 )
@@ -18,7 +19,7 @@ from millrace.common.types.logical.logical_type import (
 __all__ = ["arrow_schema"]
 
 
-def arrow_schema(row_type: RowTypeInfo, utc_timestamp: bool = False) -> Any:
+def arrow_schema(row_type: RowTypeInfo | RowType, utc_timestamp: bool = False) -> Any:
     """The `pyarrow.Schema` of a row type.
 
     Raises:
@@ -36,4 +37,5 @@ def arrow_schema(row_type: RowTypeInfo, utc_timestamp: bool = False) -> Any:
             return LocalZonedTimestampType(kind.precision, nullable=kind.nullable)
         return kind
 
-    return pa.schema(list(arrow_type(rewritten(row_type.logical_type, stored))))
+    kind = row_type if isinstance(row_type, RowType) else row_type.logical_type
+    return pa.schema(list(arrow_type(rewritten(kind, stored))))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from numbers import Number
+from types import NoneType
 from typing import Any, BinaryIO
 
 from millrace.common.errors import SerializationError
@@ -15,8 +18,15 @@ from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvSchema
 from millrace.formats.encoder_writer import EncoderBulkWriter
 from millrace.formats.records import field_columns, field_values
+from millrace.formats.scalar_text import scalar_text
 
 __all__ = ["CsvBulkWriters", "CsvEncoder"]
+
+_KINDS: dict[CsvColumnKind, set[type]] = {
+    CsvColumnKind.NUMBER: {int, float, Decimal, NoneType},
+    CsvColumnKind.BOOLEAN: {bool, NoneType},
+}
+"""The types that need not be looked at more closely; columns of other kinds take all."""
 
 
 class CsvEncoder(Encoder[Any]):
@@ -64,18 +74,40 @@ class CsvEncoder(Encoder[Any]):
         """The lines of many records.
 
         Raises:
-            SerializationError: a record has other fields than the schema, or cannot be written.
+            SerializationError: a record has other fields than the schema, or a value that is not of
+                its column's kind or cannot be written.
         """
         if not elements:
             return b""
         names = self._schema.names
-        return self._lines(zip(*[field_values(names, e) for e in elements], strict=True))
+        rows = [field_values(names, element) for element in elements]
+        try:
+            return self._lines(zip(*rows, strict=True))
+        except Exception as failed:
+            error = failed
+        self._blame(elements, rows)
+        raise SerializationError(f"records cannot be written as CSV: {error}") from error
 
     def encode_columns(self, batch: ColumnBatch) -> bytes:
         columns = field_columns(self._schema.names, batch)
         if columns is None:
             return self.encode_all(batch.to_rows().values)
-        return self._lines(column.to_pylist() for column in columns)
+        try:
+            return self._lines(column.to_pylist() for column in columns)
+        except Exception:
+            return self.encode_all(batch.to_rows().values)  # it names the record
+
+    def _blame(self, elements: Sequence[Any], rows: Sequence[Sequence[Any]]) -> None:
+        """Raises SerializationError with the first value that cannot be written."""
+        for element, row in zip(elements, rows, strict=True):
+            for column, item in zip(self._schema.columns, row, strict=True):
+                try:
+                    self._write([[*self._column_texts(column, [item]), 0]])
+                except Exception as error:  # also of a __str__
+                    raise SerializationError(
+                        f"column {column.name!r} ({column.kind.value}) of the record "
+                        f"{repr(element)[:300]} cannot be written as CSV: {error}"
+                    ) from error
 
     def _lines(self, columns: Iterable[Sequence[Any]]) -> bytes:
         pairs = zip(self._schema.columns, columns, strict=True)
@@ -84,8 +116,12 @@ class CsvEncoder(Encoder[Any]):
 
     def _column_texts(self, column: CsvColumn, values: Sequence[Any]) -> Sequence[Any]:
         if column.kind is CsvColumnKind.ARRAY:
-            values = [_joined(column.separator, value) for value in values]
-        if bool in set(map(type, values)):
+            values = [_joined(column.separator, items) for items in values]
+        kinds = set(map(type, values))
+        if not kinds <= _KINDS.get(column.kind, kinds):
+            for item in values:
+                _require_kind(column, item)
+        if bool in kinds:
             values = [str(v).lower() if isinstance(v, bool) else v for v in values]
         null = self._schema.dialect.null_value
         return values if null is None else [null if v is None else v for v in values]
@@ -99,9 +135,7 @@ class CsvEncoder(Encoder[Any]):
                 lines = [self._csv_text([row], "\r\n") for row in rows]
                 text = "".join([line.removesuffix("\r\n") + separator for line in lines])
         except csv.Error as error:
-            raise SerializationError(
-                f"a record cannot be written as CSV: {error}; set a quote or escape character"
-            ) from None
+            raise ValueError(f"{error}; set a quote or escape character") from None
         return text.encode(self._charset)
 
     def _csv_text(self, rows: Sequence[Sequence[Any]], line_separator: str) -> str:
@@ -133,5 +167,42 @@ class CsvWriterFactory(BulkWriterFactory[Any]):
         return EncoderBulkWriter(stream, self._encoder)
 
 
-def _joined(separator: str, value: Any) -> Any:
-    return None if value is None else separator.join(map(str, value))
+def _joined(separator: str, items: Any) -> Any:
+    if items is None:
+        return None
+    if isinstance(items, str):
+        raise TypeError(f"{items!r} is a text, not a list")
+    texts = list(map(_element_text, items))
+    for text in texts if separator else ():
+        if separator in text:
+            raise ValueError(f"{text!r} in a list has the separator of lists {separator!r} in it")
+    return separator.join(texts)
+
+
+def _element_text(item: Any) -> str:
+    if item is None:
+        raise TypeError("a list with None in it has no text")
+    return str(item).lower() if isinstance(item, bool) else str(item)
+
+
+def _require_kind(column: CsvColumn, item: Any) -> None:
+    """Raises TypeError for what the same schema could not read again."""
+    if item is None or item == "":
+        return
+    if column.kind is CsvColumnKind.BOOLEAN:
+        fits = str(item).lower() in ("true", "false")
+    elif isinstance(item, str):
+        fits = _is_number(column, item)
+    else:
+        fits = isinstance(item, Number) and not isinstance(item, bool)
+    if not fits:
+        raise TypeError(f"{item!r} is no {column.kind.value}")
+
+
+def _is_number(column: CsvColumn, text: str) -> bool:
+    assert column.type_info is not None  # a column of numbers has one
+    try:
+        scalar_text(column.type_info).read(text)
+    except (ValueError, ArithmeticError):
+        return False
+    return True

@@ -16,6 +16,7 @@ __all__ = ["csv_options", "parse_columns"]
 
 Parser = Callable[[str], Any]
 _SHOWN = 100
+_BOOLEANS = {"true": True, "false": False}
 
 _NUMBER_PARSERS: dict[str, Parser] = {
     "BYTE": int,
@@ -56,10 +57,18 @@ def parse_columns(
 def _parse_column(column: CsvColumn, texts: Sequence[str], null: str | None) -> Sequence[Any]:
     if column.kind is CsvColumnKind.STRING:
         return texts if null is None else [None if text == null else text for text in texts]
+    if (
+        column.kind is CsvColumnKind.BOOLEAN
+        and null not in _BOOLEANS
+        and _BOOLEANS.keys() >= {*texts}
+    ):
+        return [_BOOLEANS[text] for text in texts]
     parse = _parser(column)
     try:
         if column.kind is CsvColumnKind.NUMBER and "_" in "".join(texts):
             parse = _without_underscores(parse)
+        if "" not in texts and null not in texts:
+            return list(map(parse, texts))
         return [None if text in ("", null) else parse(text) for text in texts]
     except (ValueError, ArithmeticError):
         reason = _explain(column, texts, null, parse)
@@ -106,9 +115,9 @@ def _number_parser(type_info: TypeInformation[Any] | None) -> Parser:
 
 
 def _parse_boolean(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
+    if text.lower() not in _BOOLEANS:
         raise ValueError(text)
-    return text.lower() == "true"
+    return _BOOLEANS[text.lower()]
 
 
 def csv_options(dialect: CsvDialect) -> dict[str, Any]:

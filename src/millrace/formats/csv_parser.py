@@ -10,8 +10,9 @@ from itertools import chain, islice
 
 from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvDialect
+from millrace.formats.line_blocks import MAX_RECORD_BYTES, TOO_LONG, is_cut
 from millrace.formats.malformed_record import LineCounter, MalformedRecordError, shown_bytes
-from millrace.formats.stream_format import MAX_RECORD_BYTES, TOO_LONG, failing, is_cut, lines_before
+from millrace.formats.stream_format import lines_before
 
 __all__ = ["CsvParser"]
 
@@ -34,6 +35,8 @@ class CsvParser:
         """The lines of the last batch."""
         self._options = csv_options(dialect)
         self._charset = charset
+        self._quote = dialect.quote_char if dialect.escape_char is None else None
+        """What alone may let a record go on in another line; None: there is more than that."""
         self._comments = dialect.allow_comments
         self._between_records = True
         self.position = position
@@ -57,6 +60,8 @@ class CsvParser:
         content = b"".join(lines)
         if len(content) >= MAX_RECORD_BYTES and any(map(is_cut, lines)):
             raise TOO_LONG
+        if not self._comments and (parsed := self._parsed(content)) is not None:
+            return parsed
         self._between_records = True
         rows: list[list[str]] = []
         append, last = rows.append, len(lines)
@@ -80,13 +85,33 @@ class CsvParser:
             raise MalformedRecordError(f"broken CSV: {error}") from None
         return rows
 
+    def _parsed(self, content: bytes) -> list[list[str]] | None:
+        """The records of these lines; None: not all of them end here, or one is malformed."""
+        try:
+            text = content.decode(self._charset)
+            if self._quote is None or self._quote in text:
+                return list(csv.reader(StringIO(text, newline="\n"), **self._options))
+            texts = text.split("\n")
+            if not texts[-1]:
+                texts.pop()
+            return list(csv.reader(texts, **self._options))
+        except (UnicodeDecodeError, csv.Error):
+            return None
+
+    def block(self, count: int) -> bytes:
+        """The next lines, as they are; none at the end. Call `accept` or `go_back` then."""
+        self._batch = self._take(count)
+        return b"".join(self._batch)
+
     def accept(self) -> None:
         """The last batch is good."""
         self._advance(self._batch)
+        self._batch = []
 
     def go_back(self) -> None:
         """The next batch begins where the last one did."""
         self._returned = self._batch + self._returned
+        self._batch = []
 
     def pass_over(self, error: MalformedRecordError, whole: bool) -> MalformedRecordError:
         """The last batch was one record, and malformed: go on behind it, or behind its first line.
@@ -97,9 +122,9 @@ class CsvParser:
         Returns:
             The error with the place of the record.
         """
-        place = self.position, self._line_counter.line()
+        place, lines = (self.position, self._line_counter.line()), len(self._batch)
         self.go_back()
-        raw = self._take(len(self._batch) if whole else 1)
+        raw = self._take(lines if whole else 1)
         self._advance(raw)
         rest = raw[-1] if raw else b""
         while is_cut(rest) and (piece := self._take(1)):
@@ -150,3 +175,9 @@ class CsvParser:
             else:
                 self._between_records = False
                 yield line
+
+
+def failing(error: Exception) -> Iterator[bytes]:
+    """No lines, but an error where they would be."""
+    yield from ()
+    raise error

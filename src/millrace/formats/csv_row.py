@@ -3,6 +3,7 @@ and back. Flink docs: "CSV format"."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from millrace.common.types.row import Row
 from millrace.common.types.type_information import TypeInformation
 from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvDialect
+from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
 __all__ = ["CsvRowDeserializationSchema", "CsvRowSerializationSchema"]
@@ -173,7 +175,8 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         are ignored.
 
         Raises:
-            SerializationError: the line is malformed, or a field is not of its type.
+            MalformedRecordError: the line is malformed, or a field is not of its type; an error
+                policy of the source decides what becomes of it.
         """
         try:
             text = message.decode()
@@ -184,14 +187,35 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         except (ValueError, ArithmeticError, csv.Error) as error:
             if self._dialect.ignore_parse_errors:
                 return None
-            shown = bytes(message[:200])
-            raise SerializationError(
-                f"a message is no CSV of type {self._type_info.name}: {error}: {shown!r}; skip "
-                "such messages with set_ignore_parse_errors(True)"
-            ) from error
+            raise self._malformed(message, error) from error
         row = Row(*items)
         row.set_field_names(self._names)
         return row
+
+    def _malformed(self, message: bytes, error: Exception) -> MalformedRecordError:
+        """The error, with the field that it is about."""
+        reason, column = str(error), None
+        with contextlib.suppress(ValueError, csv.Error):
+            (fields,) = csv.reader([message.decode()], **csv_options(self._dialect.csv))
+            if len(fields) != len(self._names):
+                reason = f"it has {len(fields)} fields, not {len(self._names)}"
+            elif (wrong := self._wrong_field(fields)) is not None:
+                column, reason = self._names[wrong], f"field {self._names[wrong]!r}: {error}"
+        reason = reason[:500]
+        return MalformedRecordError(
+            f"a message is no CSV of type {self._type_info.name}: {reason}; skip such messages "
+            "with set_ignore_parse_errors(True), or by the source's error policy",
+            bytes(message),
+            column=column,
+        )
+
+    def _wrong_field(self, fields: list[str]) -> int | None:
+        for index, (read, field) in enumerate(zip(self._readers, fields, strict=True)):
+            try:
+                read(field)
+            except (ValueError, ArithmeticError):
+                return index
+        return None
 
     def get_produced_type(self) -> TypeInformation[Any]:
         return self._type_info

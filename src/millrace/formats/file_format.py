@@ -1,4 +1,4 @@
-"""What a file source needs to know about a format: how files are cut and how pieces are read."""
+"""Base of formats of file sources: how files are split, and how splits are read."""
 
 from __future__ import annotations
 

@@ -9,6 +9,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
+import msgspec
+
 from millrace.common.errors import SerializationError
 from millrace.common.serialization import Encoder
 from millrace.common.types.row import Row
@@ -19,6 +21,8 @@ from millrace.formats.stream_format import LineFormat
 __all__ = ["JsonLinesEncoder", "JsonLinesFormat"]
 
 _DECODER = json.JSONDecoder()
+_decode_fast = msgspec.json.Decoder().decode
+"""Gives what `_DECODER` gives, or refuses: NaN, halves of surrogate pairs, empty lines."""
 
 
 class JsonLinesFormat(LineFormat[Any]):
@@ -27,6 +31,15 @@ class JsonLinesFormat(LineFormat[Any]):
     >>> JsonLinesFormat().decode([b'{"a": 1}\\n', b"\\n", b"[2, 3]"])
     [{'a': 1}, [2, 3]]
     """
+
+    def decode_block(self, block: bytes) -> list[Any]:
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        try:
+            return list(map(_decode_fast, lines))
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return self.decode([block])
 
     def decode(self, lines: list[bytes]) -> list[Any]:
         texts = [text.strip() for text in decode_text(b"".join(lines), "utf-8").split("\n")]
@@ -74,31 +87,63 @@ class JsonLinesEncoder(Encoder[Any]):
             SerializationError: a value has no form in JSON.
         """
         try:
-            return "".join([line + "\n" for line in map(_ENCODER.encode, elements)]).encode()
-        except RecursionError:
-            raise SerializationError("a value that contains itself has no form in JSON") from None
-        except ValueError as error:
-            return self._encode_one_by_one(elements, error)
+            return _encoded(elements)
+        except Exception:
+            return self._encode_one_by_one(elements)
 
-    def _encode_one_by_one(self, elements: Sequence[Any], error: ValueError) -> bytes:
-        """There is a NaN in these, or a number or text that cannot be written."""
-        if self._nan_as_null:
-            elements = [_without_nan(element) for element in elements]
+    def _encode_one_by_one(self, elements: Sequence[Any]) -> bytes:
+        """There is a NaN in these, or something else that cannot be written."""
+        lines = []
         for element in elements:
             try:
-                _ENCODER.encode(element).encode()
-            except ValueError as reason:
-                shown = repr(element) if not _is_huge(reason) else "a value"
-                raise SerializationError(
-                    f"{shown[:500]} has no form in JSON: {reason}. Replace the value; NaN and "
-                    "infinities are written as null by JsonLinesEncoder(nan_as_null=True)"
-                ) from error
-        return self.encode_all(elements)
+                replaced = _without_nan(element) if self._nan_as_null else element
+                lines.append(_encoded([replaced]))
+            except Exception as error:
+                raise SerializationError(_refusal(element, replaced, error)) from None
+        return b"".join(lines)
 
 
-def _is_huge(reason: ValueError) -> bool:
-    """Whether a whole number is too long for its own text, which no message can have either."""
-    return "integer string conversion" in str(reason)
+def _encoded(elements: Sequence[Any]) -> bytes:
+    return "".join([line + "\n" for line in map(_ENCODER.encode, elements)]).encode()
+
+
+def _refusal(element: Any, replaced: Any, error: Exception) -> str:
+    """Reason why a record is refused, with its place."""
+    if isinstance(error, RecursionError):
+        return f"{_shown(element)} contains itself, or is nested too deeply, for JSON"
+    path, culprit = _culprit(replaced)
+    path = path.removeprefix(".")
+    where = f"field {path!r} of the record {_shown(element)}" if path else _shown(element)
+    hint = "Map it to a str, number, list or dict first"
+    if isinstance(culprit, float):
+        hint = "Replace it, or have null written by JsonLinesEncoder(nan_as_null=True)"
+    return f"{where} has no form in JSON: {error}. {hint}"
+
+
+def _culprit(value: Any) -> tuple[str, Any]:
+    """The path to the innermost part that cannot be written, and that part; the value itself can
+    not."""
+    if isinstance(value, Row):
+        value = list(value) if value._fields is None else value.as_dict()
+    parts: list[tuple[str, Any]] = []
+    if isinstance(value, dict):
+        parts = [(f".{key}", item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        parts = [(f"[{number}]", item) for number, item in enumerate(value)]
+    for name, item in parts:
+        try:
+            _encoded([item])
+        except Exception:
+            path, culprit = _culprit(item)
+            return name + path, culprit
+    return "", value
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:300]
+    except Exception:  # such as a whole number of more digits than Python shows
+        return f"a {type(value).__name__}"
 
 
 def _without_nan(value: Any) -> Any:
@@ -118,10 +163,7 @@ def _json_form(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Decimal):
         return str(value)
-    raise SerializationError(
-        f"a {type(value).__name__} has no form in JSON: {value!r}. Map it to a str, number, list "
-        "or dict first"
-    )
+    raise TypeError(f"it is a {type(value).__name__}")
 
 
 _ENCODER = json.JSONEncoder(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
+from millrace.common.types.batch import Batch
 from millrace.common.types.composite_types import (
     ListTypeInfo,
     MapTypeInfo,
@@ -18,7 +20,9 @@ from millrace.common.types.composite_types import (
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.type_information import TypeInformation
+from millrace.formats.json_columns import JsonColumns
 from millrace.formats.json_schema import type_of_json_schema
+from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
@@ -104,6 +108,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         type_info: RowTypeInfo,
         fail_on_missing_field: bool = False,
         ignore_parse_errors: bool = False,
+        null_for_wrong_fields: bool = False,
     ) -> None:
         if fail_on_missing_field and ignore_parse_errors:
             raise JobDefinitionError(
@@ -112,7 +117,12 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         self._type_info = type_info
         self._fail_on_missing_field = fail_on_missing_field
         self._ignore_parse_errors = ignore_parse_errors
-        self._read = _reader(type_info, fail_on_missing_field)
+        self._null_for_wrong_fields = null_for_wrong_fields
+        # a message that is no object is no row with NULL in every field
+        self._read = _nullable(
+            _reader_of_values(type_info, fail_on_missing_field, null_for_wrong_fields)
+        )
+        self._columns = JsonColumns(type_info, fail_on_missing_field)
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
@@ -123,7 +133,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         """The row; None for a broken message if parse errors are ignored.
 
         Raises:
-            SerializationError: the message is no such JSON.
+            MalformedRecordError: the message is no such JSON; an error policy of the source decides
+                what becomes of it.
         """
         try:
             row: Row | None = self._read(json.loads(message, parse_float=Decimal))
@@ -131,18 +142,44 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
             if self._ignore_parse_errors:
                 return None
-            shown = bytes(message[:200])
-            raise SerializationError(
-                f"a message is no JSON of type {self._type_info.name}: {error}: {shown!r}; skip "
-                "such messages with ignore_parse_errors()"
-            ) from error
+            raise self._malformed(message, error) from error
+
+    def _malformed(self, message: bytes, error: Exception) -> MalformedRecordError:
+        """The error, with the field that it is about."""
+        column = None
+        with contextlib.suppress(ValueError, RecursionError):
+            column = self._wrong_field(json.loads(message, parse_float=Decimal))
+        reason = str(error) if column is None else f"field {column!r}: {error}"
+        reason = reason[:500]
+        return MalformedRecordError(
+            f"a message is no JSON of type {self._type_info.name}: {reason}; skip such messages "
+            "with ignore_parse_errors(), or by the source's error policy",
+            bytes(message),
+            column=column,
+        )
+
+    def _wrong_field(self, value: Any) -> str | None:
+        if not isinstance(value, dict):
+            return None
+        kinds = zip(self._type_info.get_field_names(), self._type_info.types, strict=True)
+        for name, kind in kinds:
+            try:
+                _reader(kind, self._fail_on_missing_field)(value.get(name))
+            except (TypeError, ValueError, ArithmeticError, LookupError):
+                return name
+        return None
+
+    def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
+        """The rows, in columns unless a message or the type needs a closer look."""
+        columns = self._columns.read(messages)
+        return super().deserialize_batch(messages) if columns is None else columns
 
     def get_produced_type(self) -> TypeInformation[Any]:
         return self._type_info
 
     def __reduce__(self) -> tuple[Any, ...]:
         flags = (self._fail_on_missing_field, self._ignore_parse_errors)
-        return JsonRowDeserializationSchema, (self._type_info, *flags)
+        return JsonRowDeserializationSchema, (self._type_info, *flags, self._null_for_wrong_fields)
 
     class Builder:
         """Builds the schema."""
@@ -151,6 +188,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             self._type_info: TypeInformation[Any] | None = None
             self._fail_on_missing_field = False
             self._ignore_parse_errors = False
+            self._null_for_wrong_fields = False
 
         def type_info(
             self, type_info: TypeInformation[Any]
@@ -178,6 +216,12 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             self._ignore_parse_errors = True
             return self
 
+        def null_for_wrong_fields(self) -> JsonRowDeserializationSchema.Builder:
+            """Give None for fields that are not of their type (``json.ignore-parse-errors`` of
+            tables)."""
+            self._null_for_wrong_fields = True
+            return self
+
         def build(self) -> JsonRowDeserializationSchema:
             """The schema.
 
@@ -187,7 +231,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             """
             found = _row_type(self._type_info, "type_info")
             flags = (self._fail_on_missing_field, self._ignore_parse_errors)
-            return JsonRowDeserializationSchema(found, *flags)
+            return JsonRowDeserializationSchema(found, *flags, self._null_for_wrong_fields)
 
 
 def _row_type(type_info: TypeInformation[Any] | None, method: str) -> RowTypeInfo:
@@ -212,7 +256,8 @@ def _writer_of_values(type_info: TypeInformation[Any]) -> Write:
         return lambda value: _array(w(item) for w, item in zip(writers, value, strict=True))
     if isinstance(type_info, MapTypeInfo):
         key, item = scalar_text(type_info.key_type).write, _writer(type_info.value_type)
-        return lambda value: _object((key(k), item(v)) for k, v in value.items())
+        # Arrow gives maps as pairs, and rows within columns as dicts
+        return lambda value: _object((key(k), item(v)) for k, v in dict(value).items())
     if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
         element = _writer(type_info.element_type)
         return lambda value: _array(map(element, value))
@@ -227,7 +272,8 @@ def _row_writer(type_info: RowTypeInfo) -> Write:
     writers = [_writer(kind) for kind in type_info.types]
 
     def write(row: Any) -> str:
-        texts = [w(item) for w, item in zip(writers, row, strict=True)]
+        values = map(row.get, names) if isinstance(row, dict) else row
+        texts = [w(item) for w, item in zip(writers, values, strict=True)]
         return _object(zip(names, texts, strict=True))
 
     return write
@@ -242,31 +288,45 @@ def _object(pairs: Any) -> str:
     return f"{{{','.join(members)}}}"
 
 
-def _reader(type_info: TypeInformation[Any], strict: bool) -> Read:
-    read = _reader_of_values(type_info, strict)
+def _reader(type_info: TypeInformation[Any], strict: bool, lenient: bool = False) -> Read:
+    read = _reader_of_values(type_info, strict, lenient)
+    return _nullable(_or_none(read) if lenient else read)
+
+
+def _nullable(read: Read) -> Read:
     return lambda value: None if value is None else read(value)
 
 
-def _reader_of_values(type_info: TypeInformation[Any], strict: bool) -> Read:
+def _reader_of_values(type_info: TypeInformation[Any], strict: bool, lenient: bool = False) -> Read:
     if isinstance(type_info, RowTypeInfo):
-        return _row_reader(type_info, strict)
+        return _row_reader(type_info, strict, lenient)
     if isinstance(type_info, TupleTypeInfo):
-        readers = [_reader(kind, strict) for kind in type_info.types]
+        readers = [_reader(kind, strict, lenient) for kind in type_info.types]
         return lambda value: tuple(r(i) for r, i in zip(readers, _is(list, value), strict=True))
     if isinstance(type_info, MapTypeInfo):
         key = scalar_text(type_info.key_type).read
-        item = _reader(type_info.value_type, strict)
+        item = _reader(type_info.value_type, strict, lenient)
         return lambda value: {key(k): item(v) for k, v in _is(dict, value).items()}
     if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
-        element = _reader(type_info.element_type, strict)
+        element = _reader(type_info.element_type, strict, lenient)
         return lambda value: list(map(element, _is(list, value)))
     scalar = scalar_text(type_info)
     return lambda value: scalar.read(_scalar(value))
 
 
-def _row_reader(type_info: RowTypeInfo, strict: bool) -> Read:
+def _or_none(read: Read) -> Read:
+    def lenient(value: Any) -> Any:
+        try:
+            return read(value)
+        except (TypeError, ValueError, ArithmeticError, LookupError):
+            return None
+
+    return lenient
+
+
+def _row_reader(type_info: RowTypeInfo, strict: bool, lenient: bool = False) -> Read:
     names = type_info.get_field_names()
-    readers = [_reader(kind, strict) for kind in type_info.types]
+    readers = [_reader(kind, strict, lenient) for kind in type_info.types]
 
     def read(value: Any) -> Row:
         found = _is(dict, value)

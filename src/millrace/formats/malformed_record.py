@@ -47,13 +47,17 @@ class MalformedRecordError(SerializationError):
         said = f"{', '.join(place)}: {self.reason}" if place else self.reason
         return said if self.raw is None else f"{said}: {shown_bytes(self.raw)}"
 
+    def of(self, raw: bytes) -> MalformedRecordError:
+        """The same, with the bytes of the record."""
+        return MalformedRecordError(self.reason, raw, self.offset, self.line, self.column)
+
     def at(self, raw: bytes, offset: int, line: int) -> MalformedRecordError:
         """The same, with where it was found."""
         return MalformedRecordError(self.reason, raw, offset, line, self.column)
 
 
 def as_malformed(error: Exception) -> MalformedRecordError:
-    """Whatever a format raised for a record."""
+    """Turn any error that a format raised for a record into a `MalformedRecordError`."""
     if isinstance(error, MalformedRecordError):
         return error
     if isinstance(error, SerializationError):

@@ -3,79 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
 from millrace.common.errors import SerializationError
 from millrace.common.types.batch import ColumnBatch, RowBatch
-from millrace.common.types.composite_types import RowTypeInfo
-from millrace.common.types.row import Row
 from millrace.filesystem.location import LOCAL_SCHEME, scheme_of
 from millrace.filesystem.registry import file_system_of
-from millrace.formats.file_format import BulkFormat, FileRange, FormatReader
+from millrace.formats.arrow_damage import damage, invalidity
+from millrace.formats.columnar_row_input_format import ColumnarRowInputFormat
+from millrace.formats.file_format import FileRange, FormatReader
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.parquet_writer import ParquetBulkWriters
-from millrace.formats.records import records_from_columns, require_record_type
+from millrace.formats.records import records_from_columns
 
 __all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
 
-class ParquetColumnarRowInputFormat(BulkFormat[Any]):
+class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
     """Each row of a Parquet file becomes a `Row` with names, or a dict; cut at row groups.
 
-    Args:
-        row_type: the columns to read, by name; None for all. The values have the types that the
-            file gives them.
-        batch_size: rows decoded at a time.
-        record_type: ``Row`` or ``dict``.
-        columnar: keep the rows in columns for `DataStream.map_batches`; whoever wants them one by
-            one gets them as ``record_type`` says.
-
-    Raises:
-        JobDefinitionError: the record type is neither.
+    Its arguments are those of `ColumnarRowInputFormat`.
     """
 
-    def __init__(
-        self,
-        row_type: RowTypeInfo | None = None,
-        batch_size: int = 8192,
-        record_type: type[Any] = Row,
-        columnar: bool = False,
-    ) -> None:
-        self._columnar = columnar
-        self._columns = None if row_type is None else tuple(row_type.get_field_names())
-        self._batch_size = batch_size
-        self._record_type = require_record_type(record_type)
-
     def ranges(self, path: str, size: int, split_size: int) -> Sequence[FileRange]:
-        with _parquet_file(path) as file:
+        with damage("not a complete Parquet file"), _parquet_file(path) as file:
             metadata = file.metadata
             sizes = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
         return _group_ranges(sizes, split_size)
 
     def open(self, path: str, file_range: FileRange, position: Any) -> FormatReader[Any]:
-        file = _parquet_file(path)
-        try:
-            names = self._names(file)
-        except SerializationError:
-            file.close()
-            raise
         reader = ColumnarParquetReader if self._columnar else ParquetReader
-        return reader(
-            file,
-            file_range,
-            position or 0,
-            names=names,
-            batch_size=self._batch_size,
-            record_type=self._record_type,
-        )
-
-    def _names(self, file: Any) -> tuple[str, ...]:
-        available = file.schema_arrow.names
-        for name in self._columns or ():
-            if name not in available:
-                raise SerializationError(f"no column {name!r}; it has {', '.join(available)}")
-        return self._columns or tuple(available)
+        with damage("not a complete Parquet file"), ExitStack() as opened:
+            file = opened.enter_context(_parquet_file(path))
+            made = reader(
+                file,
+                file_range,
+                position or 0,
+                names=self._names(file.schema_arrow.names),
+                batch_size=self._batch_size,
+                record_type=self._record_type,
+            )
+            opened.pop_all()
+            return made
 
 
 class ParquetReader(FormatReader[Any]):
@@ -107,13 +78,9 @@ class ParquetReader(FormatReader[Any]):
         self._records = self._all_records()
 
     def read(self, max_records: int) -> RowBatch[Any] | ColumnBatch:
-        from pyarrow import ArrowException
-
         self.skipped = 0
-        try:
+        with damage("damaged Parquet"):
             records = self._next_records(max_records)
-        except (ArrowException, OSError) as error:
-            raise _damaged(error) from None
         self._position += len(records) + self._lost
         self._lost = 0
         return records
@@ -206,25 +173,32 @@ class ColumnarParquetReader(ParquetReader):
             return RowBatch([])
         self._rest = batch.slice(count) if batch.num_rows > count else None
         form = "dict" if self._record_type is dict else "row"
-        return ColumnBatch(batch.slice(0, count), form=form)
+        part = batch.slice(0, count)
+        return ColumnBatch(part if self.on_malformed is None else self._valid(part), form=form)
 
+    def _valid(self, batch: Any) -> Any:
+        """The rows whose values are what their types say: damaged pages may decode to texts that
+        are none, and nobody would notice before these are used."""
+        if invalidity(batch) is None:
+            return batch
+        import pyarrow as pa
 
-def _damaged(error: Exception) -> SerializationError:
-    return SerializationError(f"damaged Parquet: {error}")
+        row, kept = self._first_row + self._position + self._lost, list[int]()
+        for index in range(batch.num_rows):
+            reason = invalidity(batch.take(pa.array([index])))
+            if reason is None:
+                kept.append(index)
+            else:
+                self.malformed(MalformedRecordError(reason, None, row + index))
+                self._lost += 1
+        return batch.take(pa.array(kept, pa.int64()))
 
 
 def _parquet_file(path: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet
+    from pyarrow.parquet import ParquetFile
 
-    try:
-        local = scheme_of(path) == LOCAL_SCHEME
-        file = path if local else file_system_of(path).open(path)
-        return pa.parquet.ParquetFile(file, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
-        if getattr(error, "errno", None) is not None:  # it could not be read at all
-            raise
-        raise SerializationError(f"not a complete Parquet file: {error}") from None
+    file = path if scheme_of(path) == LOCAL_SCHEME else file_system_of(path).open(path)
+    return ParquetFile(file, page_checksum_verification=True)
 
 
 def _group_ranges(sizes: list[int], split_size: int) -> list[FileRange]:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from functools import partial
-from io import BufferedReader
-from itertools import chain, islice, pairwise
+from collections.abc import Sequence
+from io import BufferedReader, BytesIO
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from millrace.common.types.batch import RowBatch
 from millrace.formats.charset import decode_text, require_line_charset, strip_bom
 from millrace.formats.compression import is_compressed, open_binary
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
-from millrace.formats.malformed_record import LineCounter, MalformedRecordError, as_malformed
+from millrace.formats.line_blocks import TOO_LONG, LineBlock, LineBlocks
+from millrace.formats.malformed_record import LineCounter, as_malformed
 
 __all__ = ["LineFormat", "LineReader", "StreamFormat", "TextLineFormat"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-_LINES_AT_ONCE = 4096
-MAX_RECORD_BYTES = 16 << 20
-"""What is longer is no record: somebody forgot a line feed, or a quote."""
-TOO_LONG = MalformedRecordError(f"a record is longer than {MAX_RECORD_BYTES} bytes")
 
 
 def lines_before(path: str, offset: int) -> int:
@@ -34,16 +29,6 @@ def lines_before(path: str, offset: int) -> int:
             count += data.count(b"\n")
             offset -= len(data)
         return count
-
-
-def bounded_lines(stream: BufferedReader) -> Iterator[bytes]:
-    """The lines with their line feeds; those of more than `MAX_RECORD_BYTES` in pieces."""
-    return iter(partial(stream.readline, MAX_RECORD_BYTES), b"")
-
-
-def is_cut(line: bytes) -> bool:
-    """Whether it is a piece of `bounded_lines` that does not end its line."""
-    return len(line) >= MAX_RECORD_BYTES and not line.endswith(b"\n")
 
 
 class StreamFormat(FileFormat[T_co]):
@@ -103,6 +88,13 @@ class LineFormat(StreamFormat[T_co]):
     def decode(self, lines: list[bytes]) -> list[T_co]:
         """The records of these lines, which still have their line feeds."""
 
+    def decode_block(self, block: bytes) -> list[T_co]:
+        """The records of a block of whole lines, where that is faster than line by line.
+
+        Whatever it raises, `decode` is called for the same lines.
+        """
+        return self.decode(BytesIO(block).readlines())
+
     def create_reader(
         self, stream: BufferedReader, path: str, file_range: FileRange
     ) -> FormatReader[T_co]:
@@ -117,19 +109,34 @@ class LineReader(FormatReader[T]):
         self, stream: BufferedReader, end: int, line_format: LineFormat[T], path: str
     ) -> None:
         self._stream = stream
-        self._lines: Iterator[bytes] = bounded_lines(stream)
+        self._blocks = LineBlocks(stream)
         self._end = end
         self._format = line_format
         self._position = start = stream.tell()
         self._line_counter = LineCounter(lambda: lines_before(path, start))
         self._finished = self._position >= end
+        self._failure: Exception | None = None
 
     def read(self, max_records: int) -> RowBatch[T]:
         records: list[T] = []
         self.skipped = 0
-        while (left := max_records - len(records) - self.skipped) > 0 and not self._finished:
-            lines = self._next_lines(min(_LINES_AT_ONCE, left))
-            records += self._decode(lines)
+        # the end of one block and the beginning of the next would be two copies
+        enough = max_records // 2
+        while (left := max_records - len(records) - self.skipped) > enough and not self._finished:
+            try:
+                block = self._next_block(left)
+            except Exception as error:  # a file that is cut: the lines before it are good
+                if not records and not self.skipped:
+                    raise
+                self._failure = error
+                break
+            if block.cut:
+                self._pass_over_long_line(block.data)
+            elif records:
+                records += self._decode_block(block)
+            else:
+                records = self._decode_block(block)
+            self._finished = not block.lines or self._position >= self._end
         return RowBatch(records)
 
     def position(self) -> int:
@@ -140,6 +147,19 @@ class LineReader(FormatReader[T]):
 
     def close(self) -> None:
         self._stream.close()
+
+    def _next_block(self, max_lines: int) -> LineBlock:
+        if self._failure is not None:
+            raise self._failure
+        return self._blocks.take(max_lines, self._end - self._position)
+
+    def _decode_block(self, block: LineBlock) -> list[T]:
+        try:
+            records = self._format.decode_block(block.data)
+        except Exception:
+            return self._decode(BytesIO(block.data).readlines())
+        self._advance(len(block.data), block.lines)
+        return records
 
     def _decode(self, lines: list[bytes]) -> list[T]:
         """The records of the lines; where there is a malformed one, of ever fewer together."""
@@ -152,55 +172,17 @@ class LineReader(FormatReader[T]):
             place = lines[0], self._position, self._line_counter.line()
             self.malformed(as_malformed(error).at(*place))
             records = []
-        self._advance(lines)
+        self._advance(sum(map(len, lines)), len(lines))
         return records
 
-    def _advance(self, lines: list[bytes]) -> None:
-        self._position += sum(map(len, lines))
-        self._line_counter.advance(len(lines))
+    def _advance(self, size: int, lines: int) -> None:
+        self._position += size
+        self._line_counter.advance(lines)
 
-    def _next_lines(self, count: int) -> list[bytes]:
-        lines: list[bytes] = []
-        try:
-            lines.extend(islice(self._lines, count))
-        except Exception as error:  # a file that is cut: the lines before it are good
-            if not lines:
-                raise
-            self._lines, count = failing(error), len(lines)
-        size = sum(map(len, lines))
-        if size >= MAX_RECORD_BYTES:
-            lines = self._without_long_lines(lines)
-            size, count = sum(map(len, lines)), len(lines)
-        after = self._position + size
-        while lines and after - len(lines[-1]) >= self._end:
-            after -= len(lines.pop())
-        self._finished = len(lines) < count or after >= self._end
-        return lines
-
-    def _without_long_lines(self, lines: list[bytes]) -> list[bytes]:
-        """Those before a line that is too long; or the line is passed over, if it is the first."""
-        cuts = [i for i, line in enumerate(lines) if is_cut(line)]
-        if not cuts:
-            return lines
-        kept, pieces = lines[: cuts[0]], chain(lines[cuts[0] :], self._lines)
-        if kept or self._position >= self._end:
-            self._lines = pieces
-            return kept
-        place = next(pieces), self._position, self._line_counter.line()
-        self._advance([place[0]])
-        for piece in pieces:
-            self._position += len(piece)
-            if not is_cut(piece):
-                break
-        self._lines = pieces
+    def _pass_over_long_line(self, beginning: bytes) -> None:
+        place = beginning, self._position, self._line_counter.line()
+        self._advance(len(beginning) + self._blocks.pass_over(), 1)
         self.malformed(TOO_LONG.at(*place))
-        return []
-
-
-def failing(error: Exception) -> Iterator[bytes]:
-    """No lines, but an error where they would be."""
-    yield from ()
-    raise error
 
 
 class TextLineFormat(LineFormat[str]):
@@ -220,9 +202,12 @@ class TextLineFormat(LineFormat[str]):
         self.charset = require_line_charset(charset)
 
     def decode(self, lines: list[bytes]) -> list[str]:
-        if not lines:
+        return self.decode_block(b"".join(lines))
+
+    def decode_block(self, block: bytes) -> list[str]:
+        if not block:
             return []
-        texts = decode_text(b"".join(lines), self.charset).split("\n")
-        if lines[-1].endswith(b"\n"):
+        texts = decode_text(block, self.charset).split("\n")
+        if not texts[-1]:
             texts.pop()
-        return [text.removesuffix("\r") for text in texts]
+        return [text.removesuffix("\r") for text in texts] if b"\r" in block else texts

@@ -139,6 +139,7 @@ class _Builder:
             name=_edge_name(exchange, upstream),
             input_number=source.number,
             partitioner=_pickled_partitioner(partitioning, upstream),
+            sql_keys=partitioning is not None and partitioning.sql_keys,
             key_type=partitioning.key_type if partitioning else None,
             record_type=upstream.output_type if source.tag is None else source.tag.type_info,
         )
@@ -232,11 +233,28 @@ class _Builder:
         return node, LoopEnds(loop, stage, self._chain_of[tail].id, self._uids[tail])
 
     def _sinks(self) -> list[SinkNode]:
-        return [
+        sinks = [
             SinkNode(self._uids[t], t.name, t.sink, self._chain_of[t].id, t.parallelism)
             for t in self._ordered
             if t.role is Role.SINK and t.sink is not None
         ]
+        _check_exclusive(sinks)
+        return sinks
+
+
+def _check_exclusive(sinks: Sequence[SinkNode]) -> None:
+    """Raises JobDefinitionError when two sinks have what only one may have."""
+    owners: dict[str, str] = {}
+    for node in sinks:
+        exclusive = node.sink.exclusive_id
+        if exclusive is None:
+            continue
+        if exclusive in owners:
+            raise JobDefinitionError(
+                f"sinks '{owners[exclusive]}' and '{node.name}' have the same {exclusive}: give "
+                "each its own"
+            )
+        owners[exclusive] = node.name
 
 
 def _check_closed(ordered: Sequence[Transformation]) -> None:
@@ -261,7 +279,8 @@ def _pickled_partitioner(partitioning: Partitioning | None, upstream: Transforma
 
 
 def _operator_states(transformation: Transformation) -> tuple[OperatorStateDeclaration, ...]:
-    """What the operator declares; raises JobDefinitionError if it cannot be redistributed."""
+    """Return the declared state of an operator; raises JobDefinitionError if it cannot be
+    redistributed."""
     declared = tuple(transformation.factory().operator_states)
     check_declarations(transformation.name, declared)
     return declared

@@ -18,7 +18,7 @@ from millrace.runtime.program import Exchange
 
 
 class Role(Enum):
-    """What a transformation is in the graph."""
+    """Role of a transformation in the graph."""
 
     SOURCE = "SOURCE"
     OPERATOR = "OPERATOR"
@@ -38,6 +38,8 @@ class Partitioning:
     partitioner: Partitioner | Callable[[Any, int], int] | None = None
     key_type: TypeInformation[Any] | None = None
     """Of the keys, if the program says so."""
+    sql_keys: bool = False
+    """Whether keys are values of SQL: NaN is one, and so are rows, arrays and maps."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the endpoint answers: a status and a body that is JSON."""
+"""Answers of the endpoint: a status and a body that is JSON."""
 
 from __future__ import annotations
 

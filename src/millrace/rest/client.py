@@ -43,7 +43,7 @@ class QueryableStateError(MillraceError):
 
     @property
     def unknown(self) -> str | None:
-        """What is not there: ``job``, ``operator``, ``state`` or ``key``; None: something else."""
+        """The missing thing: ``job``, ``operator``, ``state`` or ``key``; None: something else."""
         return self.body.get("unknown") if isinstance(self.body, dict) else None
 
     @property
@@ -233,7 +233,7 @@ def _text(key: Any) -> str:
 
 
 def _words(status: int, body: Any) -> str:
-    """What an answer other than 200 says."""
+    """Message of an answer other than 200."""
     if not isinstance(body, dict):
         return f"HTTP {status}"
     known = body.get("known")

@@ -1,4 +1,4 @@
-"""What can be seen of one job from outside."""
+"""View of one job from outside."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class JobView:
         self.view = view
 
     def names(self) -> tuple[str, str]:
-        """What the job may be called: its id and its name."""
+        """Names that requests may give the job: its id and its name."""
         return self._id, self._name
 
     def operator_name(self, uid: str) -> str:

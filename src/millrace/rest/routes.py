@@ -1,4 +1,4 @@
-"""What there is to ask, and the answers.
+"""Routes of the endpoint, and the functions that answer them.
 
 ::
 

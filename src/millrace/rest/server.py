@@ -202,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the base class refuses: broken requests, and methods other than GET."""
+        """Answer requests that the base class refuses: broken ones, and methods other than GET."""
         self.close_connection = True
         status = HTTPStatus(code)
         if status is HTTPStatus.NOT_IMPLEMENTED:

@@ -1,1 +1,1 @@
-"""What runs inside a subtask: operators, timers, watermarks, buffers. Plain Python."""
+"""Runtime of a subtask: operators, timers, watermarks, buffers. Plain Python."""

@@ -20,7 +20,7 @@ MAX_WATERMARK = (1 << 63) - 1
 
 
 class BufferKind(IntEnum):
-    """What a buffer's payload is."""
+    """Kind of a buffer's payload."""
 
     RECORDS = 0
     END = 1
@@ -30,6 +30,8 @@ class BufferKind(IntEnum):
     """Records as the next batch of the Arrow IPC stream that this producer sends this target."""
     COLUMNS_BEGIN = 4
     """The same, of a stream that begins with this buffer: its schema comes first."""
+    DELIVERED = 5
+    """What the executor brings to a source; made by `delivered_to`."""
 
 
 class Buffer(NamedTuple):
@@ -59,6 +61,15 @@ class Buffer(NamedTuple):
         """The buffer that `pack` wrote."""
         payload = memoryview(data)[_HEADER.size :]  # not copied: it may be megabytes
         return Buffer._make((*_HEADER.unpack_from(data)[1:], payload))
+
+
+def delivered_to(
+    subtask: int, stage: int, lane: int, partition: int, attempt: int, sequence: int, payload: bytes
+) -> Buffer:
+    """A piece of a partition for a lane of a source: it comes over no edge, and has the number of
+    the stage and that of the partition in place of edge and watermark."""
+    kind = BufferKind.DELIVERED
+    return Buffer(subtask, stage, lane, attempt, sequence, kind, partition, 0, payload)
 
 
 _IDLE = 0x01

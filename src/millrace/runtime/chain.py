@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.common.functions.output_tag import OutputTag
+from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_output import declared_output
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
@@ -66,6 +67,8 @@ class OperatorChain:
         self.head.watermark = watermark
         for operator, node in zip(self.operators, self._stage.nodes, strict=True):
             operator.restore()
+            if self._program.available_now and operator.watermark == MAX_WATERMARK:
+                operator.watermark = MIN_WATERMARK  # the job had ended, and goes on after all
             for route in node.routes:
                 if route.node is not None:
                     self.operators[route.node].watermark = operator.watermark

@@ -44,7 +44,7 @@ class ColumnStreamWriter:
         return batch.same_columns(self._first)
 
     def write(self, batch: ColumnBatch) -> bytes:
-        """What the stream grows by.
+        """Append a batch; returns the bytes by which the stream grows.
 
         Raises:
             JobExecutionError: a column cannot be written.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.errors import StateError
-from millrace.common.types.typeinfo import TypeInformation
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.operator_table import OperatorTable
@@ -43,11 +42,7 @@ class DeclaredValue:
         self._table.remove(operator_value(self._uid, self._name, *entry))
 
 
-def declared_table(
-    operator: Operator,
-    declaration: OperatorStateDeclaration,
-    type_info: TypeInformation[Any] | None = None,
-) -> OperatorTable:
+def declared_table(operator: Operator, declaration: OperatorStateDeclaration) -> OperatorTable:
     """The table of a declared list (places are pairs of subtask and number) or map.
 
     Raises:
@@ -56,7 +51,7 @@ def declared_table(
     _check(operator, declaration)
     context = operator.context
     name = TableId(context.uid, declaration.name)
-    table: OperatorTable = context.state.table(name, declaration.table_kind, type_info)
+    table: OperatorTable = context.state.table(name, declaration.table_kind)
     return table
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.source import SourceEvent
+from millrace.runtime.buffer import Buffer, BufferKind
+from millrace.state.serialization.payload import decode
 from millrace.state.state_delta import StateDelta
 from millrace.state.table_id import TableId
 
@@ -44,6 +46,8 @@ class SplitPlan:
     split: Any
     position: Any
     max_records: int
+    end: Any = None
+    """The position at which the run ends."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,10 @@ class EpochPlan:
     subtasks: dict[tuple[int, int], SubtaskPlan]
     """Per (stage, subtask)."""
     flush: bool = False
-    """Whether sinks must hand over all they have, for a savepoint or another parallelism."""
+    """Whether sinks must hand over all they have: for a savepoint, for another parallelism, or
+    because the run ends."""
+    ends_run: bool = False
+    """Whether the run ends, although the input does not: requests in flight are waited for."""
     completed_checkpoint: int | None = None
     """The checkpoint that was completed since the last accepted epoch, if there is one."""
     divide: dict[int, int] = field(default_factory=dict)
@@ -162,11 +169,13 @@ class SplitProgress:
     """ms since the epoch; None: the split is idle and holds nobody back."""
     paused: bool = False
     """It waits for the others of its alignment group."""
+    at_end: bool = False
+    """The run reads no more of it."""
 
 
 @dataclass
 class Uncommitted:
-    """What a sink's subtask could not commit."""
+    """Committables that a sink's subtask could not commit."""
 
     committables: list[bytes]
     reason: str
@@ -204,6 +213,8 @@ class Ack:
     ended: bool = False
     """The maximum watermark has been processed: nothing can follow."""
     watermark: int = 0
+    idle: bool = False
+    """It is a source that waits for splits or records: its watermark holds nobody back."""
     records_in: int = 0
     records_out: int = 0
     metrics: dict[str, Any] = field(default_factory=dict)
@@ -230,3 +241,12 @@ class Ack:
     """host:pid, to see where a subtask lives."""
     cached: str = "current"
     """How the state was found: current, replayed, restored or new."""
+
+
+def ack_of(element: bytes) -> Ack:
+    """The answer in a packed buffer."""
+    buffer = Buffer.unpack(element)
+    assert buffer.kind == BufferKind.ACK
+    ack = decode(buffer.payload)
+    assert isinstance(ack, Ack)
+    return ack

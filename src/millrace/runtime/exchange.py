@@ -13,6 +13,7 @@ from millrace.common.functions.partitioner import Partitioner
 from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.common.types.batch import ColumnBatch
 from millrace.runtime.exchange_output import ExchangeOutput
+from millrace.runtime.key_check import CheckedKeyMemo, KeyCheck
 from millrace.runtime.key_columns import key_columns, key_objects
 from millrace.runtime.program import Edge, Exchange
 from millrace.state.key_groups import KeyMemo, owners_of_keys, refusal, subtask_of
@@ -37,8 +38,15 @@ class KeyedExchange(ExchangeOutput):
         def owner(key_group: int) -> int:
             return subtask_of(key_group, targets, max_parallelism)
 
-        self._append_value = KeyMemo(max_parallelism, lambda group: appends[owner(group)])
-        self._append_both = KeyMemo(max_parallelism, lambda group: pairs[owner(group)])
+        self._check = KeyCheck.of(edge.key_type)
+        self._sql_keys = edge.sql_keys
+        self._append_value = self._memo(lambda group: appends[owner(group)])
+        self._append_both = self._memo(lambda group: pairs[owner(group)])
+
+    def _memo(self, resolve: Callable[[int], Any]) -> KeyMemo:
+        if self._check is None:
+            return KeyMemo(self._max_parallelism, resolve)
+        return CheckedKeyMemo(self._check, self._max_parallelism, resolve)
 
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spread a batch by key."""
@@ -69,11 +77,18 @@ class KeyedExchange(ExchangeOutput):
         from millrace.runtime.column_partitions import by_target
         from millrace.state.column_key_groups import owners_of_columns
 
-        columns = key_columns(self._selector, batch)
+        columns = key_columns(self._selector, batch, self._sql_keys)
         if columns is not None:
-            owners = owners_of_columns(columns, self._targets, self._max_parallelism)
+            if self._check is not None:
+                self._check.columns(columns, batch)
+            owners = owners_of_columns(
+                columns, self._targets, self._max_parallelism, self._sql_keys
+            )
         else:
-            keys = keys_of_batch(self._keys_of, batch.to_rows().values)
+            values = batch.to_rows().values
+            keys = keys_of_batch(self._keys_of, values)
+            if self._check is not None:
+                self._check.keys(keys, values)
             owners = np.array(owners_of_keys(keys, self._targets, self._max_parallelism), np.uint16)
         return by_target(batch, owners)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import sysconfig
 import traceback
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 
+from millrace.common.errors import MillraceError
 from millrace.runtime.epoch import Failure
 from millrace.runtime.exchange import CustomExchange, KeyedExchange
 from millrace.runtime.operator import Operator
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 _RECORD_LIMIT = 500
 TEXT_LIMIT = 64 * 1024
 """Characters of a traceback: all of an epoch's answers go through one connection."""
@@ -83,11 +86,23 @@ def _shown(value: object) -> str:
 def _user_traceback(error: BaseException) -> str:
     """The traceback without our own frames, unless nothing else is in it."""
     report = traceback.TracebackException.from_exception(error)
+    found = False
     for part in _causes(report):
         users = [line for line in part.stack if not line.filename.startswith(_PACKAGE)]
         if users:
             part.stack = traceback.StackSummary.from_list(users)
+        found = found or not all(is_library(line.filename) for line in users)
+    if isinstance(error, MillraceError):  # it says what is wrong
+        if not found:
+            return shortened("".join(report.format_exception_only()))
+        own = [line for line in report.stack if not is_library(line.filename)]
+        report.stack = traceback.StackSummary.from_list(own)
     return shortened("".join(report.format()))
+
+
+def is_library(filename: str) -> bool:
+    """Whether a file belongs to Python's own library."""
+    return filename.startswith(_LIBRARY) and "site-packages" not in filename
 
 
 def _causes(
@@ -98,7 +113,8 @@ def _causes(
     while found:
         part = found.pop()
         yield part
-        found += [cause for cause in (part.__cause__, part.__context__) if cause is not None]
+        context = None if part.__suppress_context__ else part.__context__
+        found += [cause for cause in (part.__cause__, context) if cause is not None]
 
 
 def shortened(text: str) -> str:

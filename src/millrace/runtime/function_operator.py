@@ -1,4 +1,4 @@
-"""What operators around a user function share: its life cycle, and calling it by one name."""
+"""Base of operators around a user function: its life cycle, and calling it by one name."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class FunctionOperator(Operator):
             self.function.open(self.runtime_context(states))
 
     def runtime_context(self, states: KeyedStates | None) -> StreamRuntimeContext:
-        """What the user's function is opened with."""
+        """Make the context with which the user's function is opened."""
         return StreamRuntimeContext(self.context, states)
 
     def begin_epoch(self, epoch: int, now: int) -> None:

@@ -17,8 +17,13 @@ _NAMED = frozenset({"dict", "row"})
 _ORDERED = frozenset({"row", "tuple"})
 
 
-def key_columns(selector: Callable[[Any], Any] | None, batch: ColumnBatch) -> KeyColumns | None:
+def key_columns(
+    selector: Callable[[Any], Any] | None, batch: ColumnBatch, sql_keys: bool = False
+) -> KeyColumns | None:
     """The column of the key, or for a key of several parts the columns of the parts.
+
+    Args:
+        sql_keys: whether lists are keys by their content, as the arrays and maps of SQL are.
 
     None: the selector is a function, records of the batch's form have no such field, or it has
     lists; then the keys come from the records.
@@ -26,13 +31,15 @@ def key_columns(selector: Callable[[Any], Any] | None, batch: ColumnBatch) -> Ke
     data = batch.data
     if isinstance(selector, FieldKey):
         if batch.form in _NAMED and data.schema.names.count(selector.name) == 1:
-            return _without_lists(data.column(selector.name))
+            column = data.column(selector.name)
+            return column if sql_keys else _without_lists(column)
     elif isinstance(selector, PositionKey):
         width = data.num_columns
         if batch.form in _ORDERED and -width <= selector.position < width:
-            return _without_lists(data.column(selector.position % width))
+            column = data.column(selector.position % width)
+            return column if sql_keys else _without_lists(column)
     elif isinstance(selector, CompositeKey):
-        parts = [key_columns(part, batch) for part in selector.parts]
+        parts = [key_columns(part, batch, sql_keys) for part in selector.parts]
         if all(part is not None for part in parts):
             return tuple(parts)
     return None

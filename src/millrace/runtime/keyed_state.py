@@ -103,14 +103,14 @@ class _ValueState(ValueState[Any]):
 class _ImmutableValueState(_ValueState):
     """For declared types whose values nobody can change in place."""
 
-    __slots__ = ("update",)
+    __slots__ = ("update", "value")
 
     def __init__(self, table: FlatTable, current: CurrentKey, check: StateCheck) -> None:
         super().__init__(table, current, check)
+        get = table.data.get
+        # called for every record: what a method would look up each time is known here
+        self.value = lambda: get(current.key)  # type: ignore[method-assign]
         self.update = checked_update(table, current, check)  # type: ignore[assignment]
-
-    def value(self) -> Any:
-        return self._data.get(self._current.key)
 
 
 class _ListState(ListState[Any]):

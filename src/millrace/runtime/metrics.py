@@ -72,15 +72,15 @@ class _Distribution(Distribution):
         self._high = value if self._high is None else max(self._high, value)
 
     def fresh(self) -> Summary:
-        """What was reported since `take` was last called."""
+        """The metrics reported since `take` was last called."""
         return Summary(self._count, self._total, self._low, self._high)
 
     def all(self) -> Summary:
-        """What was reported ever."""
+        """The metrics reported since the start."""
         return self._before.plus(self.fresh())
 
     def take(self) -> Summary:
-        """What was reported since this was last called."""
+        """Return the metrics reported since this was last called."""
         taken = self.fresh()
         self._before = self._before.plus(taken)
         self._forget()
@@ -95,7 +95,7 @@ class MetricRegistry:
         self._told: dict[str, int] = {}
 
     def counts(self) -> dict[str, int]:
-        """What counters and meters have counted since the last call. The engine adds it up,
+        """Return what counters and meters have counted since the last call. The engine adds it up,
         so that it does not matter which worker counted."""
         now = {n: m.count for n, m in self.metrics.items() if isinstance(m, (_Counter, _Meter))}
         counted = {name: count - self._told.get(name, 0) for name, count in now.items()}

@@ -22,7 +22,7 @@ from millrace.state.store import SubtaskState
 
 @dataclass
 class OperatorContext:
-    """What the runtime gives an operator: its place in the job, its state, clock and metrics."""
+    """Context of an operator: its place in the job, its state, clock and metrics."""
 
     uid: str
     name: str
@@ -57,6 +57,9 @@ class Operator:
     user's `CheckpointedFunction` are not among them: it declares them when it gets them."""
     output_wrapper: Callable[[Output], Output] | None = None
     """Wraps the main output to convert records to the declared output type; None: no conversion."""
+    ends_run = False
+    """Whether the run ends with this epoch although the input does not: nothing may be left to be
+    waited for. Set before each epoch."""
     holds_end = False
     """Whether the end of its input is held back from downstream: the head of a loop does this while
     records still go round."""

@@ -1,4 +1,4 @@
-"""What operators declare about their operator state: the state that belongs to no key."""
+"""Declarations of operator state: the state that belongs to no key."""
 
 from __future__ import annotations
 

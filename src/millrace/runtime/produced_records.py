@@ -1,4 +1,4 @@
-"""What a call of a user function produced: records, and not one record taken for many."""
+"""Results of a call of a user function: records, and not one record taken for many."""
 
 from __future__ import annotations
 

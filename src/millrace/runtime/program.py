@@ -12,6 +12,7 @@ from typing import Any
 
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.type_information import TypeInformation
+from millrace.filesystem.settings import FileSystemSettings
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
@@ -46,6 +47,8 @@ class Edge:
     """Which of the inputs of the target's first operator it feeds."""
     partitioner: bytes = b""
     """Chooses the target of a key (CUSTOM); pickled, for every subtask needs one of its own."""
+    sql_keys: bool = False
+    """Whether NaN is a key (KEYED)."""
     key_type: TypeInformation[Any] | None = None
     """Of the keys (KEYED), if the program says so."""
     record_type: TypeInformation[Any] | None = None
@@ -109,6 +112,8 @@ class Program:
     stages: tuple[Stage, ...]
     edges: tuple[Edge, ...]
     batch_mode: bool = False
+    available_now: bool = False
+    """Whether the run ends when it has read what there was, and another one may go on."""
     buffer_records: int = 4096
     inline_limit: int = 1 << 20
     memory_cap: int | None = None
@@ -117,6 +122,8 @@ class Program:
     commit_retries: int = 10
     job_parameters: dict[str, str] = field(default_factory=dict)
     """The global parameters of the program."""
+    file_systems: FileSystemSettings = field(default_factory=FileSystemSettings)
+    """Where the stores are that its files are in."""
     closed_runs: tuple[str, ...] = ()
     """Runs that ended in this Spark application: workers drop what they hold of them."""
     main_classes: dict[str, type] = field(default_factory=dict)

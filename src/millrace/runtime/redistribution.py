@@ -164,7 +164,7 @@ class Redistribution:
         return value
 
     def _redistributed(self, key: Key, former: _Former) -> dict[Key, Any]:
-        """What of the values of a former parallelism goes here."""
+        """Return the part of a former parallelism's values that belongs to this subtask."""
         declared, values = self._declared(key), former.values
         if declared.mode is RedistributionMode.SOURCE_SPLIT:
             return {key: values[0]} if key[-1] in self._subtask.splits else {}

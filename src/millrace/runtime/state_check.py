@@ -19,7 +19,14 @@ from millrace.common.types.type_information import BasicTypeInfo, TypeInformatio
 from millrace.runtime.current_key import CurrentKey
 from millrace.state.flat_table import FlatTable
 
-__all__ = ["StateCheck", "checked_update", "entry_check", "key_check", "value_check"]
+__all__ = [
+    "StateCheck",
+    "checked_update",
+    "entry_check",
+    "key_check",
+    "usual_class",
+    "value_check",
+]
 
 NEVER = type("Never", (), {})
 """A class that no value has."""
@@ -38,9 +45,9 @@ class StateCheck:
         self._subject = subject
         self._type_info = type_info
         self._fits = batch_check(type_info) or _anything
-        self.cls, self.low, self.high = _leaf(type_info)
+        self.cls, self.low, self.high = usual_class(type_info)
         fields = type_info.types if isinstance(type_info, TupleTypeInfo) else ()
-        leaves = [_leaf(field) for field in fields]
+        leaves = [usual_class(field) for field in fields]
         self._usual = tuple(cls for cls, _, _ in leaves) if leaves else (NEVER,)
         self._ranges = [
             (i, low, high) for i, (_, low, high) in enumerate(leaves) if low is not None
@@ -72,7 +79,7 @@ def _anything(values: Sequence[Any]) -> bool:
     return True
 
 
-def _leaf(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
+def usual_class(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
     """The usual class of a plain type, and its range if it has one."""
     if not isinstance(type_info, BasicTypeInfo):
         return NEVER, None, None
@@ -87,7 +94,6 @@ def checked_update(
     """`ValueState.update` for one type whose values nobody can change in place: what a method would
     look up for every record is known."""
     put, remove = table.put_immutable, table.remove
-    cls, low, high = check.cls, check.low, check.high
 
     def update_other(value: Any) -> None:
         if type(value) is tuple and check.is_usual(value):
@@ -99,19 +105,7 @@ def checked_update(
         else:
             put(current.key, _as_tuple(value))
 
-    def update_number(value: Any) -> None:
-        if type(value) is cls and low <= value <= high:
-            put(current.key, value)
-        else:
-            update_other(value)
-
-    def update(value: Any) -> None:
-        if type(value) is cls:
-            put(current.key, value)
-        else:
-            update_other(value)
-
-    return update if low is None else update_number
+    return table.update_of(current, check.cls, (check.low, check.high), update_other)
 
 
 def _as_tuple(value: Any) -> Any:

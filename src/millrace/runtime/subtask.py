@@ -14,9 +14,10 @@ from itertools import chain as chain_of
 
 from millrace.common.errors import CheckpointError
 from millrace.common.functions.accumulators import Accumulators, merge_all
-from millrace.runtime.buffer import Buffer, BufferKind, ends_idle
+from millrace.runtime.buffer import MAX_WATERMARK, Buffer, BufferKind, ends_idle
 from millrace.runtime.chain import OperatorChain
 from millrace.runtime.channel_reader import ChannelReader
+from millrace.runtime.delivered_input import by_lane
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
 from millrace.runtime.failure import describe_failure, shortened
 from millrace.runtime.gathered_rows import GatheredRows
@@ -27,16 +28,16 @@ from millrace.runtime.program import Program, Stage
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.runtime.state_owners import owners_of
 from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput
-from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve
+from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve, reopened
 from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.delta_payload import Loader
 from millrace.state.division import Division
-from millrace.state.serialization.payload import encode
+from millrace.state.serialization.payload import Chunk, encode
 from millrace.state.state_delta import FileRef, StateDelta
 from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import VALVE, TableId
 
-SegmentWriter = Callable[[str, Iterable[bytes]], FileRef]
+SegmentWriter = Callable[[str, Iterable[Chunk]], FileRef]
 """Writes the pieces of a big delta to a file of their own, under a name that no other attempt
 uses."""
 
@@ -56,6 +57,7 @@ class Subtask:
         worker: str = "",
         source_clock: Clock | None = None,
         neighbour: Callable[[Program, Stage, int], Subtask] | None = None,
+        interruptible: bool = False,
     ) -> None:
         self.program = program
         self.stage = stage
@@ -69,6 +71,8 @@ class Subtask:
         self._source_clock = source_clock
         self._neighbour = neighbour
         """Gives a subtask of another stage: one with the same index is in the same worker."""
+        self._interruptible = interruptible
+        """Whether Ctrl-C ends the program that runs here, instead of being a user's failure."""
         self.evicted = False
         """Whether its last answer was that it leaves the worker."""
         self._prepared: tuple[EpochPlan, str] | None = None
@@ -81,6 +85,11 @@ class Subtask:
         """The last that it was to run."""
         self._last_version = EMPTY
         self._told: tuple[str, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Whether all its input has been read, in the last epoch that ran here."""
+        return self._ended
 
     def run(
         self,
@@ -120,6 +129,8 @@ class Subtask:
         except CheckpointError as error:
             ack.failure = Failure(name, None, shortened(str(error)), FailureKind.STORAGE)
         except BaseException as error:
+            if self._interruptible and isinstance(error, KeyboardInterrupt):
+                raise
             ack.failure = describe_failure(error, name)
         self._discard()
         return None
@@ -144,7 +155,7 @@ class Subtask:
         if self.stage.inputs:
             yield from self._take_input(chain, buffers, ack)
         else:
-            yield from self._read_source(chain, plan, ack)
+            yield from self._read_source(chain, plan, buffers, ack)
         ended = self._ended and not chain.holds_end
         for operator in chain.operators:
             operator.end_epoch(ended)
@@ -260,14 +271,16 @@ class Subtask:
             exchange.begin_epoch(epoch.epoch, attempt)
         plan = epoch.subtasks[self.stage.id, self.index]
         # Last first: timers fire as an operator begins, and what follows must be ready for them.
-        for operator in reversed(chain.operators):
+        for place, operator in reversed(list(enumerate(chain.operators))):
             if isinstance(operator, SinkOperator):
                 operator.flush = epoch.flush
                 operator.commits = plan.commits.get(operator.context.uid, ())
-                operator.attempt = f"{version}-{self.stage.id}-{self.index}"
+                operator.directory = epoch.job_dir or ""
+                operator.attempt = f"{version}-{self.stage.id}-{self.index}-{place}"
             elif isinstance(operator, IterationHeadOperator):
                 operator.feedback = feedback[operator.loop]
                 operator.drained = operator.loop in plan.drained
+            operator.ends_run = epoch.ends_run
             operator.begin_epoch(epoch.epoch, epoch.now)
             if epoch.completed_checkpoint is not None:
                 operator.notify_checkpoint_complete(epoch.completed_checkpoint)
@@ -282,6 +295,8 @@ class Subtask:
         kept = self.state.operator_table().data.get(VALVE)
         if kept is not None:
             snapshot, self._ended = kept
+            if self.program.available_now:
+                snapshot, self._ended = reopened(snapshot), False
             self._valve.restore(snapshot)
         chain.restore(self._valve.watermark)
 
@@ -294,17 +309,23 @@ class Subtask:
             for channel in range(stages[edges[edge].source_stage].parallelism)
         ]
 
-    def _read_source(self, chain: OperatorChain, plan: SubtaskPlan, ack: Ack) -> Iterator[Buffer]:
+    def _read_source(
+        self, chain: OperatorChain, plan: SubtaskPlan, buffers: Iterable[Buffer], ack: Ack
+    ) -> Iterator[Buffer]:
         source = chain.head
         assert isinstance(source, SourceOperator)
         if not self._ended:
             source.poll_interval = self.program.poll_interval
+            source.deliver(by_lane(buffers))
             source.assign(plan.splits, plan.source_events, plan.max_watermark)
             for _ in source.run(self.program.buffer_records):
                 yield from self._drain(chain)
             self._ended = source.finish_input(plan.no_more_splits)
+        elif source.watermark < MAX_WATERMARK:
+            # it ended at another parallelism: without splits it has taken no watermark over
+            source.process_watermark(MAX_WATERMARK)
         ack.records_in = source.records
-        ack.watermark = source.watermark
+        ack.watermark, ack.idle = source.watermark, source.idle
 
     def _take_input(
         self, chain: OperatorChain, buffers: Iterable[Buffer], ack: Ack
@@ -350,7 +371,7 @@ class Subtask:
         self._keep_valve()
         name = f"{version}-{self.stage.id}-{self.index}"
 
-        def place(pieces: Iterator[bytes]) -> bytes | FileRef:
+        def place(pieces: Iterator[Chunk]) -> bytes | FileRef:
             return self._placed(pieces, name, write_segment)
 
         delta = self.state.snapshot(epoch.epoch, version, place)
@@ -388,10 +409,10 @@ class Subtask:
         return tuple(node.uid for node in self.stage.nodes if node.uid in owners)
 
     def _placed(
-        self, pieces: Iterator[bytes], name: str, write_segment: SegmentWriter | None
+        self, pieces: Iterator[Chunk], name: str, write_segment: SegmentWriter | None
     ) -> bytes | FileRef:
         """A small payload goes into the acknowledgement, a big one into a file."""
-        held: list[bytes] = []
+        held: list[Chunk] = []
         size = 0
         for piece in pieces:
             held.append(piece)

@@ -1,4 +1,4 @@
-"""What triggers get: clocks, timers and state of the current key and window."""
+"""Context of triggers: clocks, timers and state of the current key and window."""
 
 from __future__ import annotations
 

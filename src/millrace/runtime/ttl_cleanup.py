@@ -26,7 +26,7 @@ Stamped = tuple[Any, int]
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """What a state's configuration comes down to."""
+    """Time to live of a state and how expired entries are cleaned up, from its configuration."""
 
     ttl: int
     renewed_by_reading: bool
@@ -62,7 +62,7 @@ class Lifetime:
         return stamped[1] + self.ttl <= self.clock()
 
     def deadline(self) -> int:
-        """What was stamped then or before has expired."""
+        """The latest stamp that has expired."""
         return self.clock() - self.ttl
 
 

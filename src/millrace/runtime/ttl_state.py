@@ -6,8 +6,9 @@ is one instant per epoch.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from millrace.common.errors import StateMigrationError
 from millrace.common.functions.base import AggregateFunction
@@ -26,22 +27,32 @@ from millrace.state.kinds.table_kind import TableKind
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 
+TableT = TypeVar("TableT", FlatTable, ListTable, NestedTable)
 
-class _Flat:
-    """One stamped value per key."""
+
+class _Expiring(ABC, Generic[TableT]):
+    """State in a table whose values are stamped, and checked where they enter it."""
 
     def __init__(
         self,
-        table: FlatTable,
+        table: TableT,
         current: CurrentKey,
         lifetime: Lifetime,
         check: StateCheck | None,
     ) -> None:
         self._check = check
-        self._table = table
+        self._table: TableT = table
         self._current = current
         self._lifetime = lifetime
         self.cleanup = Cleanup(table, lifetime, self._sweep)
+
+    @abstractmethod
+    def _sweep(self, key: Any) -> None:
+        """Delete what has expired of a key."""
+
+
+class _Flat(_Expiring[FlatTable]):
+    """One stamped value per key."""
 
     def _sweep(self, key: Any) -> None:
         stamped = self._table.data.get(key)
@@ -142,21 +153,8 @@ class TtlAggregatingState(_Flat, AggregatingState[Any, Any]):
         self.write(self._aggregate.add(value, accumulator))
 
 
-class TtlListState(ListState[Any]):
+class TtlListState(_Expiring[ListTable], ListState[Any]):
     """A list whose elements expire one by one."""
-
-    def __init__(
-        self,
-        table: ListTable,
-        current: CurrentKey,
-        lifetime: Lifetime,
-        check: StateCheck | None,
-    ) -> None:
-        self._check = check
-        self._table = table
-        self._current = current
-        self._lifetime = lifetime
-        self.cleanup = Cleanup(table, lifetime, self._sweep)
 
     def _sweep(self, key: Any) -> None:
         found = self._table.data.get(key, [])
@@ -203,7 +201,7 @@ class TtlListState(ListState[Any]):
         self._table.remove(self._current.key)
 
 
-class TtlMapState(MapState[Any, Any]):
+class TtlMapState(_Expiring[NestedTable], MapState[Any, Any]):
     """A map whose entries expire one by one."""
 
     def __init__(
@@ -214,12 +212,8 @@ class TtlMapState(MapState[Any, Any]):
         key_check: StateCheck | None,
         check: StateCheck | None,
     ) -> None:
+        super().__init__(table, current, lifetime, check)
         self._key_check = key_check
-        self._check = check
-        self._table = table
-        self._current = current
-        self._lifetime = lifetime
-        self.cleanup = Cleanup(table, lifetime, self._sweep)
 
     def _sweep(self, key: Any) -> None:
         entries = self._table.data.get(key, {})

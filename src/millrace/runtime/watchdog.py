@@ -1,10 +1,11 @@
 """The watchdog of a worker process: reports subtasks that have been running for long.
 
-A subtask that runs for less than `FIRST` seconds costs an assignment. Once one runs longer, a
+A subtask that runs for less than `FIRST` seconds costs a few microseconds. Once one runs longer, a
 thread writes about every second what it is in, with its Python stack, to a file in the job's
-directory; the driver reads these files when somebody wants to know (`engine.running_epoch`). Where
-the job's directory is not shared, or not on a disk, nothing is reported. Flink: the "Thread Dump"
-and "Flame Graph" tabs of its web UI.
+directory; the driver reads these files when somebody wants to know (`engine.running_epoch`). What
+keeps that thread from running, too, is seen by `stack_dump`. Where the job's directory is not
+shared, or not on a disk, nothing is reported. Flink: the "Thread Dump" and "Flame Graph" tabs of
+its web UI.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ import msgspec
 from millrace.common.errors import CheckpointError
 from millrace.filesystem.location import is_local
 from millrace.runtime.failure import operator_of
+from millrace.runtime.stack_dump import SUFFIX, DumpedSubtask, StackDumps, read_dump
 from millrace.state.checkpoint.files import delete_quietly, write_file
 
-__all__ = ["FIRST", "REPORTS", "SubtaskReport", "Watchdog", "reports_in", "stack_of"]
+__all__ = ["FIRST", "REPORTS", "SubtaskReport", "Watchdog", "clear_reports", "reports_in"]
 
 REPORTS = "running"
 """The directory of the reports, in that of the job."""
@@ -36,6 +38,8 @@ FIRST = 2.0
 PERIOD = 1.0
 STACK_BYTES = 16_000
 """Of a report's stack; the innermost calls are kept."""
+IDLE = 60.0
+"""Seconds without a subtask after which the thread rests."""
 _MAX_BYTES = 64 * 1024
 
 
@@ -62,7 +66,7 @@ class SubtaskReport(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Watched:
-    """What a thread runs."""
+    """The stage and subtasks that a thread runs."""
 
     job_dir: str
     run_id: str
@@ -80,12 +84,21 @@ class Watchdog:
     Args:
         first: seconds that a subtask may run unnoticed.
         period: seconds between two reports.
+        dumps: of this process, if it is one that only runs subtasks: there is one such thing in a
+            process, which others may want to use (pytest does).
     """
 
-    def __init__(self, worker: str = "", first: float = FIRST, period: float = PERIOD) -> None:
+    def __init__(
+        self,
+        worker: str = "",
+        first: float = FIRST,
+        period: float = PERIOD,
+        dumps: StackDumps | None = None,
+    ) -> None:
         self._worker = worker or f"{socket.gethostname()}:{os.getpid()}"
         self._first = first
         self._period = period
+        self._dumps = dumps
         self._watched: dict[int, _Watched] = {}
         self._busy = Event()
         self._starting = Lock()
@@ -106,6 +119,10 @@ class Watchdog:
         watched = _Watched(job_dir, run_id, *epoch, left, stage_name, time.monotonic())
         self._watched[get_ident()] = watched
         self._busy.set()
+        if self._dumps is not None:
+            path = os.path.join(job_dir, REPORTS, f"{self._file_name}{SUFFIX}")
+            header = DumpedSubtask(run_id, *epoch, left, stage_name, self._worker, time.time())
+            self._dumps.begin(path, header)
         if self._thread is None:
             with self._starting:
                 if self._thread is None:
@@ -119,20 +136,35 @@ class Watchdog:
             delete_quietly(self._path(watched.job_dir, get_ident()))
 
     def _path(self, job_dir: str, thread: int) -> str:
-        return os.path.join(job_dir, REPORTS, f"{self._worker.replace(':', '-')}-{thread}.json")
+        return os.path.join(job_dir, REPORTS, f"{self._file_name}-{thread}.json")
+
+    @property
+    def _file_name(self) -> str:
+        return self._worker.replace(":", "-")
 
     # -- in the thread -------------------------------------------------------------------------
 
     def _run(self) -> None:
+        idle = 0.0
         while True:
-            self._busy.wait()
+            if self._dumps is None or idle >= IDLE:
+                self._rest()
             time.sleep(self._period)
+            idle = 0.0 if self._busy.is_set() else idle + self._period
             self._busy.clear()
+            if self._dumps is not None:
+                self._dumps.put_off()
             for thread, watched in list(self._watched.items()):
                 self._busy.set()
                 if time.monotonic() - watched.started > self._first:
                     with suppress(CheckpointError, OSError):  # the reader sees that no task reports
                         self._report(thread, watched)
+
+    def _rest(self) -> None:
+        """Until the next subtask begins."""
+        if self._dumps is not None:
+            self._dumps.close(unless=self._busy.is_set)
+        self._busy.wait()
 
     def _report(self, thread: int, watched: _Watched) -> None:
         frame = sys._current_frames().get(thread)
@@ -168,22 +200,64 @@ def stack_of(frame: FrameType) -> str:
     worker = os.path.join("millrace", "runtime", "worker.py")
     within = [index for index, line in enumerate(lines) if line.filename.endswith(worker)]
     inner = lines[within[-1] + 1 :] if within else list(lines)
-    data = "".join(traceback.StackSummary.from_list(inner).format()).encode(errors="replace")
+    return shortened_stack("".join(traceback.StackSummary.from_list(inner).format()))
+
+
+def shortened_stack(text: str) -> str:
+    """A stack cut to `STACK_BYTES`: the innermost calls are kept."""
+    data = text.encode(errors="replace")
     cut = "  ...\n" if len(data) > STACK_BYTES else ""
     return cut + data[-STACK_BYTES:].decode(errors="replace")
 
 
 def reports_in(job_dir: str) -> Iterator[SubtaskReport]:
-    """The reports that there are; some may be of epochs, or runs, that are over."""
+    """The reports that there are; some may be of epochs, or runs, that are over. Of a process that
+    stands still, what it stands still in."""
     directory = os.path.join(job_dir, REPORTS)
     try:
         names = sorted(os.listdir(directory))
     except OSError:
         return
-    for name in names:
-        report = _read(os.path.join(directory, name)) if name.endswith(".json") else None
-        if report is not None:
-            yield report
+    found: dict[tuple[str, int, int], SubtaskReport] = {}
+    for suffix, read in ((".json", _read), (SUFFIX, _read_dump)):
+        for name in names:
+            report = read(os.path.join(directory, name)) if name.endswith(suffix) else None
+            if report is not None:
+                found[report.worker, report.stage, report.subtask] = report
+    yield from found.values()
+
+
+def clear_reports(job_dir: str) -> None:
+    """Delete what workers have left there; the caller holds the job's lease."""
+    directory = os.path.join(job_dir, REPORTS)
+    with suppress(OSError):
+        for name in os.listdir(directory):
+            if name.endswith((".json", SUFFIX)):
+                delete_quietly(os.path.join(directory, name))
+        os.rmdir(directory)
+
+
+def _read_dump(path: str) -> SubtaskReport | None:
+    try:
+        dumped = read_dump(path)
+        if dumped is None:
+            return None
+        subtask, seconds, stack = dumped
+        stage, index = subtask.left[0]
+    except (OSError, msgspec.MsgspecError, ValueError, IndexError, RecursionError):
+        return None
+    return SubtaskReport(
+        run_id=subtask.run_id,
+        epoch=subtask.epoch,
+        attempt=subtask.attempt,
+        stage=stage,
+        subtask=index,
+        operator=subtask.stage_name,
+        worker=subtask.worker,
+        seconds=seconds,
+        left=subtask.left,
+        stack=shortened_stack(stack),
+    )
 
 
 def _read(path: str) -> SubtaskReport | None:

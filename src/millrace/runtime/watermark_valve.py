@@ -27,6 +27,13 @@ VALVE_STATE = OperatorStateDeclaration(VALVE[1], RedistributionMode.MERGE, _merg
 """A valve's snapshot, and whether its input has ended: state of the subtask, not of an operator."""
 
 
+def reopened(snapshot: ValveSnapshot) -> ValveSnapshot:
+    """A valve's snapshot from the end of a job that goes on after all: event time starts over."""
+    rows, watermark = snapshot
+    begun = {MAX_WATERMARK: MIN_WATERMARK}
+    return [(begun.get(mark, mark), idle) for mark, idle in rows], begun.get(watermark, watermark)
+
+
 class WatermarkValve:
     """Holds the watermark and status of each channel (edge, producer subtask)."""
 

@@ -1,4 +1,4 @@
-"""What windows hold per key: accumulators, elements, or elements with their event times.
+"""Contents of windows per key: accumulators, elements, or elements with their event times.
 
 Entries are kept under (namespace of the window, key).
 """
@@ -11,8 +11,8 @@ from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.common.window.evictor import TimestampedValue
 from millrace.runtime.detached import detached
 from millrace.runtime.window_logic import WindowLogic, namespace_of
-from millrace.runtime.window_state import ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS
 from millrace.state.flat_table import FlatTable
+from millrace.state.internal_tables import ACCUMULATORS, ELEMENTS, TIMED_ELEMENTS
 from millrace.state.list_table import ListTable
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
@@ -39,7 +39,7 @@ class AccumulatorContents:
         data[place] = self._add(value, data[place]) if place in data else self._create(value)
 
     def get(self, key: Any, window: Any) -> list[Any] | None:
-        """What the window's function gets, or None if the window is empty."""
+        """Return the window function's input, or None if the window is empty."""
         place = (namespace_of(window), key)
         if place not in self._table.data:
             return None
@@ -81,7 +81,7 @@ class ElementContents:
         self._table.append((namespace_of(window), key), value)
 
     def get(self, key: Any, window: Any) -> list[Any] | None:
-        """What the window's function gets, or None if the window is empty."""
+        """Return the window function's input, or None if the window is empty."""
         found = self._table.data.get((namespace_of(window), key))
         return None if found is None else [detached(value) for value in found]
 

@@ -17,20 +17,7 @@ from millrace.state.internal_tables import (
 )
 from millrace.state.table_id import TableId
 
-__all__ = [
-    "ACCUMULATORS",
-    "ELEMENTS",
-    "MERGING",
-    "PANE_ACCUMULATORS",
-    "PANE_ELEMENTS",
-    "SESSIONS",
-    "SLICE_ACCUMULATORS",
-    "SLICE_ELEMENTS",
-    "TABLES",
-    "TIMED_ELEMENTS",
-    "other_windows",
-    "refuse_other_windows",
-]
+__all__ = ["TABLES", "other_windows", "refuse_other_windows"]
 
 TABLES = (
     ACCUMULATORS,
@@ -64,7 +51,7 @@ def _holds(context: OperatorContext, name: str) -> bool:
 
 
 def other_windows(operator: str) -> CheckpointError:
-    """What to say when a checkpoint has windows that the operator cannot go on with."""
+    """Make the error about a checkpoint with windows that the operator cannot go on with."""
     return CheckpointError(
         f"the checkpoint has windows of operator '{operator}' in a form that the job no longer "
         "keeps them in: their assigner, aggregation, trigger, evictor, allowed lateness or "

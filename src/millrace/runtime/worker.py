@@ -31,14 +31,26 @@ _watchdog = Watchdog()
 class Worker:
     """Holds and runs the subtasks of this process, ordered from the least recently used.
 
-    ``source_clock`` is the clock of source readers; None: that of the machine.
+    Args:
+        source_clock: the clock of source readers; None: that of the machine.
+        interruptible: whether a KeyboardInterrupt passes through, because the program itself runs
+            in this process; else it is a failure of the function that raises it.
+        watchdog: reports what runs for long; None: that of the process.
     """
 
-    def __init__(self, name: str = "", source_clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        name: str = "",
+        source_clock: Clock | None = None,
+        interruptible: bool = False,
+        watchdog: Watchdog | None = None,
+    ) -> None:
         self._subtasks: OrderedDict[tuple[str, int, int], Subtask] = OrderedDict()
         self._widths: dict[str, int] = {}
         """Per run, the number of tasks of its widest level when it last ran here."""
         self._source_clock = source_clock
+        self._interruptible = interruptible
+        self._watchdog = watchdog or _watchdog
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
     def run_level(
@@ -76,7 +88,7 @@ class Worker:
         try:
             for number, (stage, index) in enumerate(carried):
                 of = (plan.epoch, plan.attempt)
-                _watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
+                self._watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
                 subtask = self._subtask(program, stage, index)
                 buffers = inbox.pop((stage.id, index)) + ends[stage.id]
                 short = partial(self._is_short_of_memory, program, plan.epoch)
@@ -86,7 +98,7 @@ class Worker:
                     del self._subtasks[program.run_id, stage.id, index]
                     subtask.close()
         finally:
-            _watchdog.end()
+            self._watchdog.end()
 
     def _change_width(self, program: Program, task: int) -> None:
         """When the number of tasks has changed: drop subtasks that belong to other tasks now, and
@@ -105,7 +117,15 @@ class Worker:
         key = (program.run_id, stage.id, index)
         subtask = self._subtasks.get(key)
         if subtask is None:
-            subtask = Subtask(program, stage, index, self._name, self._source_clock, self._subtask)
+            subtask = Subtask(
+                program,
+                stage,
+                index,
+                self._name,
+                self._source_clock,
+                self._subtask,
+                self._interruptible,
+            )
             self._subtasks[key] = subtask
         self._subtasks.move_to_end(key)
         return subtask
@@ -131,12 +151,20 @@ class Worker:
         for key in [key for key in self._subtasks if key[0] == run_id]:
             self._subtasks.pop(key).close()
 
+    def close_ended(self) -> None:
+        """Close the subtasks whose input has ended: no other process goes on with what they have
+        on this host."""
+        for subtask in self._subtasks.values():
+            if subtask.ended:
+                subtask.close()
+
 
 class _Router:
     """Routes buffers from one level: to a stage of it, or to a task of the next level."""
 
     def __init__(self, program: Program, level: int) -> None:
         stages = {stage.id: stage for stage in program.stages}
+        self._stages = stages
         self._targets = {edge.id: stages[edge.target_stage] for edge in program.edges}
         last = level + 1 >= program.levels
         self._next = 1 if last else program.width(level + 1)
@@ -144,6 +172,8 @@ class _Router:
 
     def stage_of(self, buffer: Buffer) -> Stage | None:
         """The stage that a buffer is for; None: it is an acknowledgement, for the driver."""
+        if buffer.kind == BufferKind.DELIVERED:
+            return self._stages[buffer.edge]
         return None if buffer.kind == BufferKind.ACK else self._targets[buffer.edge]
 
     def next_task(self, buffer: Buffer) -> int:

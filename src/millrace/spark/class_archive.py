@@ -17,7 +17,8 @@ from pathlib import Path
 import pyspark
 
 SWITCH = "MILLRACE_CLASS_ARCHIVE"
-"""Set to "off", nothing is written or used."""
+"""Set to "off", nothing is written or used; set to an absolute path, the archive is in that
+directory instead of the user's cache."""
 _QUIET = "-Xlog:cds*=off -Xshare:auto"
 
 
@@ -49,11 +50,13 @@ def _java(environment: Mapping[str, str]) -> Path | None:
 
 
 def _directory(environment: Mapping[str, str]) -> Path | None:
-    """``$XDG_CACHE_HOME/millrace``, made for this user alone: what is in it is run as code."""
+    """``$XDG_CACHE_HOME/millrace``, or the one that is named, made for this user alone: what is in
+    it is run as code."""
     try:
-        base = Path(environment.get("XDG_CACHE_HOME", ""))
+        base, named = Path(environment.get("XDG_CACHE_HOME", "")), Path(environment.get(SWITCH, ""))
         # a relative path is to be ignored (XDG Base Directory Specification)
-        directory = (base if base.is_absolute() else Path.home() / ".cache") / "millrace"
+        home = (base if base.is_absolute() else Path.home() / ".cache") / "millrace"
+        directory = named if named.is_absolute() else home
         # options are split at blanks
         if " " in str(directory):
             return None

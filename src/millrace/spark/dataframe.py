@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from millrace.common.errors import JobExecutionError
+from millrace.common.errors import JobDefinitionError, JobExecutionError
 
 
 def materialize(dataframe: Any, path: str) -> None:
@@ -24,3 +28,43 @@ def materialize(dataframe: Any, path: str) -> None:
     parts = sorted(name for name in os.listdir(path) if name.endswith(".parquet"))
     for number, name in enumerate(parts):
         os.rename(os.path.join(path, name), os.path.join(path, f"part-{number:05}.parquet"))
+
+
+def read_parquet(paths: Sequence[str]) -> DataFrame:
+    """The rows of some files as a DataFrame of this process's session; columns that only some of
+    them have are null in the others."""
+    session = SparkSession.builder.getOrCreate()
+    reader = session.read.option("mergeSchema", "true").option("recursiveFileLookup", "true")
+    return reader.parquet(*paths)
+
+
+def read_dataframe(
+    source: str,
+    options: Mapping[str, str],
+    schema: Any,
+    columns: Sequence[str],
+    streaming: bool,
+) -> DataFrame:
+    """Some columns of what a reader of this process's session gives.
+
+    Args:
+        source: name of a format.
+        schema: a `pyarrow.Schema` that the reader is told, or None.
+
+    Raises:
+        JobDefinitionError: there is no such format, or it does not take the options.
+    """
+    session = SparkSession.builder.getOrCreate()
+    reader: Any = session.readStream if streaming else session.read
+    if schema is not None:
+        reader = reader.schema(from_arrow_schema(schema))
+    try:
+        frame: DataFrame = reader.format(source).options(**options).load()
+        return frame.select(*(f"`{name}`" for name in columns))
+    except (PySparkException, Py4JJavaError) as error:
+        # of a class that is missing PySpark makes no exception of its own
+        found = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error
+        first = str(found).partition("\n")[0][:500]
+        raise JobDefinitionError(
+            f"Spark cannot read 'spark.format' = '{source}': {first}"
+        ) from error

@@ -1,4 +1,4 @@
-"""What a job brings along to Spark: Python files, archives, packages, an interpreter, jars.
+"""Ships dependencies to Spark: Python files, archives, packages, an interpreter, jars.
 
 They are named in the configuration under Flink's keys (Flink docs, "Python Dependency Management"),
 which the methods of the environment set. Jars are settings of the Spark application; the rest is
@@ -27,6 +27,7 @@ from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
 from millrace.spark.worker_environment import WorkerEnvironment
+from millrace.spark.worker_start import interpreter_for
 from millrace.state.backend.scratch_directory import make_scratch_directory
 
 JARS = "spark.jars"
@@ -55,7 +56,7 @@ class Dependencies:
 
     @staticmethod
     def of(configuration: Configuration) -> Dependencies:
-        """What the configuration names."""
+        """Read the dependencies from the configuration."""
         jars: list[str] = configuration.get(options.JARS)
         classpaths: list[str] = configuration.get(options.CLASSPATHS)
         return Dependencies(
@@ -119,7 +120,7 @@ class Dependencies:
     def _executable(self, context: SparkContext, targets: list[str]) -> str | None:
         """An interpreter within an archive is where the archive is unpacked."""
         if self.executable is None:
-            return None
+            return interpreter_for(context)
         first = Path(self.executable).parts[0]
         if first not in targets:
             return self.executable

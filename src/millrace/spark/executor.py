@@ -18,19 +18,23 @@ from pyspark.serializers import NoOpSerializer
 from pyspark.util import _load_from_socket
 
 from millrace.common.completable_future import CompletableFuture
+from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import ExecutorError
-from millrace.runtime.buffer import Buffer, BufferKind
-from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.epoch import Ack, EpochPlan, ack_of
 from millrace.runtime.program import Program
 from millrace.spark.anchors import Anchors
+from millrace.spark.application import require_application
 from millrace.spark.cluster_cores import ClusterCores
+from millrace.spark.deliveries import Deliveries
+from millrace.spark.local_properties import LocalProperties
 from millrace.spark.shipped_plan import encode_plan
 from millrace.spark.shuffle_cleaner import ShuffleCleaner
 from millrace.spark.slots import JavaObject, SlottedStage, assign_slots, members
-from millrace.spark.task import PLAN_PROPERTY, LevelTask, WarmUp, unframed
+from millrace.spark.task import PLAN_PROPERTY, CloseEnded, LevelTask, WarmUp, unframed
 from millrace.spark.worker_death import worker_death
 from millrace.spark.worker_environment import WorkerEnvironment
-from millrace.state.serialization.payload import decode, dump_code
+from millrace.spark.worker_start import start_failure
+from millrace.state.serialization.payload import dump_code
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +57,9 @@ class SparkExecutor:
         environment: WorkerEnvironment | None = None,
     ) -> None:
         self._context = context
+        self._properties = LocalProperties(context)
         self._environment = environment or WorkerEnvironment()
+        self._deliveries = Deliveries(context, self._environment)
         self._jvm: Any = context._jvm
         self._tasks = tasks
         self._cores = ClusterCores(context)
@@ -69,7 +75,8 @@ class SparkExecutor:
         self._unsettled = 0
         """Epochs after which slots are to be compared with where tasks are."""
         self._cleaner = ShuffleCleaner(context)
-        self._group = ""
+        self._name = ""
+        """Of its Spark jobs: their group, or their tag in a group of the user's."""
         self._digest = ""
 
     def deploy(self, program: Program) -> None:
@@ -90,7 +97,8 @@ class SparkExecutor:
             self._broadcast.unpersist()
         self._broadcast = self._context.broadcast(data)
         self._digest = hashlib.sha256(data).hexdigest()
-        self._group = f"millrace-{program.run_id}"
+        self._name = f"millrace-{program.run_id}"
+        self._properties.apply(self._name)
         self._partitioner = self._anchors.partitioner(program.max_width)
         self._workers.clear()
         self._build(self._assigned(program.max_width))
@@ -105,8 +113,13 @@ class SparkExecutor:
         self._slots = slots
         levels = self._program.levels
         self._stages = [self._stage(self._program, level) for level in range(levels)]
-        first = self._stages[0].over(self._anchors.of(self._program.max_width).rdd())
-        self._source = first if levels == 1 else self._pairs(first)
+        self._source = self._first_level(self._anchors.of(self._program.max_width))
+
+    def _first_level(self, input_rdd: JavaObject) -> JavaObject:
+        """The output of the sources' level."""
+        assert self._program is not None
+        output = self._stages[0].over(input_rdd.rdd())
+        return output if self._program.levels == 1 else self._pairs(output)
 
     def _stage(self, program: Program, level: int) -> SlottedStage:
         last = level + 1 == program.levels
@@ -135,6 +148,7 @@ class SparkExecutor:
 
         def run() -> None:
             try:
+                self._properties.apply(self._name)
                 # one after the other: epochs need the other cores
                 for rdd in rdds:
                     rdd.count()
@@ -154,6 +168,8 @@ class SparkExecutor:
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         """Run one epoch as one Spark job."""
+        if self._context._jsc is None:  # stopped by the program
+            require_application(self._context)
         self._follow_cores()
         assert self._program is not None
         try:
@@ -163,18 +179,25 @@ class SparkExecutor:
         context = self._context
         try:
             context.setLocalProperty(PLAN_PROPERTY, text)
-            context.setLocalProperty("spark.jobGroup.id", self._group)
-            elements = self._collect(self._epoch_rdd())
-        except (Py4JError, PySparkException) as error:
-            raise ExecutorError(self._cause_of_loss(error)) from error
-        except (EOFError, OSError) as error:
-            raise ExecutorError(f"the connection to Spark broke: {error}") from error
+            elements = self._collect(self._epoch_rdd(plan))
+        except (Py4JError, PySparkException, EOFError, OSError) as error:
+            raise self._loss(error) from error
         finally:
             if file is not None:
                 os.unlink(file)
-        acks = [_ack(element) for element in elements]
+        acks = list(map(ack_of, elements))
         self._follow_tasks(acks)
         return acks
+
+    def _loss(self, error: Exception) -> JobExecutionError:
+        """An ExecutorError: the epoch can be run again. Another one: not in this application."""
+        require_application(self._context)
+        if isinstance(error, (EOFError, OSError)):
+            return ExecutorError(f"the connection to Spark broke: {error}")
+        lasting = start_failure(_message(error))
+        if lasting is not None:
+            return JobExecutionError(lasting)
+        return ExecutorError(self._cause_of_loss(error))
 
     def _cause_of_loss(self, error: Exception) -> str:
         """Why an epoch was lost; of a worker that died, also what it ran."""
@@ -188,7 +211,7 @@ class SparkExecutor:
         assert self._program is not None
         stages = list(self._program.stages)
         tracker = self._context.statusTracker()
-        for job in tracker.getJobIdsForGroup(self._group):
+        for job in tracker.getJobIdsForGroup(self._properties.group or self._name):
             info = tracker.getJobInfo(job)
             ids = sorted(info.stageIds) if info is not None else []
             if spark_stage in ids:  # the last has the highest number
@@ -205,8 +228,8 @@ class SparkExecutor:
             if grown and replace(program, tasks=self._cores.count).max_width > program.max_width:
                 log.info("the job's levels run as %d tasks now", self._cores.count)
                 self._deploy(program)
-        except (Py4JError, PySparkException) as error:
-            raise ExecutorError(_reason(error)) from error
+        except (Py4JError, PySparkException, OSError) as error:
+            raise self._loss(error) from error
 
     def _follow_tasks(self, acks: list[Ack]) -> None:
         """See to it that no two tasks of one executor share a slot after tasks have moved."""
@@ -220,17 +243,31 @@ class SparkExecutor:
             if slots != self._slots:
                 self._build(slots)
 
-    def _epoch_rdd(self) -> JavaObject:
-        assert self._program is not None
-        current = self._source
+    def _epoch_rdd(self, plan: EpochPlan) -> JavaObject:
+        current = self._source_rdd(plan)
         last = len(self._stages) - 1
         for level in range(1, last + 1):
-            shuffled = current.partitionBy(self._partitioner)
-            self._cleaner.note(shuffled)
-            values = self._anchors.pin(self._jvm.PythonRDD.valueOfPair(shuffled))
-            output = self._stages[level].over(values.rdd())
+            output = self._stages[level].over(self._exchanged(current).rdd())
             current = output if level == last else self._pairs(output)
         return current
+
+    def _source_rdd(self, plan: EpochPlan) -> JavaObject:
+        """The output of the sources' level; some may have to be given records of DataFrames."""
+        assert self._program is not None
+        delivered = self._deliveries.of(plan, self._program.max_width)
+        if not delivered:
+            return self._source
+        pairs = [self._pairs(part) for part in delivered]
+        joined = pairs[0]
+        for other in pairs[1:]:
+            joined = joined.union(other)
+        return self._first_level(self._exchanged(joined))
+
+    def _exchanged(self, pairs: JavaObject) -> JavaObject:
+        """Buffers at the tasks that they are for, where these belong."""
+        shuffled = pairs.partitionBy(self._partitioner)
+        self._cleaner.note(shuffled)
+        return self._anchors.pin(self._jvm.PythonRDD.valueOfPair(shuffled))
 
     def _collect(self, output: JavaObject) -> list[bytes]:
         served = self._jvm.PythonRDD.collectAndServe(output.rdd())
@@ -242,7 +279,17 @@ class SparkExecutor:
     def cancel(self) -> None:
         """Cancel the running Spark job."""
         with contextlib.suppress(Py4JError):
-            self._context.cancelJobGroup(self._group)
+            self._properties.cancel(self._name)
+
+    def finished(self) -> None:
+        """Have subtasks delete their files: Spark ends workers without a word."""
+        if self._program is None or not self._program.state_backend.has_files:
+            return
+        width = self._program.max_width
+        chosen = members(self._slots, width)
+        with contextlib.suppress(Py4JError, PySparkException):
+            stage = SlottedStage(self._context, chosen, lambda _: CloseEnded(), self._environment)
+            stage.over(self._anchors.of(width).rdd()).count()
 
     def close(self) -> None:
         """Release what the application holds for this job."""
@@ -250,18 +297,10 @@ class SparkExecutor:
         if self._program is not None:
             _closed_runs.append(self._program.run_id)
         with contextlib.suppress(Exception):
-            self._context.setLocalProperty(PLAN_PROPERTY, None)  # type: ignore[arg-type]
+            self._properties.apply()  # the thread may be the user's
             self._anchors.close()
             if self._broadcast is not None:
                 self._broadcast.unpersist()
-
-
-def _ack(element: bytes) -> Ack:
-    buffer = Buffer.unpack(element)
-    assert buffer.kind == BufferKind.ACK
-    ack = decode(buffer.payload)
-    assert isinstance(ack, Ack)
-    return ack
 
 
 def _message(error: Exception) -> str:

@@ -11,6 +11,7 @@ from importlib import import_module
 from threading import Event, Thread
 from typing import Any
 
+import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -20,7 +21,11 @@ from millrace.spark.class_archive import with_archive
 
 LOG_VARIABLE = "MILLRACE_SPARK_LOG"
 """Names the file that takes what the JVM and its Python workers print; unset: the terminal."""
+LEVEL_VARIABLE = "MILLRACE_SPARK_LOG_LEVEL"
+"""What Spark is to log, such as WARN; unset: on a terminal hardly anything."""
 _JAVA_MINIMUM = 17
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_QUIET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quiet_log4j2.properties")
 
 
 def launch_early(settings: Mapping[str, str]) -> None:
@@ -53,7 +58,8 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
     with SparkContext._lock:
         if SparkContext._gateway is not None:
             return
-        conf = SparkConf(loadDefaults=False).setAll(list(with_archive(settings).items()))
+        wanted = with_archive(with_quiet_log(settings))
+        conf = SparkConf(loadDefaults=False).setAll(list(wanted.items()))
         with _output() as streams:
             try:
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
@@ -61,6 +67,22 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
                 _require_java()
                 raise ConfigurationError(_not_started()) from error
         SparkContext._ensure_initialized(gateway=gateway)
+
+
+def with_quiet_log(
+    settings: Mapping[str, str], environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The same Spark settings; on a terminal the JVM does not greet with its default settings and
+    warnings about this machine. Who has set up its log, or wants to see it, gets that."""
+    own = settings.get(_JAVA_OPTIONS, "")
+    home = environment.get("SPARK_CONF_DIR") or os.path.join(
+        environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
+    )
+    set_up = "log4j" in own or os.path.exists(os.path.join(home, "log4j2.properties"))
+    wanted = {LOG_VARIABLE, LEVEL_VARIABLE} & environment.keys()
+    if set_up or wanted or " " in _QUIET:  # options are split at blanks
+        return dict(settings)
+    return {**settings, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_QUIET} {own}".rstrip()}
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from millrace.spark.gateway import LOG_VARIABLE, ensure_gateway
+from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, ensure_gateway
 
 SETTINGS: dict[str, str] = {
     # halves what a job costs on top of its tasks
@@ -101,5 +101,6 @@ def _quieten_py4j() -> None:
 
 
 def _log_level() -> str:
-    default = "WARN" if LOG_VARIABLE in os.environ else "ERROR"
-    return os.environ.get("MILLRACE_SPARK_LOG_LEVEL", default)
+    # on a terminal, what matters of Spark's errors is in ours
+    default = "WARN" if LOG_VARIABLE in os.environ else "FATAL"
+    return os.environ.get(LEVEL_VARIABLE, default)

@@ -67,7 +67,7 @@ def _mapped(dataframe: DataFrame, function: Callable[..., Any], ddl: str) -> Dat
 def collect_from_tasks(
     spark: SparkSession, tasks: int, make: Callable[[int], bytes]
 ) -> list[bytes]:
-    """What ``make(0)``, ``make(1)``, ... give, each made in a task of its own, in no order.
+    """Run ``make(0)``, ``make(1)``, ... in one task each; returns the results in no order.
 
     Raises:
         StateError: one of them failed; the message is that of its error.

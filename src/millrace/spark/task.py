@@ -1,4 +1,4 @@
-"""What runs inside a Spark task: one task of one level of an epoch."""
+"""Body of a Spark task: one task of one level of an epoch."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Any
 from pyspark import TaskContext
 
 from millrace.filesystem.crash_points import crash_point
+from millrace.filesystem.settings import use_settings
 from millrace.runtime.buffer import PACKED
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.main_classes import install_main_classes
 from millrace.runtime.program import Program
+from millrace.runtime.stack_dump import StackDumps
 from millrace.runtime.subtask import SegmentWriter
+from millrace.runtime.watchdog import Watchdog
 from millrace.runtime.worker import Worker
+from millrace.spark.hangup_filter import filter_hangups
 from millrace.spark.shipped_plan import decode_plan
 from millrace.spark.worker_environment import WorkerEnvironment
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
+from millrace.state.serialization.payload import Chunk
 from millrace.state.state_delta import FileRef
 
 if TYPE_CHECKING:
@@ -90,6 +95,7 @@ class LevelTask:
         if program is None:
             self._environment.enter()
             program = load_program(self._program.value)
+            use_settings(program.file_systems)
             _programs[self._digest] = program
             for digest, other in list(_programs.items()):
                 if other.run_id in program.closed_runs:
@@ -99,8 +105,8 @@ class LevelTask:
 
 
 def framed(elements: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """What goes to one task in as few pieces as may be: each costs Spark and its consumer. The
-    order of what goes to a task is not kept: buffers are numbered."""
+    """Join the buffers of each task into as few pieces as possible: each costs Spark and its
+    consumer. The order within a task is not kept: buffers are numbered."""
     waiting: dict[int, list[bytes]] = {}
     sizes: dict[int, int] = {}
     for target, element in elements:
@@ -136,11 +142,23 @@ class WarmUp:
         return iter(())
 
 
+class CloseEnded:
+    """Closes the subtasks of its worker whose input has ended."""
+
+    def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
+        """Nothing."""
+        worker().close_ended()
+        for _ in elements:
+            pass
+        return iter(())
+
+
 def worker() -> Worker:
     """This process's subtasks."""
     global _worker  # noqa: PLW0603 (one per process is the point)
     if _worker is None:
-        _worker = Worker()
+        filter_hangups()
+        _worker = Worker(watchdog=Watchdog(dumps=StackDumps()))
         # the collector would look at every state object again and again; and nothing may get into
         # the oldest generation before `_tidy`
         gc.set_threshold(100_000, 10_000, 1000)
@@ -174,7 +192,7 @@ def _segment_writer(plan: EpochPlan) -> SegmentWriter:
     job_dir, durable = plan.job_dir, plan.durable
     assert job_dir is not None
 
-    def write(name: str, pieces: Iterable[bytes]) -> FileRef:
+    def write(name: str, pieces: Iterable[Chunk]) -> FileRef:
         reference = write_segment(job_dir, name, pieces, durable)
         crash_point("after-segment")
         return reference

@@ -22,7 +22,7 @@ _MOST_FRAMES = 20
 
 @dataclass(frozen=True, slots=True)
 class WorkerDeath:
-    """What is known of it."""
+    """Stage and cause of a worker's death."""
 
     stage: int
     """Spark's number of the stage."""

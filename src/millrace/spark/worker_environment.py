@@ -1,4 +1,4 @@
-"""What a Python worker needs to find the dependencies of a job."""
+"""Environment of a Python worker, in which it finds the dependencies of a job."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.errors import KeyTypeError
+from millrace.state.columns.value_texts import value_texts
 from millrace.state.crc_tables import Crcs, byte_table, hexadecimal_table, pair_table, shifted
 from millrace.state.key_groups import canonical, subtask_of
 
@@ -38,12 +39,22 @@ _MAX_COUNTED_LENGTH = 4096
 _INT_LIMIT = 2.0**63
 
 
-def owners_of_columns(keys: KeyColumns, parallelism: int, max_parallelism: int) -> npt.NDArray[Any]:
+def owners_of_columns(
+    keys: KeyColumns, parallelism: int, max_parallelism: int, sql_keys: bool = False
+) -> npt.NDArray[Any]:
     """The subtask that owns each row's key.
 
+    Args:
+        sql_keys: whether keys are values of SQL: NaN is one, equal to itself, and so are rows,
+            arrays and maps. As Python's objects these are none.
+
     Raises:
-        KeyTypeError: a key has no stable encoding.
+        KeyTypeError: a key has no stable encoding, or is NaN.
     """
+    if sql_keys:
+        keys = _as_texts(keys)
+    elif _has_nan(keys):
+        raise KeyTypeError("NaN cannot be a key: it is not equal to itself")
     groups = range(max_parallelism)
     owners = [subtask_of(group, parallelism, max_parallelism) for group in groups]
     # the exchange sorts rows by owner: the smaller the numbers, the faster
@@ -65,6 +76,25 @@ def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray
     mixed *= _U32(0xC2B2AE35)
     mixed ^= mixed >> _U32(16)
     return (mixed % _U32(max_parallelism)).astype(np.intp)
+
+
+def _as_texts(keys: KeyColumns) -> KeyColumns:
+    """Rows, arrays and maps as texts that say what is in them."""
+    if isinstance(keys, tuple):
+        return tuple(map(_as_texts, keys))
+    return value_texts(keys) if pa.types.is_nested(keys.type) else keys
+
+
+def _has_nan(keys: KeyColumns) -> bool:
+    if isinstance(keys, tuple):
+        return any(map(_has_nan, keys))
+    if pa.types.is_dictionary(keys.type):
+        if not pa.types.is_floating(keys.type.value_type):
+            return False
+        keys = keys.cast(keys.type.value_type)
+    if not pa.types.is_floating(keys.type):
+        return False
+    return bool(pc.any(pc.is_nan(keys.cast(pa.float64()))).as_py())
 
 
 class _Encoded(NamedTuple):
@@ -176,14 +206,12 @@ def _digits(sizes: npt.NDArray[np.uint64]) -> Lengths:
 def _floats(keys: pa.Array, valid: Mask | None) -> _Encoded:
     """Encode floats: those without a fraction as integers, others as "f" and their eight bytes."""
     numbers = _numpy(keys, pa.float64())
-    nan = np.isnan(numbers)
-    if nan.any() and (valid is None or (nan & valid).any()):
-        raise KeyTypeError("NaN cannot be a key: it is not equal to itself")
     whole = np.floor(numbers) == numbers
     fits = whole & (np.abs(numbers) < _INT_LIMIT)
     if fits.all():
         return _whole_numbers(numbers.astype(np.int64))
-    bits = numbers.view(np.uint64)
+    # there are many NaN by their bits
+    bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
     crcs = np.full(numbers.size, zlib.crc32(b"f" + bytes(8)), _U32)
     for following in range(8):
         byte = (bits >> np.uint64(8 * following)).astype(np.uint8)
@@ -230,7 +258,8 @@ def _bytes_of(keys: pa.Array, head: bytes) -> _Encoded:
 
 
 def _contributions(raw: npt.NDArray[np.uint8], starts: Lengths, length: int) -> Crcs:
-    """What ``length`` bytes from each start contribute to the CRC (`crc_tables`), XORed."""
+    """Compute the XOR of what ``length`` bytes from each start contribute to the CRC
+    (`crc_tables`)."""
     crcs, position = np.zeros(starts.size, _U32), 0
     if 1 < length <= _MAX_BYTES_BY_PAIRS:
         pairs = np.ndarray((raw.size - 1,), "<u2", raw, 0, (1,))

@@ -31,7 +31,7 @@ def _last_byte_table() -> Crcs:
 
 @lru_cache(maxsize=512)
 def _shift_tables(count: int) -> npt.NDArray[np.uint32]:
-    """What each byte of a CRC has become when ``count`` bytes of zero have followed."""
+    """Tables of a CRC's bytes after ``count`` bytes of zero have followed."""
     if count > 1:
         half = _shift_tables(count // 2)
         twice = np.stack([_looked_up(half, row) for row in half])
@@ -49,27 +49,28 @@ def _looked_up(tables: npt.NDArray[np.uint32], crcs: Crcs) -> Crcs:
 
 
 def shifted(crcs: Crcs, count: int) -> Crcs:
-    """What CRCs contribute to those of longer strings, in which ``count`` bytes follow: with the
-    CRC of these by XOR it is that of the whole."""
+    """Return the contributions of CRCs to those of longer strings, in which ``count`` bytes
+    follow: with the CRC of these by XOR it is that of the whole."""
     return _looked_up(_shift_tables(count), crcs) if count else crcs
 
 
 @lru_cache(maxsize=256)
 def byte_table(following: int) -> Crcs:
-    """What a byte contributes when ``following`` bytes come behind it."""
+    """Table of a byte's contribution when ``following`` bytes come behind it."""
     return shifted(_last_byte_table(), following)
 
 
 @lru_cache(maxsize=32)
 def pair_table(following: int) -> Crcs:
-    """What two bytes contribute, by the number they are in little-endian order."""
+    """Table of two bytes' contribution, by the number they are in little-endian order."""
     first, second = byte_table(following + 1), byte_table(following)
     return (first[None, :] ^ second[:, None]).reshape(-1)
 
 
 @lru_cache(maxsize=4)
 def hexadecimal_table(following: int) -> Crcs:
-    """What 16 bits of a number contribute as hexadecimal digits, ``following`` digits behind them.
+    """Table of the contribution of 16 bits written as hexadecimal digits, ``following`` digits
+    behind them.
 
     In the first quarter they are the leading ones of a number: it begins with "i" and has no zeros
     in front; in the second one of a negative number, "i-". There the CRC's constant is put in too.

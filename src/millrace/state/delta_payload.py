@@ -1,8 +1,10 @@
 """The payload of a state delta: pieces of a few megabytes, so that a big one is never in memory
 as a whole.
 
-Layout of a piece: length and CRC-32 of what follows (big-endian), then a dict from part to tables
-to (kind, schema, encoded table delta). The schema says of which types the entries are (see
+Layout of a piece: length and CRC-32 of what follows (big-endian), then the length of an encoded
+dict from part to tables to (kind, schema, length of the table delta), then that dict, then the
+encoded table deltas one after the other; all at multiples of 8 bytes, and none of them copied on
+the way into a file. The schema says of which types the entries are (see
 `millrace.state.serialization`). The parts are applied in this order:
 
 ============== ==================================================================================
@@ -27,7 +29,7 @@ from millrace.state.canonical.stored_state import SubtaskFiles
 from millrace.state.canonical.stored_table import StoredTable, tables_of_files
 from millrace.state.checkpoint.files import StrPath, opened, size_of_opened
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.serialization.payload import decode, encode
+from millrace.state.serialization.payload import Chunk, decode, encode, encode_chunks, padding
 from millrace.state.serialization.table_form import TableSchema
 from millrace.state.state_delta import FileRef, StateDelta
 from millrace.state.table import TableDelta
@@ -35,14 +37,17 @@ from millrace.state.table_id import TableId
 from millrace.state.table_kinds import TABLE_KINDS, kind_named
 
 PARTS = "all", "changes", "compaction"
-Stored = bytes | StoredTable
+Stored = bytes | memoryview | StoredTable
 """An encoded table delta, or a table of a canonical savepoint that is not read yet."""
 Content = dict[str, dict[tuple[str, str], tuple[str, TableSchema, Stored]]]
 """Part -> (operator uid, state name) -> (kind, schema, table delta)."""
-Place = Callable[[Iterator[bytes]], bytes | FileRef]
+Written = dict[str, dict[tuple[str, str], tuple[str, TableSchema, list[Chunk]]]]
+"""The same with table deltas in chunks, as they are written."""
+Place = Callable[[Iterator[Chunk]], bytes | FileRef]
 """Puts the pieces of a payload where they belong."""
 
 _HEAD = struct.Struct(">II")
+_LENGTH = struct.Struct(">Q")
 HEAD_BYTES = _HEAD.size
 
 
@@ -73,33 +78,50 @@ Loader = Callable[[StateDelta], bytes] | PieceLoader
 """Fetches the payload of a delta."""
 
 
-def joined(pieces: Iterator[bytes]) -> bytes:
+def joined(pieces: Iterator[Chunk]) -> bytes:
     """Keep the pieces in memory."""
     return b"".join(pieces)
 
 
-def pieces_of(entries: Iterable[PayloadEntry], budget: Budget, replace: bool) -> Iterator[bytes]:
-    """The framed pieces of a payload. ``replace``: it stands for everything there is."""
-    content: Content = {"all": {}} if replace else {}
+def pieces_of(entries: Iterable[PayloadEntry], budget: Budget, replace: bool) -> Iterator[Chunk]:
+    """The framed pieces of a payload, each in chunks. ``replace``: it stands for everything there
+    is."""
+    content: Written = {"all": {}} if replace else {}
     size, empty = 0, not replace
     for part, table, kind, schema, table_delta, count in entries:
         encoded = _encoded(table, table_delta)
-        budget.learn(count, len(encoded))
+        length = sum(map(len, encoded))
+        budget.learn(count, length)
         tables = content.setdefault(part, {})
         place = table.uid, table.name
-        if place in tables or size + len(encoded) > PIECE_BYTES:
-            yield framed(encode(content))
+        if place in tables or size + length > PIECE_BYTES:
+            yield from framed(content)
             content, size = {}, 0
             tables = content.setdefault(part, {})
         tables[place] = (kind.name, schema, encoded)
-        size, empty = size + len(encoded), False
+        size, empty = size + length, False
     if content or empty:
-        yield framed(encode(content))
+        yield from framed(content)
 
 
-def framed(piece: bytes) -> bytes:
-    """A piece with its length and checksum."""
-    return _HEAD.pack(len(piece), zlib.crc32(piece)) + piece
+def framed(content: Written) -> list[Chunk]:
+    """A piece with its length and checksum, in chunks."""
+    lengths = {
+        part: {
+            name: (kind, schema, sum(map(len, encoded)))
+            for name, (kind, schema, encoded) in tables.items()
+        }
+        for part, tables in content.items()
+    }
+    head = encode(lengths)
+    chunks: list[Chunk] = [_LENGTH.pack(len(head)), head, padding(len(head))]
+    for tables in content.values():
+        for _, _, encoded in tables.values():
+            chunks += [*encoded, padding(sum(map(len, encoded)))]
+    crc = 0
+    for chunk in chunks:
+        crc = zlib.crc32(chunk, crc)
+    return [_HEAD.pack(sum(map(len, chunks)), crc), *chunks]
 
 
 def frame_length(head: bytes | memoryview) -> int:
@@ -164,7 +186,7 @@ def _read_piece(file: IO[bytes], head: bytes, left: int, path: StrPath) -> bytes
 
 
 def contents(delta: StateDelta, load: Loader) -> Iterator[Content]:
-    """What the pieces of a delta hold; table deltas are not decoded yet."""
+    """Yield the contents of a delta's pieces; table deltas are not decoded yet."""
     if isinstance(delta.data, SubtaskFiles):
         yield {"all": {**tables_of_files(delta.data)}}
         return
@@ -173,9 +195,23 @@ def contents(delta: StateDelta, load: Loader) -> Iterator[Content]:
     else:
         found = split(load(delta))
     for piece in found:
-        content = decode(piece)
-        _require_content(content)
-        yield content
+        yield _content(memoryview(piece))
+
+
+def _content(piece: memoryview) -> Content:
+    """Raises CheckpointError unless it is what the pieces of deltas hold."""
+    end = _LENGTH.size + _LENGTH.unpack_from(piece)[0] if len(piece) >= _LENGTH.size else 0
+    content = decode(piece[_LENGTH.size : end])
+    _require_content(content)
+    start = end + len(padding(end))
+    for tables in content.values():
+        for name, (kind, schema, length) in tables.items():
+            if start + length > len(piece):
+                raise CheckpointError("a table delta of the checkpoint is longer than its piece")
+            tables[name] = kind, schema, piece[start : start + length]
+            start += length + len(padding(length))
+    found: Content = content
+    return found
 
 
 def _require_content(content: Any) -> None:
@@ -198,12 +234,13 @@ def _is_entry(item: tuple[Any, Any]) -> bool:
         and type(entry[0]) is str
         and entry[0] in TABLE_KINDS
         and (entry[1] is None or (type(entry[1]) is tuple and len(entry[1]) == 4))
-        and type(entry[2]) is bytes
+        and type(entry[2]) is int
+        and entry[2] >= 0
     )
 
 
 def table_deltas_of(stored: Stored, groups: range | None = None) -> Iterator[TableDelta]:
-    """What is stored of a table. What belongs to no key group of ``groups`` may be left out.
+    """Yield a table's stored deltas. Keys of no key group of ``groups`` may be left out.
 
     Raises:
         CheckpointCorruptError: its file is damaged.
@@ -245,9 +282,9 @@ def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSche
             yield TableId(*table), kind_named(kind), schema, encoded
 
 
-def _encoded(table: TableId, table_delta: TableDelta) -> bytes:
+def _encoded(table: TableId, table_delta: TableDelta) -> list[Chunk]:
     try:
-        return encode(table_delta)
+        return encode_chunks(table_delta)
     except SerializationError as error:
         raise SerializationError(
             f"state '{table.name}' holds a value that cannot be pickled ({error.__cause__}); keep "

@@ -27,8 +27,22 @@ class Division:
         nothing."""
         if not kind.is_keyed:
             return [table_delta] * self.parallelism
+        if kind.columnar is not None and table_delta["put"]:
+            parts = self._columns(kind.key_of, table_delta["put"])
+            return [{**table_delta, "put": part} for part in parts]
         divide = self._nested if kind.layout is Layout.NESTED else self._flat
         return [{**table_delta, "put": put} for put in divide(kind.key_of, table_delta["put"])]
+
+    def _columns(self, key_of: Callable[..., Any], put: Any) -> list[Any]:
+        from millrace.state.column_key_groups import owners_of_columns
+        from millrace.state.columns.column_entries import ColumnEntries
+
+        if not isinstance(put, ColumnEntries) or not put.key:
+            return list(self._flat(key_of, put))
+        columns = put.key_columns()[: put.key]
+        keys = columns[0] if put.key == 1 else tuple(columns)
+        owners = owners_of_columns(keys, self.parallelism, self._max_parallelism, sql_keys=True)
+        return [put.where(owners == owner) for owner in range(self.parallelism)]
 
     def _owners(self, keys: list[Any]) -> Iterator[int]:
         return iter(owners_of_keys(keys, self.parallelism, self._max_parallelism))

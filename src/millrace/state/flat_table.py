@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
 from millrace.state.table import KeyFilter, MemoryTable, TableDelta, differs, restore
+
+
+class KeyHolder(Protocol):
+    """Has the key of an entry."""
+
+    key: Any
 
 
 class FlatTable(MemoryTable):
@@ -41,6 +47,35 @@ class FlatTable(MemoryTable):
         if key not in self.undo:
             self.undo[key] = self.data.get(key, MISSING)
         self.data[key] = value
+
+    def update_of(
+        self, current: KeyHolder, cls: type, bounds: tuple[Any, Any], other: Callable[[Any], None]
+    ) -> Callable[[Any], None]:
+        """A function that sets the current key's entry, as `put_immutable` does, to a value of
+        exactly this class and within these bounds (None: there are none); ``other`` gets the
+        others. It is called for every record, so it calls nothing itself."""
+        data, undo, get = self.data, self.undo, self.data.get
+        low, high = bounds
+
+        def update(value: Any) -> None:
+            if type(value) is cls:
+                key = current.key
+                if key not in undo:
+                    undo[key] = get(key, MISSING)
+                data[key] = value
+            else:
+                other(value)
+
+        def update_within(value: Any) -> None:
+            if type(value) is cls and low <= value <= high:
+                key = current.key
+                if key not in undo:
+                    undo[key] = get(key, MISSING)
+                data[key] = value
+            else:
+                other(value)
+
+        return update if low is None else update_within
 
     def writable(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """Note what ``keys`` have before it changes; gives the dict in which their entries, and no

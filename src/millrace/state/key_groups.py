@@ -6,8 +6,9 @@ over a canonical encoding, never over `hash()`, which changes from process to pr
 equal in Python (``1``, ``1.0``, ``True``, ``Decimal(1)``) encode equally.
 
 Key types: None, bool, int, float (not NaN), str, bytes, Decimal, Fraction, complex, tuple,
-frozenset, date, time, datetime, timedelta, UUID, Enum, named tuples, frozen dataclasses, Row and
-numpy scalars.
+frozenset, date, time, datetime, timedelta, UUID, Enum, named tuples, Row, numpy scalars, and
+dataclasses that can be hashed: frozen ones, those with ``unsafe_hash`` or a ``__hash__`` of their
+own. A dataclass is encoded by its name and the fields that it is compared by.
 """
 
 from __future__ import annotations
@@ -229,7 +230,7 @@ def _canonical_other(key: Any) -> bytes:
             return _ENCODERS[base](key)
     if isinstance(key, enum.Enum):
         return _named(b"E", key, (key.name,))
-    if _is_frozen_dataclass(key):
+    if _is_hashable_dataclass(key):
         values = tuple(getattr(key, f.name) for f in dataclasses.fields(key) if f.compare)
         return _named(b"C", key, values)
     plain = _plain_number(key)
@@ -239,7 +240,7 @@ def _canonical_other(key: Any) -> bytes:
 
 
 def _plain_number(key: Any) -> Any:
-    """What a numpy scalar is equal to, and hashes like, in plain Python."""
+    """Return the plain Python number that a numpy scalar equals, and hashes like."""
     is_numpy_bool = type(key).__module__ == "numpy" and type(key).__name__ in ("bool", "bool_")
     if not (isinstance(key, Number) or is_numpy_bool) or not hasattr(key, "item"):
         return None
@@ -247,9 +248,9 @@ def _plain_number(key: Any) -> Any:
     return plain if type(plain) in (bool, int, float, complex) else None
 
 
-def _is_frozen_dataclass(key: Any) -> bool:
+def _is_hashable_dataclass(key: Any) -> bool:
     params = getattr(type(key), "__dataclass_params__", None)
-    return params is not None and params.frozen and params.eq
+    return params is not None and params.eq and type(key).__hash__ is not None
 
 
 def refusal(key: Any) -> str:
@@ -258,6 +259,7 @@ def refusal(key: Any) -> str:
     shown = repr(key)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return (
-        f"a key of type {kind} ({shown}) has no stable encoding; use a str, int, bytes, tuple, "
-        "frozen dataclass or another of the key types listed in the documentation of key_by"
+        f"a key of type {kind} ({shown}) has no stable encoding; use a str, int, bytes, tuple or "
+        "another of the key types listed in the documentation of key_by, or make its class a "
+        "@dataclass(frozen=True), a named tuple or an enum"
     )

@@ -148,7 +148,7 @@ class NestedTable(MemoryTable):
         return entries
 
     def _freeze_mutable(self, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
-        """What is handed out for good may still be changed in place by its receiver."""
+        """Note copies of mutable values, which their receiver may still change in place."""
         if IMMUTABLE.issuperset(map(type, entries.values())):
             return
         for inner, value in entries.items():

@@ -23,8 +23,6 @@ from millrace.state.table_id import TableId
 
 __all__ = ["Sample", "StateDiff", "diff_snapshots", "is_about_data"]
 
-_ABSENT: Any = object()
-
 
 class Sample(NamedTuple):
     """One entry that differs."""
@@ -85,7 +83,7 @@ class StateDiff:
 def diff_snapshots(
     a: SnapshotReader, b: SnapshotReader, samples: int = 3, internal: bool = False
 ) -> list[StateDiff]:
-    """What of each state was added, changed and removed on the way from ``a`` to ``b``.
+    """Compare two snapshots: what of each state was added, changed or removed on the way to ``b``.
 
     States are matched by operator uid and name. Values are compared, not when they were last used
     (time to live); the lists of operator state are compared without regard to order. A state with

@@ -56,7 +56,7 @@ class StateInfo:
 
     @property
     def shape(self) -> StateShape:
-        """What its entries are."""
+        """The shape of the state's entries."""
         return self.kind.shape
 
     @property

@@ -93,7 +93,7 @@ class StateFollower:
             del self._copies[key]
 
     def kind(self, table: TableId) -> TableKind | None:
-        """What kind a table is of; None: there is nothing of it yet."""
+        """Return the kind of a table; None: there is nothing of it yet."""
         for copy in self._copies.values():
             if table in copy.state.tables:
                 return copy.state.kind(table)
@@ -195,7 +195,7 @@ class _Copy:
         self._before = {}
 
     def taken(self) -> list[tuple[TableId, TableChanges]]:
-        """What the noted keys held, and what they hold now; nothing is noted any more."""
+        """Take the noted keys' former and present values; nothing is noted any more."""
         before, self._before = self._before, {}
         return [
             (name, {k: (old, copied(data.get(k, MISSING))) for k, old in before[name].items()})
@@ -203,7 +203,7 @@ class _Copy:
         ]
 
     def data(self, table: TableId) -> dict[Any, Any]:
-        """What a table holds."""
+        """Return the contents of a table."""
         return _data(self.state, table)
 
     @staticmethod

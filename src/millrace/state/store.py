@@ -36,7 +36,6 @@ from millrace.state.kinds.table_kind import TableKind
 from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.serialization.entry_types import StateOwner
-from millrace.state.serialization.payload import encode
 from millrace.state.serialization.table_form import TableForm, TableSchema
 from millrace.state.state_delta import StateDelta, live
 from millrace.state.table import KeyFilter, Scan, Table, TableDelta
@@ -142,7 +141,7 @@ class SubtaskState:
         return self.table(TableId(uid, name), MAP, declared)
 
     def kind(self, name: TableId) -> TableKind:
-        """What kind the table called ``name`` is of."""
+        """Return the kind of the table called ``name``."""
         return self._kinds[name]
 
     def schema(self, name: TableId) -> TableSchema:
@@ -255,7 +254,7 @@ class SubtaskState:
             table.split(subtask, parallelism)
 
     def adopt(self, version: str) -> None:
-        """What was taken is the state at ``version``; the next delta will hold all of it."""
+        """Declare the restored state to be that at ``version``; the next delta holds all of it."""
         self._dump_all = True
         self._backend.sealed(version, self._schemas)
         self.version = version
@@ -312,7 +311,7 @@ class SubtaskState:
     def divided(self, division: Division) -> list[bytes] | None:
         """Everything there is now, as the payload of a delta for each of other subtasks; None:
         it is too much."""
-        parts = [[framed(encode({"all": {}}))] for _ in range(division.parallelism)]
+        parts = [framed({"all": {}}) for _ in range(division.parallelism)]
         size, budget = 0, Budget()
         for name, table in self.tables.items():
             kind = self._forms[name].kind

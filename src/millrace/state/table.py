@@ -30,7 +30,7 @@ MANY_UNITS = 100_000
 
 
 class Scan(NamedTuple):
-    """What one step of going through a table found."""
+    """Result of one step of a scan through a table."""
 
     table_delta: TableDelta
     size: int
@@ -47,7 +47,7 @@ class Table(ABC):
 
     @abstractmethod
     def changes(self) -> TableDelta | None:
-        """What the open epoch changed, or None; the epoch stays open."""
+        """The delta of the open epoch, or None; the epoch stays open."""
 
     @abstractmethod
     def changes_by(self, budget: Budget) -> Iterator[tuple[TableDelta, int]]:

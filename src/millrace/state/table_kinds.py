@@ -20,13 +20,15 @@ from millrace.state.kinds.entry_columns import (
     WINDOW,
     EntryColumns,
 )
-from millrace.state.kinds.layout import Layout
+from millrace.state.kinds.layout import Columnar, Layout
 from millrace.state.kinds.state_shape import StateShape
 from millrace.state.kinds.table_kind import EntriesOf, TableKind, expiring, per_window
 from millrace.state.redistribution_mode import RedistributionMode
 
 __all__ = [
     "BROADCAST",
+    "COLUMNS",
+    "COLUMN_MAP",
     "EVENT_TIMER_QUEUE",
     "FLAT",
     "LIST",
@@ -35,6 +37,7 @@ __all__ = [
     "PANES",
     "PANE_ELEMENTS",
     "PROCESSING_TIMER_QUEUE",
+    "ROW_LOG",
     "SESSIONS",
     "SLICE_ELEMENTS",
     "SPLIT_LIST",
@@ -81,6 +84,35 @@ def _pane_elements(name: str, entries: EntriesOf) -> TableKind:
 
 PANE_ELEMENTS = _pane_elements("pane-elements", shown_entries.pane_elements)
 SLICE_ELEMENTS = _pane_elements("slice-elements", shown_entries.numbered_elements)
+
+
+def _columnar(
+    name: str,
+    shape: StateShape,
+    table: Columnar,
+    entries: EntriesOf,
+    inner: tuple[str, ...] = (),
+) -> TableKind:
+    """Tuples of values per key, or per key and an inner key, in Arrow columns."""
+    return TableKind(
+        name,
+        Layout.FLAT,
+        shape,
+        entries,
+        EntryColumns((KEY, *inner)),
+        stays_in_memory=True,
+        columnar=table,
+    )
+
+
+# state of SQL operators
+COLUMNS = _columnar("columns", StateShape.VALUE, Columnar.SLOTS, shown_entries.plain)
+COLUMN_MAP = _columnar(
+    "column-map", StateShape.MAP, Columnar.SLOTS, shown_entries.inner_maps, (MAP_KEY,)
+)
+ROW_LOG = _columnar(
+    "row-log", StateShape.LIST, Columnar.ROWS, shown_entries.logged_rows, (POSITION,)
+)
 
 
 def _timers(shape: StateShape) -> TableKind:
@@ -138,6 +170,7 @@ TABLE_KINDS: dict[str, TableKind] = {
         WINDOW_FLAT, WINDOW_LIST, WINDOW_MAP, WINDOW_ACCUMULATORS, WINDOW_ELEMENTS,
         SESSIONS, PANES, PANE_ELEMENTS, SLICE_ELEMENTS,
         EVENT_TIMER_QUEUE, PROCESSING_TIMER_QUEUE,
+        COLUMNS, COLUMN_MAP, ROW_LOG,
         BROADCAST, SPLIT_LIST, UNION_LIST, OPERATOR_VALUES,
     )
 }  # fmt: skip

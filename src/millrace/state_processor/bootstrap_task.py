@@ -1,4 +1,4 @@
-"""What tasks do to make state of rows: send each to the subtask of its key, and run the operator
+"""Tasks that make state of rows: they send each to the subtask of its key, and run the operator
 there over all that arrive."""
 
 from __future__ import annotations

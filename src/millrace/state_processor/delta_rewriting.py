@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-from millrace.state.delta_payload import Content, Loader, contents, framed
+from millrace.state.delta_payload import Content, Loader, Written, contents, framed
 from millrace.state.serialization.payload import decode, encode
 from millrace.state.state_delta import StateDelta
 from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
@@ -25,10 +26,10 @@ def rewritten(delta: StateDelta, load: Loader, uids: Uids) -> StateDelta:
     """The delta with the operators' new uids. What is of none of them goes, too."""
     native = dataclasses.replace(delta, data=load(delta))
     pieces = (_content(content, uids) for content in contents(native, load))
-    return dataclasses.replace(delta, data=b"".join(framed(encode(c)) for c in pieces))
+    return dataclasses.replace(delta, data=b"".join(chain.from_iterable(map(framed, pieces))))
 
 
-def _content(content: Content, uids: Uids) -> Content:
+def _content(content: Content, uids: Uids) -> Written:
     return {part: dict(_tables(tables, uids)) for part, tables in content.items()}
 
 
@@ -38,9 +39,9 @@ def _tables(
     for name, (kind, schema, encoded) in tables.items():
         table = TableId(*name)
         if table == OPERATOR_TABLE:
-            yield name, (kind, schema, encode(_own_values(decode(encoded), uids)))
+            yield name, (kind, schema, [encode(_own_values(decode(encoded), uids))])
         elif (uid := uids.get(table.uid)) is not None:
-            yield (uid, table.name), (kind, schema, encoded)
+            yield (uid, table.name), (kind, schema, [encoded])
 
 
 def _own_values(table_delta: dict[str, Any], uids: Uids) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class KeyedStateReaderFunction(Function):
     """
 
     class Context(ABC):
-        """What is known of a key beside its state."""
+        """Timers of the key that is read."""
 
         @abstractmethod
         def registered_event_time_timers(self) -> list[int]:
@@ -49,7 +49,7 @@ class KeyedStateReaderFunction(Function):
 
     @abstractmethod
     def read_key(self, key: Any, ctx: KeyedStateReaderFunction.Context) -> Iterable[Any]:
-        """What to say of a key: values, or records with fields, which become columns."""
+        """Read a key; returns values, or records with fields, which become columns."""
 
 
 class WindowReaderFunction(Function):
@@ -62,7 +62,7 @@ class WindowReaderFunction(Function):
     """
 
     class Context(ABC):
-        """What is known of a window beside its elements."""
+        """The window that is read, its state and timers."""
 
         @abstractmethod
         def window(self) -> Any:
@@ -88,7 +88,7 @@ class WindowReaderFunction(Function):
     def read_window(
         self, key: Any, context: WindowReaderFunction.Context, elements: list[Any]
     ) -> Iterable[Any]:
-        """What to say of a window; ``elements`` are all its elements, or the one result."""
+        """Read a window; ``elements`` are all its elements, or the one result."""
 
 
 class KeyedStateBootstrapFunction(Function):
@@ -105,7 +105,7 @@ class KeyedStateBootstrapFunction(Function):
     """
 
     class Context(ABC):
-        """What is known of a row."""
+        """Key and timestamp of the row that is written, and timers."""
 
         @abstractmethod
         def get_current_key(self) -> Any:

@@ -47,7 +47,7 @@ def empty_manifest(max_parallelism: int) -> Manifest:
 
 @dataclass(frozen=True, slots=True)
 class StageChange:
-    """What becomes of a stage."""
+    """Change of a stage's name and uids."""
 
     old: str
     new: str
@@ -104,7 +104,7 @@ class SavepointPlan:
         raise StateError(f"the savepoint has no operator '{uid}' (it has: {names})")
 
     def changes(self) -> list[StageChange]:
-        """What becomes of the stages that stay."""
+        """Changes of the stages that stay."""
         found = []
         for stage, chain in self._base.chains.items():
             uids = {uid: self._uids.get(uid) for uid in chain}

@@ -203,7 +203,7 @@ class SavepointReader:
         value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
-        """What happened to a keyed state since another snapshot (a path, as `read` takes it):
+        """Changes of a keyed state since another snapshot (a path, as `read` takes it):
         ``kind, key, value, checkpoint``, the kind as Flink writes it: ``+I`` inserted, ``-U`` the
         former and ``+U`` the new value, ``-D`` deleted, with the last value. See also
         `StreamExecutionEnvironment.state_changes`.
@@ -218,7 +218,7 @@ class SavepointReader:
         return frame_of(self._spark, query, CHANGES, known, sample)
 
     def views(self) -> list[SqlView]:
-        """What `sql` can ask for."""
+        """Views that `sql` can query."""
         return state_views(self.states())
 
     def sql(self, query: str, sample: int | None = None) -> Any:

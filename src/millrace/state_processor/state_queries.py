@@ -1,4 +1,4 @@
-"""What tasks do to read the entries of states."""
+"""Tasks that read the entries of states."""
 
 from __future__ import annotations
 

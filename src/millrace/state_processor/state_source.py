@@ -1,4 +1,4 @@
-"""What a Spark task needs to restore its part of a snapshot."""
+"""State of one subtask of a snapshot, for the Spark task that restores it."""
 
 from __future__ import annotations
 

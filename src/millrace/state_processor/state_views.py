@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from millrace.runtime.window_state import MERGING, TABLES
-from millrace.state.internal_tables import EVENT_TIMERS, PASSED, PROCESSING_TIMERS
+from millrace.runtime.window_state import TABLES
+from millrace.state.internal_tables import EVENT_TIMERS, MERGING, PASSED, PROCESSING_TIMERS
 from millrace.state.kinds.state_shape import StateShape
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state_processor.state_rows import column_names

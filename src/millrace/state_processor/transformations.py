@@ -1,4 +1,4 @@
-"""What is written into a savepoint: rows of a DataFrame, and how they become state."""
+"""Transformations for savepoints: rows of a DataFrame, and how they become state."""
 
 from __future__ import annotations
 

@@ -11,15 +11,15 @@ from millrace.common.window import SlidingEventTimeWindows
 from millrace.common.window.time_window import TimeWindow
 from millrace.runtime.detached import detached
 from millrace.runtime.window_logic import WindowLogic
-from millrace.runtime.window_state import (
+from millrace.runtime.window_state import TABLES
+from millrace.state.internal_tables import (
     ELEMENTS,
     PANE_ELEMENTS,
+    PASSED,
     SLICE_ACCUMULATORS,
     SLICE_ELEMENTS,
-    TABLES,
     TIMED_ELEMENTS,
 )
-from millrace.state.internal_tables import PASSED
 from millrace.state.kinds.state_shape import Entry
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Committable(NamedTuple):
-    """What one subtask got in one epoch; no other has its name."""
+    """Records of one subtask and epoch, under a name that no other has."""
 
     name: tuple[str, int]
     records: list[StreamRecord]

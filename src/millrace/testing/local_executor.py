@@ -13,14 +13,13 @@ from dataclasses import replace
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.engine.executor import ExecutorError
-from millrace.runtime.buffer import Buffer, BufferKind
-from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.epoch import Ack, EpochPlan, ack_of
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Element, Worker
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.serialization.payload import decode, dump_code
+from millrace.state.serialization.payload import dump_code
 from millrace.state.state_delta import StateDelta
 from millrace.testing.faults import Dice, Faults
 from millrace.testing.paused_collector import paused_collector
@@ -54,7 +53,7 @@ class LocalExecutor:
         self._attempts = 0
 
     def _worker(self, index: int) -> Worker:
-        return Worker(f"local:{index}", self._source_clock)
+        return Worker(f"local:{index}", self._source_clock, interruptible=True)
 
     def deploy(self, program: Program) -> None:
         """Take over the program, by value as workers get it.
@@ -94,7 +93,7 @@ class LocalExecutor:
             waiting = following
         if self._dice.lose_epoch():
             raise ExecutorError("an injected fault lost the epoch's answers")
-        return [self._ack(element) for element in waiting[0]]
+        return list(map(ack_of, waiting[0]))
 
     def _run_partition(
         self, plan: EpochPlan, level: int, partition: int, elements: list[bytes]
@@ -141,16 +140,11 @@ class LocalExecutor:
             return None
         return lambda name, pieces: write_segment(job_dir, name, pieces, plan.durable)
 
-    @staticmethod
-    def _ack(element: bytes) -> Ack:
-        buffer = Buffer.unpack(element)
-        assert buffer.kind == BufferKind.ACK
-        ack = decode(buffer.payload)
-        assert isinstance(ack, Ack)
-        return ack
-
     def cancel(self) -> None:
         """Nothing runs in the background."""
+
+    def finished(self) -> None:
+        """`close` deletes everything."""
 
     def close(self) -> None:
         """Forget the program."""

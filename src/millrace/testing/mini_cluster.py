@@ -20,7 +20,7 @@ EPOCH_LIMIT = 10_000
 
 @dataclass
 class MiniCluster:
-    """What `run_local` runs jobs on. Flink: class ``MiniClusterWithClientResource``."""
+    """In-process cluster of `run_local`. Flink: class ``MiniClusterWithClientResource``."""
 
     clock: ManualClock
     progress: list[JobDetails] = field(default_factory=list)

@@ -224,8 +224,9 @@ class OperatorHarness:
     # -- what it keeps ------------------------------------------------------------------------
 
     def state(self, name: str, key: Any = None, window: Window | None = None) -> Any:
-        """What the state of that name holds for ``key``: a value, a list or a dict; None if it is
-        empty. Aggregating state shows its accumulator. Operator and broadcast state have no key;
+        """Return the value, list or dict that a state holds for ``key``; None if it is empty.
+
+        Aggregating state shows its accumulator. Operator and broadcast state have no key;
         state of a window (the window function's or its trigger's) is found with ``window``.
         What has expired is seen until it is deleted.
 
@@ -252,7 +253,7 @@ class OperatorHarness:
         return self._view().timers(PROCESSING_TIMERS)
 
     def accumulator(self, name: str) -> Any:
-        """What the accumulator of that name has come to; None if there is none."""
+        """Return the accumulator of that name; None if there is none."""
         found = self.operator.context.accumulators.get(name)
         return None if found is None else found.get_local_value()
 

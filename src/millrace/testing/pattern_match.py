@@ -1,4 +1,4 @@
-"""What a pattern finds in a few events, without a job and without Spark."""
+"""Matches a pattern against a few events, without a job and without Spark."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def match(
     event_time: bool = True,
     clock: Callable[[], int] = lambda: 0,
 ) -> MatchResult:
-    """What a pattern finds in events, as it would in a job. `trace` explains why.
+    """Find a pattern in events, as a job would. `trace` explains why.
 
     Args:
         pattern: a `millrace.cep.Pattern`.

@@ -61,7 +61,7 @@ class PatternMatch:
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """What a pattern found, in the order in which it is emitted."""
+    """Matches of a pattern, in the order in which they are emitted."""
 
     found: list[PatternMatch] = field(default_factory=list)
     over: list[PatternMatch] = field(default_factory=list)
@@ -95,10 +95,10 @@ class PatternObserver(Protocol):
     def time_passed(
         self, key: Any, before: Matches, after: Matches, found: Found, timed_out: Found
     ) -> None:
-        """What time did."""
+        """Observe the effect of the passing of time."""
 
     def event_taken(self, event: TimedEvent, before: Matches, after: Matches, found: Found) -> None:
-        """What an event did."""
+        """Observe the effect of an event."""
 
 
 class PatternRun:
@@ -124,7 +124,7 @@ class PatternRun:
         watermark: int,
         observer: PatternObserver | None = None,
     ) -> MatchResult:
-        """What it finds in events, which are in order, until time is at ``watermark``."""
+        """Run the pattern over events, which are in order, until time is at ``watermark``."""
         by_key: dict[Any, list[TimedEvent]] = {}
         for event in events:
             if event.timestamp <= watermark:

@@ -39,7 +39,7 @@ __all__ = ["Trace", "trace"]
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What every event did. As text: ``print(trace(...))``."""
+    """Trace of a pattern over its events, step by step. As text: ``print(trace(...))``."""
 
     events: list[TimedEvent]
     """In the order of their numbers, in which they are taken."""
@@ -57,7 +57,7 @@ class Trace:
         return self.result.timed_out
 
     def attempts(self, number: int) -> list[Attempt]:
-        """What was tried with the event of that number."""
+        """The transitions tried with the event of that number."""
         return [
             attempt
             for step in self.steps
@@ -225,16 +225,16 @@ def _closed_transitions(before: Matches, after: Matches) -> Iterator[tuple[int, 
         if still is None:
             continue
         for transition in match.state.transitions:
-            if transition.gap is not None and transition not in still.state.transitions:
-                yield match.last.event.order[0] + transition.gap, _taken(match), transition
+            if transition.window_time is not None and transition not in still.state.transitions:
+                yield match.last.event.order[0] + transition.window_time, _taken(match), transition
 
 
 def _way_taken(match: PartialMatch) -> tuple[int, ...]:
-    """What no other partial match has in common with it."""
+    """The path that tells a partial match from all others."""
     return id(match.start), id(match.last), id(match.state.position)
 
 
 def _place(step: TraceStep) -> tuple[int, bool, int]:
-    """What time does comes before an event of that time."""
+    """The sort key of a step: the passing of time comes before an event of that time."""
     number = 0 if step.event is None else step.event.number
     return step.timestamp, step.event is not None, number

@@ -76,8 +76,8 @@ def _check(check: Check) -> str:
 
 
 def _known_to(condition: Condition) -> str:
-    """What a condition knows from the function around it, if it is short: `` [limits={3}]``. Of
-    lambdas, what is plain stands in their text already."""
+    """The closure of a condition's function, if it is short: `` [limits={3}]``. Plain values of
+    lambdas stand in their text already."""
     if not inspect.isfunction(condition.source):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What every state backend has to pass; subclass it to test one of your own.
+"""Conformance tests of state backends; subclass them to test one of your own.
 
     from millrace.testing.state_backend_conformance import StateBackendConformance
 
@@ -54,7 +54,7 @@ class StateBackendConformance:
         assert sent.name
 
     def test_accepted_and_aborted_epochs(self) -> None:
-        """What counts adds up, what does not leaves no trace, also for a worker that replays."""
+        """Accepted epochs add up, aborted ones leave no trace, also for a worker that replays."""
         for history in self._histories():
             for _ in range(self.epochs):
                 history.epoch()
@@ -185,7 +185,7 @@ class _History:
         self.check()
 
     def check(self) -> None:
-        """What the store holds, and what its deltas give, is what it should be."""
+        """Check the contents of the store and of its deltas against the model."""
         assert _content(self.state) == self._model
         self._follow()
 
@@ -219,7 +219,7 @@ def _add(total: Content, part: Content) -> None:
 
 
 def _content(state: SubtaskState) -> dict[TableId, Content]:
-    """What all tables hold, as plain dicts."""
+    """Return the contents of all tables, as plain dicts."""
     return {name: _plain(state.table(name, kind)) for name, kind in TABLES.items()}
 
 

@@ -1,4 +1,4 @@
-"""What an operator keeps, read without touching it."""
+"""View of an operator's state and timers, which does not change them."""
 
 from __future__ import annotations
 

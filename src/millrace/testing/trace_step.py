@@ -1,4 +1,4 @@
-"""What one event did to the partial matches of a pattern, step by step of a trace."""
+"""Steps of a trace: the effects of single events on the partial matches of a pattern."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pruned:
 
 @dataclass(slots=True)
 class TraceStep:
-    """What one event did, or time without an event."""
+    """Effects of one event, or of time without an event."""
 
     timestamp: int
     """When, ms since the epoch."""

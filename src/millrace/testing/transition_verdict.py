@@ -1,4 +1,4 @@
-"""What an event does to one transition of a partial match, and why.
+"""Verdicts: the effect of an event on one transition of a partial match, with the reason.
 
 The automaton itself decides, about each transition alone: no rule of matching is repeated here.
 """
@@ -19,7 +19,7 @@ __all__ = ["Check", "Judge", "Verdict", "closing_guard"]
 
 
 class Verdict(enum.Enum):
-    """What becomes of a transition at an event."""
+    """Effect of an event on a transition."""
 
     TAKEN = "taken"
     TAKEN_AND_PASSED = "taken; in another try passed over"
@@ -80,9 +80,9 @@ class Judge:
     def verdict(
         self, state: MatchState, transition: Transition, checks: dict[int, Check]
     ) -> Verdict:
-        """What becomes of a transition of a state at an event of which ``checks`` is known."""
+        """Decide a transition of a state at an event of which ``checks`` is known."""
         alone = self._outcome(self._automaton.state(state.position, (transition,)), checks)
-        if alone.takes or alone.stays is not None or alone.finished:
+        if alone.taken or alone.ignored is not None or alone.finished:
             if transition.yields_to and _less(self._outcome(state, checks), transition, alone):
                 return Verdict.GREEDY
             return _open(alone)
@@ -97,11 +97,11 @@ class Judge:
 
 def _less(outcome: Outcome, transition: Transition, alone: Outcome) -> bool:
     """Whether a transition comes to less beside the others than alone."""
-    taken = {after.position for after in outcome.takes}
-    staying = () if outcome.stays is None else outcome.stays.transitions
+    taken = {after.position for after in outcome.taken}
+    staying = () if outcome.ignored is None else outcome.ignored.transitions
     return (
-        any(after.position not in taken for after in alone.takes)
-        or (alone.stays is not None and transition.after_waiting() not in staying)
+        any(after.position not in taken for after in alone.taken)
+        or (alone.ignored is not None and transition.after_waiting() not in staying)
         or (alone.finished and not outcome.finished)
     )
 
@@ -109,9 +109,9 @@ def _less(outcome: Outcome, transition: Transition, alone: Outcome) -> bool:
 def _open(outcome: Outcome) -> Verdict:
     if outcome.finished:
         return Verdict.FOUND
-    if not outcome.takes:
+    if not outcome.taken:
         return Verdict.PASSED
-    return Verdict.TAKEN if outcome.stays is None else Verdict.TAKEN_AND_PASSED
+    return Verdict.TAKEN if outcome.ignored is None else Verdict.TAKEN_AND_PASSED
 
 
 def closing_guard(transition: Transition, checks: dict[int, Check]) -> tuple[Verdict, Guard] | None:
@@ -130,7 +130,7 @@ def closing_guard(transition: Transition, checks: dict[int, Check]) -> tuple[Ver
 
 
 def _refused(transition: Transition, checks: dict[int, Check]) -> tuple[Guard, ...]:
-    """What keeps an event that fits the transition's target from being taken."""
+    """Return the guards that keep a fitting event from being taken."""
     target = transition.target
     if target is None or (target.condition and not checks[id(target.condition)].result):
         return ()
@@ -157,7 +157,7 @@ def _check(description: str, condition: Condition, value: Any, context: Any) -> 
 
 
 def _parts(condition: Condition) -> tuple[str, tuple[Condition, ...]]:
-    """What a condition is made of, and how; conditions that are data are one, but have parts."""
+    """Return a condition's operator and parts; those that are data are one, but have parts."""
     if isinstance(condition.source, Expression):
         tree = condition.source.tree
         if isinstance(tree, Junction):

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from millrace.common.errors import JobControlError, UserFunctionError
+from millrace.common.job import JobStatus
 from millrace.engine import control_client
 from millrace.engine.control_mailbox import Mailbox, RunNote
+from millrace.engine.job_record import RecordedRun
 
 
 @pytest.mark.parametrize("words", [("",), (" ",), ("--job", "")])
@@ -29,4 +32,23 @@ def test_a_job_that_failed_was_not_ended(
     with Mailbox(running).open_for(RunNote("r", "broken", running.name, "host", 7, 0)):
         told = millrace(command[0], "broken", *command[1:])
     assert (told.code, told.out) == (1, "")
-    assert "job 'broken' failed before it had come to its end" in told.err
+    assert "job 'broken' failed before it had come to its end; see its log" in told.err
+
+
+def test_a_job_that_fails_before_it_answers(
+    place: Any, millrace: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = place.run("ab", name="broken")
+
+    def fails(*_: Any) -> Any:
+        record = RecordedRun("broken", running.name, "r", "job.py")
+        record.started(str(running))
+        record.ended(JobStatus.FAILED, UserFunctionError("divide", "0", "Trace\nValueError: no"))
+        raise JobControlError("the job ended without an answer")
+
+    monkeypatch.setattr(control_client, "ask", fails)
+    with Mailbox(running).open_for(RunNote("r", "broken", running.name, "host", 7, 0)):
+        told = millrace("savepoint", "broken")
+    assert (told.code, told.out) == (1, "")
+    expected = "the job ended without an answer: it failed in operator 'divide': ValueError: no\n"
+    assert told.err.endswith(expected)

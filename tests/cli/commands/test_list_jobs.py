@@ -77,6 +77,11 @@ def test_how_each_job_ended(place: Any, millrace: Any) -> None:
     assert "ZeroDivisionError" in jobs["failing"]["error"]
     assert [job["error"] for name, job in jobs.items() if name != "failing"] == [None] * 5
     assert "ZeroDivisionError: integer division" in millrace("list").out
+    for command in ("stop", "savepoint", "cancel"):
+        refused = millrace(command, "failing")
+        assert refused.code == 1
+        expected = "job 'failing' is not running: it failed in operator 'divide': ZeroDivisionError"
+        assert expected in refused.err
     told = millrace("status", "failing")
     assert told.code == 0
     assert told.out.startswith("failing is not running: failed at ")

@@ -26,7 +26,7 @@ from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.testing import CollectingSink, LocalExecutor
 
-PATIENCE = 30
+PATIENCE = 180
 
 
 @pytest.fixture
@@ -108,6 +108,7 @@ def test_stop_with_a_savepoint(start: Any, place: Any, millrace: Any) -> None:
     assert status(client) is JobStatus.FINISHED
     [path] = (place.directory / "own").iterdir()
     assert str(path) in told.out
+    assert client.final_savepoint == str(path)
     again = millrace("stop", "numbers")
     assert again.code == 1
     assert "job 'numbers' is not running; to go on from its newest checkpoint: " in again.err

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 A, B, C, D = (digit * 12 for digit in "abcd")
 
@@ -71,3 +76,36 @@ def test_a_directory_that_is_not_there(place: Any, millrace: Any) -> None:
     listed = millrace("savepoint", "tree", place.directory / "none")
     assert listed.code == 1
     assert "there is no directory" in listed.err
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Iterator[Path]:
+    """A directory that is nested deeper than Python recurses; removed without recursion, too."""
+    paths = [f"{tmp_path}{'/d' * depth}" for depth in range(1, 1200)]
+    for path in paths:
+        os.mkdir(path)
+    yield Path(paths[-1])
+    for path in reversed(paths):
+        os.rmdir(path)
+
+
+def test_a_directory_that_cannot_be_looked_into_does_not_hide_the_others(
+    place: Any, millrace: Any, deep: Path
+) -> None:
+    """Links in a circle, and directories nested deeper than Python recurses."""
+    path = place.savepoint("x", id=A)
+    circle = place.savepoints / "circle"
+    circle.mkdir()
+    (circle / "_metadata").symlink_to(circle / "_metadata")
+    (path / "loop").symlink_to(path / "loop")
+    for command in (("list",), ("list", "--json"), ("tree",)):
+        listed = millrace("savepoint", *command, place.directory)
+        assert (listed.code, A[:8] in listed.out) == (0, True), listed.err
+    shown = millrace("savepoint", "show", circle / "_metadata")
+    assert (shown.code, shown.err.count("millrace: ")) == (1, 1)
+
+
+def test_a_name_that_is_too_long(millrace: Any) -> None:
+    for word in ("x" * 5000, "x/" * 3000):
+        told = millrace("savepoint", "show", word)
+        assert (told.code, told.err.count("millrace: ")) == (1, 1)

@@ -16,7 +16,7 @@ import pytest
 pytestmark = pytest.mark.spark
 
 SOURCES = Path(__file__).parents[3] / "src"
-PATIENCE = 120
+PATIENCE = 180
 JOB = """
 import time
 from millrace.datastream import StreamExecutionEnvironment
@@ -95,7 +95,12 @@ def test_where_a_job_hangs(shell: Shell, stuck: subprocess.Popen[str]) -> None:
 
 
 def test_an_epoch_that_takes_too_long_fails_the_job(shell: Shell) -> None:
+    """Here by a call that keeps the interpreter's lock: no other thread of the worker runs."""
+    job = JOB.replace("time.sleep(300)", "re.match(r'(a+)+$', 'a' * 60 + 'b')")
+    (shell.directory / "job.py").write_text(job.replace("import time", "import re"))
     code, _, err = shell.run("run", "--conf", "millrace.epoch.timeout=15s", "job.py")
     assert code == 1
-    assert "in 'Enrich' (subtask" in err
+    assert "in 'Enrich -> Print' (subtask" in err
     assert "in look_up" in err
+    assert "in match\n" in err
+    assert not list(shell.directory.glob("state/**/running"))

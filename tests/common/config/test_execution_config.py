@@ -73,3 +73,16 @@ def test_everything_that_is_set_is_returned() -> None:
     assert config.get_task_cancellation_interval() == 20
     assert config.get_task_cancellation_timeout() == 30
     assert config.is_use_snapshot_compression()
+
+
+def test_configs_of_equal_settings_are_equal() -> None:
+    """As two environments of one program have them."""
+    one, other = ExecutionConfig(), ExecutionConfig()
+    assert one == other
+    assert hash(one) == hash(other)
+    one.set_parallelism(2)
+    assert one != other
+    other.set_parallelism(2)
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != object()

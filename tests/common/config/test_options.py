@@ -15,7 +15,7 @@ def test_every_option_is_complete(key: str) -> None:
     """It is registered under its key, described, and its default is one of its own values."""
     option = OPTIONS[key]
     assert option.key == key
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*(\.[a-z]+(-[a-z]+)*)+", key)
+    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z]+)*(\.[a-z]+(-[a-z]+)*)+", key)
     assert option.description.endswith(".")
     if option.default is not None:
         assert option.read(option.default) == option.default

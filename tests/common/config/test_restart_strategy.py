@@ -104,3 +104,10 @@ def test_wrong_parameters_are_refused(make: Any, name: str) -> None:
     """When the strategy is made, by the name of the parameter."""
     with pytest.raises(JobDefinitionError, match=f"{name} of a restart strategy must be at least"):
         make()
+
+
+def test_strategies_have_flinks_names_too() -> None:
+    """Programs ask for the class of a strategy through `RestartStrategies`."""
+    made = RestartStrategies.failure_rate_restart(5, 10_000, 5_000)
+    assert isinstance(made, RestartStrategies.FailureRateRestartStrategyConfiguration)
+    assert not isinstance(made, RestartStrategies.FixedDelayRestartStrategyConfiguration)

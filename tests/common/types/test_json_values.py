@@ -132,3 +132,22 @@ def test_text_that_is_no_unicode_is_replaced() -> None:
 )  # fmt: skip
 def test_declared_values_come_back(type_info, value) -> None:
     assert from_json(json.loads(json_text(value)), type_info) == value
+
+
+def test_fractions_of_more_digits_than_python_writes() -> None:
+    for value in (Fraction(10**6000, 7), Fraction(-1, 10**6000), Fraction(2, 3)):
+        read = json.loads(dumps(to_json(value)))
+        assert from_json(read, Types.of(Fraction)) == value
+
+
+class Odd:
+    """Cannot say what it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(10**6000)
+
+
+def test_what_cannot_be_printed_is_described() -> None:
+    assert json_text([Odd(), "\ud800"]) == '["(Odd)", "?"]'

@@ -69,7 +69,7 @@ GOOD: list[tuple[TypeInformation[Any], Sequence[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("type_info", "values"), GOOD, ids=lambda x: str(x)[:30])
+@pytest.mark.parametrize(("type_info", "values"), GOOD, ids=[str(row[0])[:30] for row in GOOD])
 def test_values_of_the_type_are_taken(type_info: TypeInformation[Any], values: list[Any]) -> None:
     check = batch_check(type_info)
     assert check is None or check([*values, None])

@@ -7,8 +7,30 @@ import importlib
 import pytest
 
 PATHS = {
-    "connectors": ["FileSink", "FileSource", "NumberSequenceSource", "Sink", "Source"],
-    "connectors.base": ["Sink", "Source"],
+    "connectors": [
+        "DeliveryGuarantee",
+        "FileSink",
+        "FileSource",
+        "NumberSequenceSource",
+        "Sink",
+        "Source",
+    ],
+    "connectors.base": ["DeliveryGuarantee", "Sink", "Source"],
+    "connectors.kafka": [
+        "DeliveryGuarantee",
+        "KafkaOffsetResetStrategy",
+        "KafkaOffsetsInitializer",
+        "KafkaRecordDeserializationSchema",
+        "KafkaRecordSerializationSchema",
+        "KafkaRecordSerializationSchemaBuilder",
+        "KafkaSink",
+        "KafkaSinkBuilder",
+        "KafkaSource",
+        "KafkaSourceBuilder",
+        "KafkaTopicPartition",
+        "KafkaTopicSelector",
+        "SimpleStringValueKafkaRecordDeserializationSchema",
+    ],
     "connectors.number_seq": ["NumberSequenceSource"],
     "connectors.file_system": [
         "BucketAssigner",

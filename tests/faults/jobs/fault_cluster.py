@@ -176,6 +176,9 @@ class FaultyCluster:
     def cancel(self) -> None:
         pass
 
+    def finished(self) -> None:
+        """Nothing."""
+
     def close(self) -> None:
         pass
 

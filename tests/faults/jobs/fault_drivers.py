@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_identity import job_id_of
 
 
-def job_dir(directory: Path) -> Path:
+def job_dir(directory: str | Path) -> str:
     """Where the job in ``directory`` has its checkpoints."""
-    return directory / "checkpoints" / job_id_of(pipeline.JOB_NAME)
+    return os.path.join(directory, "checkpoints", job_id_of(pipeline.JOB_NAME))
 
 
 def driver(
-    directory: Path,
+    directory: str | Path,
     count: int,
     cluster: FaultyCluster | None = None,
     settings: dict[str, Any] | None = None,
@@ -28,12 +29,12 @@ def driver(
 ) -> EmbeddedJobClient:
     """A driver, not yet started, that goes on from what it will find."""
     JobLauncher.install(JobLauncher(resume=True, executor=lambda *_: cluster or FaultyCluster()))
-    configuration = pipeline.small_epochs(directory / "checkpoints", **sizes)
+    configuration = pipeline.small_epochs(f"{directory}/checkpoints", **sizes)
     for key, value in (settings or {}).items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
-    pipeline.build(env, str(directory / "out"), count, 3)
+    pipeline.build(env, f"{directory}/out", count, 3)
     return env.build_client(pipeline.JOB_NAME)
 
 

@@ -29,12 +29,14 @@ from millrace.common.source import (
 from millrace.common.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.batch import RowBatch
+from millrace.common.window.session_windows import EventTimeSessionWindows
 from millrace.common.window.window_assigner import TumblingEventTimeWindows
 from millrace.connectors.bucket_assigner import BucketAssigner
 from millrace.connectors.file_sink import FileSink
 from millrace.connectors.index_range import IndexRangeSplit, index_range_splits
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from millrace.filesystem.registry import file_system_of
 from millrace.formats.json import JsonLinesEncoder
 
 JOB_NAME = "faults"
@@ -45,7 +47,9 @@ PAUSE = 0.2
 END_OF_TIME = 1 << 50
 PATIENCE = 100
 """So long a number waits for its follower."""
-SINKS = ("raw", "tallied", "windowed", "followed")
+GAP = 20
+"""After so long without a number a session ends."""
+SINKS = ("raw", "tallied", "windowed", "sessions", "followed")
 
 Value = tuple[int, int, int]
 """(index, nonce, event time)."""
@@ -163,6 +167,13 @@ def build(
         .reduce(lambda a, b: (a[0], a[1] + b[1], a[2] + b[2], a[3]))
     )
     windowed.map(list).sink_to(sink(out, "windowed", RollingPolicy.default_rolling_policy()))
+    sessions = (
+        numbers.map(lambda value: (key_of(value), value[0], 1))
+        .key_by(lambda value: value[0])
+        .window(EventTimeSessionWindows.with_gap(GAP))
+        .reduce(lambda a, b: (a[0], a[1] + b[1], a[2] + b[2]))
+    )
+    sessions.map(list).sink_to(sink(out, "sessions", at_checkpoints))
     pattern = CEP.pattern(numbers.key_by(key_of), FOLLOWED, by_index)
     pattern.process(Followed()).sink_to(sink(out, "followed", at_checkpoints))
 
@@ -178,11 +189,11 @@ def sink(out: str, name: str, policy: RollingPolicy) -> FileSink:
 
 def visible(out: str | Path, name: str) -> list[list[Any]]:
     """What a reader of a sink's directory sees."""
-    directory = Path(out, name)
-    if not directory.exists():
-        return []
-    files = sorted(p for p in directory.iterdir() if not p.name.startswith("."))
-    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    directory = os.path.join(out, name)
+    files = file_system_of(directory)
+    paths = sorted(file.location for file in files.list(directory))
+    whole = [path for path in paths if not os.path.basename(path).startswith(".")]
+    return [json.loads(line) for path in whole for line in files.read(path).splitlines()]
 
 
 def check_output(out: str | Path, count: int, splits: int) -> None:
@@ -206,6 +217,7 @@ def check_output(out: str | Path, count: int, splits: int) -> None:
     ]
     assert len(tallied) == len(seen) + len(finals)
     assert Counter(map(tuple, visible(out, "windowed"))) == expected_windows(count, splits)
+    assert Counter(map(tuple, visible(out, "sessions"))) == expected_sessions(count, splits)
     followed = visible(out, "followed")
     for row in followed:
         for index, nonce in zip(row[::2], row[1::2], strict=True):
@@ -232,13 +244,32 @@ def expected_windows(count: int, splits: int) -> Counter[tuple[int, int, int, in
     return Counter((key, sum(of), len(of), window) for (key, window), of in windows.items())
 
 
-def expected_followers(count: int, splits: int) -> Counter[tuple[int, ...]]:
-    """Each first number with its follower, or alone."""
-    times = {
+def expected_sessions(count: int, splits: int) -> Counter[tuple[int, int, int]]:
+    """Per session of each key: its key, the sum of its numbers, how many they are."""
+    times = times_of(count, splits)
+    sessions: list[list[int]] = []
+    for key in range(min(KEYS, count)):
+        before = None
+        for i in sorted(range(key, count, KEYS), key=times.__getitem__):
+            if before is None or times[i] > before + GAP:
+                sessions.append([])
+            sessions[-1].append(i)
+            before = times[i]
+    return Counter((of[0] % KEYS, sum(of), len(of)) for of in sessions)
+
+
+def times_of(count: int, splits: int) -> dict[int, int]:
+    """The event times of the numbers."""
+    return {
         i: i - split.start
         for split in index_range_splits(0, count, splits)
         for i in range(split.start, split.end)
     }
+
+
+def expected_followers(count: int, splits: int) -> Counter[tuple[int, ...]]:
+    """Each first number with its follower, or alone."""
+    times = times_of(count, splits)
     found: Counter[tuple[int, ...]] = Counter()
     for key in range(KEYS):
         order = sorted(range(key, count, KEYS), key=lambda i: (times[i], i))

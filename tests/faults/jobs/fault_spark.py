@@ -18,7 +18,7 @@ from fault_pipeline import small_epochs
 
 from millrace.state.checkpoint.directory import complete_checkpoints
 
-PATIENCE = 240.0
+PATIENCE = 600.0
 """Seconds that a driver may take on a busy machine."""
 
 
@@ -32,6 +32,7 @@ class SparkDriver:
         trap: str = "",
         master: str | None = None,
         settings: dict[str, str] | None = None,
+        job: str = "fault_pipeline.py",
     ) -> None:
         self.directory = directory
         configuration = small_epochs(directory / "checkpoints", records=60).to_dict()
@@ -42,7 +43,7 @@ class SparkDriver:
                 *(sys.executable, "-m", "millrace.cli.main", "run", "--resume", *where),
                 *("--parallelism", "2"),
                 *(word for key, value in pairs.items() for word in ("--conf", f"{key}={value}")),
-                *(str(JOBS / "fault_pipeline.py"), str(directory / "out"), str(count)),
+                *(str(JOBS / job), str(directory / "out"), str(count)),
             ],
             env=environment(MILLRACE_CRASH=trap, XDG_STATE_HOME=str(directory / "state")),
             stdout=subprocess.DEVNULL,

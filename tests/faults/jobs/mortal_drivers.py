@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import time
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +46,10 @@ class Request:
     """After so many epochs of each driver, the parallelism to go on with."""
     savepoint: int = 0
     """After so many epochs of each driver, make a savepoint."""
+    kill_after: list[float] = field(default_factory=list)
+    """Seconds after which each driver is killed, wherever it is then; 0: not."""
+    look: bool = True
+    """Whether to tell what readers saw; only on a disk."""
 
 
 def live(request: Request, number: int) -> int:
@@ -62,6 +68,20 @@ def live(request: Request, number: int) -> int:
         finally:
             sys.stderr.flush()
             os._exit(status)
+    if request.kill_after and request.kill_after[number]:
+        return killed_after(pid, request.kill_after[number])
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def killed_after(pid: int, seconds: float) -> int:
+    """Kill a driver that has not ended by then; its exit status."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
@@ -95,9 +115,8 @@ def main() -> None:
     lives = []
     for number in range(len(request.traps)):
         status = live(request, number)
-        seen = {
-            name: pipeline.visible(Path(request.directory) / "out", name) for name in pipeline.SINKS
-        }
+        names = pipeline.SINKS if request.look else ()
+        seen = {name: pipeline.visible(Path(request.directory) / "out", name) for name in names}
         lives.append({"status": status, "seen": seen})
     json.dump(lives, sys.stdout)
 

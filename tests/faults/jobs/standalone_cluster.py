@@ -33,9 +33,15 @@ class StandaloneCluster:
         self.master = self._start("master", "org.apache.spark.deploy.master.Master")
         self.workers: list[psutil.Popen] = []
 
-    def start_workers(self) -> None:
+    def start_workers(self, count: int = len(HOSTS)) -> None:
+        """Start some; those that are missing may come later."""
         self.url = self._wait_for_url()
-        self.workers = [self._start_worker(host) for host in HOSTS]
+        for host in HOSTS[:count]:
+            self.start_worker(host)
+
+    def start_worker(self, host: str) -> None:
+        """Start one more."""
+        self.workers.append(self._start_worker(host))
 
     def _wait_for_url(self) -> str:
         """The master takes a port that is free and tells it in its log."""

@@ -18,7 +18,7 @@ from millrace.common.errors import MillraceError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 
-COUNT = 900
+COUNT = 600
 SPLITS = 3
 NO_SEGMENTS = 1 << 20
 
@@ -63,7 +63,7 @@ def planned(root: Path) -> dict[str, list[dict[str, Any]]]:
     """The jobs of `make test`."""
     outcomes = {}
     place = prepared(root, "worker killed")
-    killer = KillsItsProcess(str(place / "tickets"), (40, 433, 700), 2)
+    killer = KillsItsProcess(str(place / "tickets"), (40, 333, 560), 2)
     outcomes["worker killed"] = [run(place, killer)]
     place = prepared(root, "segments")
     outcomes["segments"] = [run(place, inline_limit=300)]

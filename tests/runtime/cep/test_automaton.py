@@ -102,7 +102,7 @@ def test_states_are_known_by_their_names_again() -> None:
     )
     automaton = Automaton(pattern)
     state = automaton.after(automaton.positions[0])
-    waited = automaton.outcome(state, 0).stays
+    waited = automaton.outcome(state, 0).ignored
     assert waited is not None
     assert (state.label, waited.label) == ("a", "a\nb")
     other = Automaton(pattern)
@@ -120,7 +120,7 @@ def test_what_waited_for_the_next_event_does_not_ask_for_it_again() -> None:
     not_next = Event("n", NOT_N.condition, Contiguity.STRICT, negated=True)
     pattern = EventPattern((letter("a"), not_next, letter("b")))
     automaton = Automaton(pattern)
-    waited = automaton.outcome(automaton.after(automaton.positions[0]), 0).stays
+    waited = automaton.outcome(automaton.after(automaton.positions[0]), 0).ignored
     assert waited is not None
     restored = Automaton(pattern).named(waited.label)
     assert restored is not None
@@ -147,5 +147,5 @@ def test_what_cannot_be_matched_is_refused(parts: tuple[Part, ...], said: str) -
 
 def test_a_limit_in_time_makes_it_possible() -> None:
     assert ways(letter("a"), NOT_N, within=5)["a"] == ["$end"]
-    limited = Event("n", NOT_N.condition, negated=True, gap=5)
+    limited = Event("n", NOT_N.condition, negated=True, window_time=5)
     assert ways(letter("a"), limited)["a"] == ["$end"]

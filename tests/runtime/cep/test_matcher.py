@@ -104,12 +104,15 @@ def test_what_time_finds_takes_away_what_it_would_end_later() -> None:
 
 
 def test_ways_close_one_by_one() -> None:
-    soon = letter("b", gap=2, quantifier=Quantifier(optional=True))
-    run = Run(letter("a"), soon, letter("c", gap=4))
+    soon = letter("b", window_time=2, quantifier=Quantifier(optional=True))
+    run = Run(letter("a"), soon, letter("c", window_time=4))
     assert run.feed("a1 x x b1 c1") == []
     assert run.timed_out == ["a1 @4"]
-    assert Run(letter("a"), soon, letter("c", gap=4)).feed("a1 x x c1") == ["a1 c1"]
-    assert Run(letter("a"), soon, letter("c", gap=4)).feed("a1 b1 c1") == ["a1 b1 c1", "a1 c1"]
+    assert Run(letter("a"), soon, letter("c", window_time=4)).feed("a1 x x c1") == ["a1 c1"]
+    assert Run(letter("a"), soon, letter("c", window_time=4)).feed("a1 b1 c1") == [
+        "a1 b1 c1",
+        "a1 c1",
+    ]
 
 
 def test_it_is_an_error_to_miss_what_is_skipped_to() -> None:

@@ -166,6 +166,16 @@ def test_a_finished_split_is_left_out() -> None:
     assert rig.out == [10, 3, "W2", 30, "W29"]
 
 
+def test_splits_that_finish_together_reach_the_newest_of_them() -> None:
+    """It depended on which split was seen to be finished first: the time of a watched directory
+    stood still until the next file."""
+    rig = Rig(Script(a=[[50]], b=[[30], [], []]), MONOTONOUS)
+    rig.run({"a": None, "b": None}, no_more=False)
+    assert rig.out == [50, 30, "W29"]
+    rig.run({"b": 2}, no_more=False)
+    assert rig.out == [50, 30, "W29", "W49"]
+
+
 def test_an_idle_split_is_left_out_and_comes_back() -> None:
     source = Script(a=[[10], [], [30], [], [50], None], b=[[], [], [], [40], None])
     rig = Rig(source, MONOTONOUS.with_idleness(50))

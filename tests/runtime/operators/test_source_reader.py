@@ -59,7 +59,7 @@ class LogReader(SourceReader[int]):
         self.closed = False
 
     def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
-        self.offsets.update((split.split_id, position or 0) for split, position in splits)
+        self.offsets.update((split.split_id, position or 0) for split, position, _ in splits)
 
     def poll(self, max_records: int) -> list[SplitRecords[int]]:
         found = []

@@ -163,8 +163,9 @@ def test_one_that_lives_is_left_alone(tmp_path: Path) -> None:
     assert restored(state, deltas) == len(live_deltas(deltas))
     assert len(kept(tmp_path)) == 2
     process.communicate("", 60)
-    state.close()
-    assert len(kept(tmp_path)) == 1
+    assert len(kept(tmp_path)) == 2
+    state.close()  # with what the dead one left
+    assert kept(tmp_path) == []
 
 
 def test_one_of_another_history(tmp_path: Path) -> None:
@@ -290,3 +291,17 @@ def test_a_type_that_cannot_be_had_any_more(tmp_path: Path) -> None:
     with pytest.raises(StateMigrationError, match="state 'v'"):
         state.table(TableId("op", "v"), FLAT, Types.LONG())
     state.close()
+
+
+def test_a_subtask_that_is_closed_leaves_nothing_of_those_before(tmp_path: Path) -> None:
+    """They were not gone on with, for the job began afresh; those of others stay."""
+    assert live(tmp_path, 7).wait(60) == -signal.SIGKILL
+    other = opened(str(tmp_path), subtask=1)
+    epoch(other, 1, [])
+    state = opened(str(tmp_path))
+    epoch(state, 1, [])
+    assert len(kept(tmp_path)) == 3
+    state.close()
+    assert len(kept(tmp_path)) == 1
+    other.close()
+    assert kept(tmp_path) == []

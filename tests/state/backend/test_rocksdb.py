@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from millrace.common.config.configuration import Configuration
-from millrace.common.errors import StateError
+from millrace.common.errors import StateError, UnsupportedFileSystemSchemeError
 from millrace.datastream import (
     EmbeddedRocksDBStateBackend,
     KeyedProcessFunction,
@@ -94,7 +94,7 @@ def test_a_job(tmp_path: Path, cache: str) -> None:
     assert len(results) == 3000
     assert sorted(results)[-1] == ("k99", 6)
     assert dict(results) == {f"k{i}": 6 for i in range(500)}
-    deadline = time.monotonic() + 20  # the job closes after it has given its last result
+    deadline = time.monotonic() + 180  # the job closes after it has given its last result
     while directories(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert directories(tmp_path) == []
@@ -155,3 +155,12 @@ def test_options() -> None:
         Configuration({"state.backend.rocksdb.localdir": "/c, /d"})
     )
     assert plain.get_db_storage_paths() == ["/c", "/d"]
+
+
+def test_directories_for_databases_may_be_uris() -> None:
+    """Else there would be a directory named ``file:`` where the workers run."""
+    chosen = EmbeddedRocksDBStateBackend()
+    chosen.set_db_storage_paths("file:///a/", "/b")
+    assert chosen.get_db_storage_paths() == ["/a", "/b"]
+    with pytest.raises(UnsupportedFileSystemSchemeError):
+        chosen.set_db_storage_paths("s3://bucket/a")

@@ -54,6 +54,8 @@ def test_as_a_plain_store(tmp_path: Path, seed: int) -> None:
             store.begin_load()
         elif act < 0.75:
             store.end_load()
+        elif act < 0.77:
+            store.resume_compaction()
         elif act < 0.9:
             wanted = [key() for _ in range(5)]
             assert list(store.get_many(wanted)) == model.get_many(wanted)
@@ -86,6 +88,34 @@ def test_large_loads_become_files(tmp_path: Path) -> None:
     assert not list((tmp_path / "db").glob("load-*"))
     store.write(Changes(puts=[(b"7", b"new")], deletes=[b"8"]))
     assert store.get_many([b"7", b"8"]) == [b"new", None]
+    store.close()
+
+
+@pytest.mark.usefixtures("files")
+def test_compactions_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the first records after a load have been processed."""
+    store = RocksDBStore(tmp_path / "db", RocksDBOptions())
+    database, options = store._db, list[dict[str, str]]()
+
+    class Watched:
+        def __getattr__(self, name: str) -> object:
+            return options.append if name == "set_options" else getattr(database, name)
+
+    monkeypatch.setattr(store, "_db", Watched())
+    off, on = ({"disable_auto_compactions": value} for value in ("true", "false"))
+    store.resume_compaction()
+    for _ in range(2):
+        store.begin_load()
+        store.write(Changes(puts=[(b"a", b"1")]))
+        store.end_load()
+        assert options == [off]
+        options.clear()
+        store.begin_load()
+        store.end_load()  # brought nothing, but compactions are off all the same
+        store.resume_compaction()
+        store.resume_compaction()
+        assert options == [on]
+        options.clear()
     store.close()
 
 

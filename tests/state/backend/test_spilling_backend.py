@@ -390,6 +390,30 @@ class FullDisk(SortedStore):
             self.write(changes)
 
 
+class Noted(SortedStore):
+    """Notes when compactions may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.resumed = 0
+
+    def resume_compaction(self) -> None:
+        self.resumed += 1
+
+
+def test_compactions_go_on_after_the_first_epoch() -> None:
+    stores, delta = Kept(), written()
+    store = stores.store = Noted()
+    state = opened(stores)
+    state.restore("v1", [delta], inline)
+    state.tables[NAME].put("a", 2)
+    after = state.snapshot(2, "v2")
+    assert after is not None
+    assert not store.resumed
+    assert state.align("v2", [after], inline)  # the next epoch begins
+    assert store.resumed == 1
+
+
 def written() -> StateDelta:
     """The delta of a state with some entries."""
     state = SubtaskState()

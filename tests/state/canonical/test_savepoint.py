@@ -101,13 +101,13 @@ def native(tmp_path: Path) -> tuple[Path, Manifest]:
     return tmp_path / "job", manifest
 
 
-def written(native: tuple[Path, Manifest], path: Path, durable: bool = False) -> Path:
+def written(native: tuple[Path, Manifest], path: Path) -> Path:
     directory, manifest = native
     deltas: dict[tuple[str, int], list[StateDelta]] = {}
     from millrace.state.checkpoint.delta_set import read_deltas_of
 
     deltas = read_deltas_of(directory, manifest, directory).by_subtask()
-    write_canonical_savepoint(path, str(directory), manifest, deltas, {}, durable=durable)
+    write_canonical_savepoint(path, str(directory), manifest, deltas, {})
     return path
 
 
@@ -267,7 +267,7 @@ def test_what_goes_round_in_loops(tmp_path: Path) -> None:
     delta = state.snapshot(1, "v0")
     assert delta is not None
     made = tmp_path / "states"
-    (stored,) = write_states(made, "", {("stage", 0): [delta]}, MAXIMUM, {}, durable=False)
+    (stored,) = write_states(made, "", {("stage", 0): [delta]}, MAXIMUM, {})
     (rows,) = read_rows(str(made), stored.files[0], stored.columns, None, False)
     assert rows["value"] == [tagged(batch)]
     assert rows["value"][0][:1] == TAGGED
@@ -299,7 +299,7 @@ def test_all_of_it_is_on_the_disk(
     """The names of directories, too."""
     flushed: set[str] = set()
     monkeypatch.setattr(os, "fsync", lambda fd: flushed.add(os.readlink(f"/proc/self/fd/{fd}")))
-    made = written(native, tmp_path / "savepoints" / "made", durable=True)
+    made = written(native, tmp_path / "savepoints" / "made")
     parts = {str(path) for path in made.rglob("*") if path.name != "_metadata"}
     assert parts | {str(tmp_path), str(made.parent), str(made)} <= flushed
 

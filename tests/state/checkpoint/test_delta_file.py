@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.state.checkpoint.delta_file import (
+    MAX_INDEX,
     DeltaEntry,
     DeltaFileRef,
     DeltaLoader,
@@ -121,6 +124,15 @@ def test_another_file_under_the_name(job_dir: Path) -> None:
     write_delta_file(job_dir, "a.deltas", [("s", 0, inline(1, b"other"))])
     with pytest.raises(CheckpointCorruptError, match="bytes instead of"):
         read_index(job_dir, ref)
+
+
+def test_an_index_of_impossible_length_is_not_read(job_dir: Path) -> None:
+    """Of a sparse file, whose bytes would all be made."""
+    ref = write_two(job_dir)
+    length = ref.index_offset + MAX_INDEX + 1000
+    os.truncate(job_dir / ref.path, length)
+    with pytest.raises(CheckpointCorruptError, match="its index has"):
+        read_index(job_dir, replace(ref, length=length))
 
 
 def test_a_segment_that_cannot_be_written(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
+from millrace.state.checkpoint import manifest
 from millrace.state.checkpoint.delta_file import DeltaFileRef
 from millrace.state.checkpoint.manifest import Manifest, read_manifest, read_manifest_file
 
@@ -73,6 +74,27 @@ def test_deep_and_long_files_are_refused_at_once(tmp_path: Path) -> None:
         file.truncate(5 << 30)
     with pytest.raises(CheckpointCorruptError, match=f"{5 << 30} bytes"):
         read_manifest_file(tmp_path / "_metadata")
+
+
+@pytest.mark.parametrize(
+    "change", [{"pending": {"sink": [b"x" * 3000]}}, {"pending": {"sink": [b"x"] * 300}}]
+)
+def test_what_cannot_be_read_is_not_written(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    """A checkpoint that nobody can go on from would take the place of one that serves."""
+    monkeypatch.setattr(manifest, "MAX_BYTES", 3000)
+    monkeypatch.setattr(manifest, "MAX_PARTS", 300)
+    assert Manifest.decode(MANIFEST.encode(), "p") == MANIFEST
+    with pytest.raises(CheckpointError, match="pending in sink 'sink': make checkpoints more"):
+        dataclasses.replace(MANIFEST, **change).encode()
+
+
+def test_json_of_many_parts_is_refused_before_it_is_read() -> None:
+    """Each takes a hundred bytes of memory."""
+    many = b"[%s]" % (b"[]," * (manifest.MAX_PARTS // 2))
+    with pytest.raises(CheckpointCorruptError, match="parts"):
+        Manifest.decode(many, "p")
 
 
 def _sealed(content: dict[str, Any]) -> bytes:

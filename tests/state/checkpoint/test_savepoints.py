@@ -15,6 +15,7 @@ from millrace.state.checkpoint.delta_file import DeltaFileRef
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.savepoints import (
     DamagedSavepoint,
+    delete_incomplete,
     dispose_savepoint,
     files_of,
     find_savepoints,
@@ -131,3 +132,75 @@ def test_a_damaged_one_loses_what_is_known_to_be_its_own(savepoint: Path) -> Non
     deltas = savepoint / "shared" / "r-1.deltas"
     deltas.write_bytes(deltas.read_bytes()[:-1])
     assert dispose_savepoint(savepoint) == [str(savepoint / "shared" / "big")]
+
+
+BEGUN = "savepoint-count-6c35493a-0123456789ab"
+
+
+def begun(directory: Path, name: str = BEGUN) -> Path:
+    """What a writer that was killed has left, last touched at second 1,000."""
+    path = directory / name
+    (path / "states" / "uid" / "name").mkdir(parents=True)
+    for place in ("states/uid/name/part-0.parquet", ".state.deltas.1234.tmp"):
+        (path / place).write_bytes(b"x")
+    for place in [*path.rglob("*"), path]:
+        os.utime(place, (1000, 1000))
+    return path
+
+
+def test_one_that_was_never_completed_is_told_of(tmp_path: Path) -> None:
+    path = begun(tmp_path)
+    [found] = find_savepoints(tmp_path)
+    assert isinstance(found, DamagedSavepoint)
+    assert found.path == str(path)
+    assert "incomplete: it has no _metadata" in found.reason
+    for look in (open_snapshot, dispose_savepoint):
+        with pytest.raises(CheckpointError, match="is incomplete.*delete the directory"):
+            look(path)
+    assert path.exists()
+
+
+def test_directories_that_cannot_be_read_are_told_of(
+    savepoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lost+found").mkdir()
+    forbid(monkeypatch, tmp_path / "lost+found")
+    found = list(find_savepoints(tmp_path))
+    [damaged] = [one for one in found if isinstance(one, DamagedSavepoint)]
+    assert damaged.reason == f"cannot look into {tmp_path}/lost+found: Permission denied"
+    assert str(savepoint) in [one.path for one in found]
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+    """Not by its mode: root may read everything."""
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if os.fspath(path) == str(directory):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+
+
+def test_only_what_a_job_has_abandoned_is_deleted(tmp_path: Path) -> None:
+    abandoned = begun(tmp_path)
+    of_others = begun(tmp_path, "savepoint-other-6c35493a-0123456789ab")
+    named_by_users = begun(tmp_path, "savepoint-count-6c35493a-mine")
+    complete = begun(tmp_path, BEGUN.replace("0", "1"))
+    (complete / "_metadata").write_bytes(b"?")
+    young = begun(tmp_path, BEGUN.replace("0", "2"))
+    (young / ".state.deltas.1234.tmp").write_bytes(b"more")
+    os.utime(young, (1000, 1000))
+    foreign = begun(tmp_path, BEGUN.replace("0", "3"))
+    (foreign / "notes").mkdir()
+    (foreign / "notes" / "why").write_text("mine")
+    os.utime(foreign, (1000, 1000))
+    (tmp_path / BEGUN.replace("0", "4")).symlink_to(of_others)
+
+    assert delete_incomplete(tmp_path, "count-6c35493a", 999.0) == []
+    assert delete_incomplete(tmp_path, "count-6c35493a", 2000.0) == [str(abandoned)]
+    assert not abandoned.exists()
+    for path in (of_others, named_by_users, complete, young, foreign):
+        assert (path / "states" / "uid" / "name" / "part-0.parquet").exists()
+    assert delete_incomplete(tmp_path / "none", "count-6c35493a", 2000.0) == []

@@ -142,7 +142,7 @@ def test_canonical_savepoint(job: Job, tmp_path: Path) -> None:
     manifest = job.checkpoint()
     path = tmp_path / "savepoint"
     deltas = {("s", 0): job.deltas}
-    write_canonical_savepoint(path, job.directory, manifest, deltas, {}, durable=False)
+    write_canonical_savepoint(path, job.directory, manifest, deltas, {})
     parquet = pq.read_table(next(path.rglob("*.parquet"))).to_pydict()
     assert {"board", "score", "key", "value", "key_group"} <= parquet.keys()
     assert sorted(parquet["score"]) == list(range(20))

@@ -6,6 +6,7 @@ operator; a condition never raises.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,8 +45,27 @@ TEXT_TESTS: dict[str, Callable[[str, str], bool]] = {
 }
 
 
+class _Condition(ABC):
+    """A condition: one test, or several that are joined."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def iterative(self) -> bool:
+        """Whether events already matched are needed."""
+
+    @abstractmethod
+    def holds(self, value: Any, ctx: Any) -> bool:
+        """Whether it is true of an event."""
+
+    @abstractmethod
+    def source(self, names: SourceNames) -> str:
+        """The same as an expression of Python."""
+
+
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(_Condition):
     """One operand compared with another."""
 
     left: Operand
@@ -54,11 +74,9 @@ class Comparison:
 
     @property
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
         return self.left.iterative or self.right.iterative
 
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
         left, right = self.left.of(value, ctx), self.right.of(value, ctx)
         if left is None or right is None:
             return False
@@ -84,7 +102,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class Between(_Condition):
     """An operand from a least to a most, both included."""
 
     left: Operand
@@ -93,11 +111,9 @@ class Between:
 
     @property
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
         return self.left.iterative or self.least.iterative or self.most.iterative
 
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
         return all(part.holds(value, ctx) for part in self._parts())
 
     def _parts(self) -> tuple[Comparison, Comparison]:
@@ -111,7 +127,7 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(_Condition):
     """An operand that is, or is not, one of several constants."""
 
     left: Operand
@@ -120,11 +136,9 @@ class Membership:
 
     @property
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
         return self.left.iterative
 
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
         left = self.left.of(value, ctx)
         if left is None:
             return False
@@ -144,7 +158,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
+class IsNull(_Condition):
     """An operand that is missing, or is there."""
 
     left: Operand
@@ -152,11 +166,9 @@ class IsNull:
 
     @property
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
         return self.left.iterative
 
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
         return (self.left.of(value, ctx) is None) is not self.negated
 
     def source(self, names: SourceNames) -> str:
@@ -167,7 +179,7 @@ class IsNull:
 
 
 @dataclass(frozen=True, slots=True)
-class TextTest:
+class TextTest(_Condition):
     """Text that begins with, ends with or contains other text."""
 
     left: Operand
@@ -176,11 +188,9 @@ class TextTest:
 
     @property
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
         return self.left.iterative or self.text.iterative
 
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
         return text_test(self.op, self.left.of(value, ctx), self.text.of(value, ctx))
 
     def source(self, names: SourceNames) -> str:
@@ -192,14 +202,13 @@ class TextTest:
 
 
 @dataclass(frozen=True, slots=True)
-class IsType:
+class IsType(_Condition):
     """An event of a class of that name, or of one derived from it."""
 
     name: str
     iterative = False
 
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
         kind: Any = type(value)
         return is_type(kind, self.name)
 
@@ -211,18 +220,16 @@ class IsType:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(_Condition):
     """The opposite of a condition."""
 
     part: Tree
 
     @property
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
         return self.part.iterative
 
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
         return not self.part.holds(value, ctx)
 
     def source(self, names: SourceNames) -> str:
@@ -233,7 +240,7 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
-class Junction:
+class Junction(_Condition):
     """All of several conditions, or any of them."""
 
     word: str
@@ -242,11 +249,9 @@ class Junction:
 
     @property
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
         return any(part.iterative for part in self.parts)
 
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
         joined = all if self.word == "and" else any
         return joined(part.holds(value, ctx) for part in self.parts)
 

@@ -1,4 +1,4 @@
-"""What the JSON of rules may hold at each place. Said in words: docs/cep/dynamic-rules.md."""
+"""Schema of the JSON of rules, as `msgspec` structs. In words: docs/cep/dynamic-rules.md."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ Parts = Annotated[list[PartForm], Meta(min_length=1)]
 
 
 class SkipForm(Form):
-    """What happens to other matches after a match."""
+    """An after-match skip strategy."""
 
     kind: Text
     part: Text | UnsetType = UNSET
@@ -109,7 +109,7 @@ class KeysForm(Form):
 
 
 class FormatForm(Struct):
-    """What every format has."""
+    """The part of a rule that all formats share: the number of its format."""
 
     format: Positive
 

@@ -131,7 +131,7 @@ def _value_at(value: Any, place: str) -> Any:
 
 
 def _in_words(problem: str, value: Any, place: str) -> str:
-    """What `msgspec` has found wrong, for people who do not know Python's types."""
+    """The error of `msgspec`, for people who do not know Python's types."""
     quoted = re.findall(r"`(.*?)`", problem, re.DOTALL)
     limit = re.search(r"([<>]=) (\d+)$", problem)
     if problem.startswith("Object missing"):

@@ -1,4 +1,4 @@
-"""What is compared in a condition: constants, fields, events already matched, sums of these.
+"""Operands of conditions: constants, fields, events already matched, sums of these.
 
 Each operand can be evaluated, and gives Python source that does the same faster; in that
 source every name, constant and function is a variable (see `source_names`), never pasted text.
@@ -55,7 +55,7 @@ class Field:
     iterative = False
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """What it is in an event; None if there is none."""
+        """Value in an event; None if there is none."""
         return read_path(value, self.path)
 
     def source(self, names: SourceNames) -> str:
@@ -84,7 +84,7 @@ class Matched:
     iterative = True
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """What it is so far; None if there is nothing."""
+        """Value over the events matched so far; None if there are none."""
         events = ctx.get_events_for_pattern(self.part)
         return WHICH[self.which](events, self.path)
 

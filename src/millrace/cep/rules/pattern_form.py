@@ -144,8 +144,8 @@ def _quantified(form: PartForm, at: str, pattern: Pattern, names: Collection[str
             pattern = pattern.until(read_condition(form.until, f"{at}.until", names))
     if not isinstance(form.within, UnsetType):
         with _refused_at(f"{at}.within"):
-            gap = _duration(form.within, f"{at}.within")
-            pattern = pattern.within(gap, WithinType.PREVIOUS_AND_CURRENT)
+            window_time = _duration(form.within, f"{at}.within")
+            pattern = pattern.within(window_time, WithinType.PREVIOUS_AND_CURRENT)
     return pattern
 
 
@@ -155,12 +155,12 @@ def _repeated(form: int | TimesForm | UnsetType, at: str, pattern: Pattern) -> P
     if isinstance(form, int):
         return pattern.times(form)
     within = form.within
-    gap = None if isinstance(within, UnsetType) else _duration(within, f"{at}.within")
+    window_time = None if isinstance(within, UnsetType) else _duration(within, f"{at}.within")
     if not isinstance(form.most, UnsetType):
-        return pattern.times(form.least, form.most, gap)
+        return pattern.times(form.least, form.most, window_time)
     if form.least:
-        return pattern.times_or_more(form.least, gap)
-    return pattern.one_or_more(gap).optional()
+        return pattern.times_or_more(form.least, window_time)
+    return pattern.one_or_more(window_time).optional()
 
 
 def _duration(form: str | int, at: str) -> int:
@@ -235,8 +235,8 @@ def _part_form(part: Part, first: bool) -> dict[str, Any]:
     if isinstance(part, Event) and part.condition is not None:
         form["where"] = written_condition(part.condition)
     form |= _quantifier_form(part.quantifier)
-    if part.gap is not None:
-        form["within"] = _duration_form(part.gap)
+    if part.window_time is not None:
+        form["within"] = _duration_form(part.window_time)
     return form
 
 
@@ -245,12 +245,12 @@ def _quantifier_form(quantifier: Quantifier) -> dict[str, Any]:
     least, most, inner = quantifier.least, quantifier.most, quantifier.inner
     if most is None:
         form["times"] = {"from": least}
-    elif least != most or quantifier.gap is not None:
+    elif least != most or quantifier.window_time is not None:
         form["times"] = {"from": least, "to": most}
     elif least != 1 or quantifier.greedy or inner is not Contiguity.RELAXED:
         form["times"] = least
-    if quantifier.gap is not None:
-        form["times"]["within"] = _duration_form(quantifier.gap)
+    if quantifier.window_time is not None:
+        form["times"]["within"] = _duration_form(quantifier.window_time)
     for word in ("optional", "greedy"):
         if getattr(quantifier, word):
             form[word] = True

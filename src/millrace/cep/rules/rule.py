@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.cep.pictures import Pictured
+from millrace.cep.pattern_diagrams import PatternDiagrams
 from millrace.runtime.cep import pattern_rule
 
 __all__ = ["Rule"]
 
 
-class Rule(pattern_rule.PatternRule, Pictured):
+class Rule(pattern_rule.PatternRule, PatternDiagrams):
     """A pattern with a name, and for which keys it is.
 
     Args:

@@ -1,4 +1,4 @@
-"""What is wrong with a rule that was written as JSON."""
+"""Errors of rules written as JSON: the place, and what should be there."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
 
 
 def read_rule(given: Any) -> pattern_rule.PatternRule | RuleChange:
-    """What came in a stream of rules: rules, changes, and the JSON of both.
+    """Read an element of a stream of rules: a rule, a change, or the JSON of either.
 
     That the pattern can be compiled is found out by whoever does it.
 

@@ -34,15 +34,17 @@ def send_command(
         UsageError: the arguments name no job.
         JobControlError: there is no such job, it is not running, or the command failed.
     """
+    from millrace.cli.jobs import read_job
     from millrace.engine.control_client import ask
 
     job = named_job(args)
     if job.run is None:
-        raise JobControlError(f"job '{job.name}' is not running{_resume_hint(job)}")
+        raise JobControlError(f"job '{job.name}' is not running{_failure(job)}{_resume_hint(job)}")
     try:
         return job, ask(job.directory, command, arguments, args.timeout, _say_waiting)
     except JobControlError as error:
-        raise JobControlError(f"job '{job.name}': {error}") from None
+        failure = _failure(read_job(job.directory))
+        raise JobControlError(f"job '{job.name}': {error}{failure}") from None
 
 
 def named_job(args: argparse.Namespace) -> Job:
@@ -70,7 +72,19 @@ def _say_waiting(reason: str) -> None:
 def check_ended(job: Any, answer: dict[str, Any]) -> None:
     """Raise JobControlError if the job failed instead of ending as the command requested."""
     if answer.get("status") == "FAILED":
-        raise JobControlError(f"job '{job.name}' failed before it had come to its end; see its log")
+        from millrace.cli.jobs import read_job
+
+        failure = _failure(read_job(job.directory)) or "; see its log"
+        raise JobControlError(f"job '{job.name}' failed before it had come to its end{failure}")
+
+
+def _failure(job: Job) -> str:
+    """How the last run failed: with the last line of its error, which has the user's exception.
+    Empty: it did not."""
+    if job.record is None or not job.record.error:
+        return ""
+    where = f" in operator '{job.record.operator}'" if job.record.operator else ""
+    return f": it failed{where}: {job.record.error.strip().splitlines()[-1]}"
 
 
 def _resume_hint(job: Any) -> str:
@@ -87,10 +101,10 @@ def target(directory: Path | None) -> str | None:
 
 def report(args: argparse.Namespace, job: Any, answer: dict[str, Any], text: str) -> int:
     """Print the result of a command: its ``text``, or with ``--json`` the job's answer."""
-    from millrace.cli.printing import print_json
+    from millrace.cli.printing import print_json, printable
 
     if args.json:
         print_json({"job": job.name, "id": job.id, **answer})
     else:
-        print(text)
+        print(printable(text, keep="\n"))
     return 0

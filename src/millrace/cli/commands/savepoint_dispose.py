@@ -26,7 +26,7 @@ def register(commands: Commands) -> None:
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Delete it, once it is confirmed."""
     path = resolved(args.path)
-    from millrace.cli.printing import print_json, size_text, time_text
+    from millrace.cli.printing import print_json, printable, size_text, time_text
     from millrace.state.checkpoint.savepoints import check_disposable, dispose_savepoint, size_of
 
     snapshot = check_disposable(path)
@@ -42,12 +42,14 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     if args.json:
         print_json({"disposed": str(snapshot.path), "size": size, "left": list(map(str, left))})
     else:
-        print(f"deleted {snapshot.path} ({size_text(size)})")
+        print(printable(f"deleted {snapshot.path} ({size_text(size)})"))
         for file in left:
-            print(f"left alone, it is not the savepoint's: {file}")
+            print(printable(f"left alone, it is not the savepoint's: {file}"))
     return 0
 
 
 def _confirmed(question: str) -> bool:
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    from millrace.cli.printing import printable
+
+    print(printable(f"{question} [y/N] "), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

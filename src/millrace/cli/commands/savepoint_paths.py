@@ -50,12 +50,13 @@ def found_below(args: argparse.Namespace) -> list[Snapshot]:
 
 def savepoints_below(directory: Path) -> list[Snapshot]:
     """The savepoints below a directory; damaged ones are reported."""
+    from millrace.cli.printing import printable
     from millrace.state.checkpoint.savepoints import DamagedSavepoint, find_savepoints
 
     savepoints = []
     for found in find_savepoints(directory):
         if isinstance(found, DamagedSavepoint):
-            print(f"millrace: {found.reason}", file=sys.stderr)
+            print(f"millrace: {printable(found.reason)}", file=sys.stderr)
         else:
             savepoints.append(found)
     return savepoints

@@ -37,7 +37,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def _report_end(args: argparse.Namespace, job: Job) -> int:
-    from millrace.cli.printing import printable, time_text
+    from millrace.cli.printing import time_text
 
     record = job.record
     answer = {
@@ -54,4 +54,4 @@ def _report_end(args: argparse.Namespace, job: Job) -> int:
     if job.error:
         where = f" in operator '{answer['operator']}'" if answer["operator"] else ""
         text += f"\nit failed{where}:\n{job.error.rstrip()}"
-    return report(args, job, answer, printable(text, keep="\n"))
+    return report(args, job, answer, text)

@@ -17,14 +17,14 @@ NO_LIMIT = 2**31 - 1
 
 
 class CheckpointingMode(Enum):
-    """What state promises after a failure."""
+    """How often a record counts in state after a failure."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
 
 
 class ExternalizedCheckpointRetention(Enum):
-    """What becomes of the checkpoints of a job that has ended (Flink docs, "Checkpoints", Retained
+    """Whether the checkpoints of a job that has ended are kept (Flink docs, "Checkpoints", Retained
     Checkpoints).
 
     A job that is killed, or stopped to be resumed, keeps them in any case.
@@ -88,7 +88,7 @@ class CheckpointConfig:
         return self
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """What state promises."""
+        """How often a record counts in state after a failure."""
         return CheckpointingMode[self._configuration.get(options.CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
@@ -155,7 +155,7 @@ class CheckpointConfig:
         return self
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """What becomes of the checkpoints of a job that has ended; they are kept unless set."""
+        """Whether the checkpoints of a job that has ended are kept; they are unless set."""
         name = self._configuration.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)
         return ExternalizedCheckpointRetention[name]
 

@@ -76,7 +76,7 @@ class FileSystemCheckpointStorage:
         return self._threshold
 
     def get_write_buffer_size(self) -> int:
-        """What was given; -1: nothing."""
+        """The size that was set; -1: none."""
         return self._write_buffer_size
 
     def __str__(self) -> str:

@@ -155,7 +155,7 @@ class TypedConfigOptionBuilder(Generic[T]):
 
 
 def size(value: Any) -> int | float:
-    """What a minimum is compared with: milliseconds, bytes or the number itself."""
+    """Size of a value, for minimums: milliseconds, bytes or the number itself."""
     if isinstance(value, Duration):
         return value.to_millis()
     number: int | float = value.bytes_size if isinstance(value, MemorySize) else value

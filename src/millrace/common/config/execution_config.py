@@ -32,6 +32,14 @@ class ExecutionConfig:
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = Configuration() if configuration is None else configuration
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ExecutionConfig):
+            return NotImplemented
+        return self._configuration == other._configuration
+
+    def __hash__(self) -> int:
+        return hash(self._configuration)
+
     def get_parallelism(self) -> int:
         """Parallelism of operators that set none."""
         return self._configuration.get(options.PARALLELISM)
@@ -58,7 +66,7 @@ class ExecutionConfig:
         return self
 
     def get_auto_watermark_interval(self) -> int:
-        """What was set; without effect, for generators are asked after every batch."""
+        """The interval that was set; without effect, for generators are asked after every batch."""
         return self._configuration.get(options.AUTO_WATERMARK_INTERVAL).to_millis()
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
@@ -102,7 +110,7 @@ class ExecutionConfig:
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """What was set."""
+        """The value that was set."""
         return self._configuration.get(flink_options.CLOSURE_CLEANER) != "NONE"
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
@@ -116,7 +124,7 @@ class ExecutionConfig:
         return self
 
     def has_generic_types_disabled(self) -> bool:
-        """What was set."""
+        """The value that was set."""
         return not self._configuration.get(flink_options.GENERIC_TYPES)
 
     def enable_generic_types(self) -> None:
@@ -128,7 +136,7 @@ class ExecutionConfig:
         self._configuration.set(flink_options.GENERIC_TYPES, False)
 
     def is_object_reuse_enabled(self) -> bool:
-        """What was set."""
+        """The value that was set."""
         return self._configuration.get(flink_options.OBJECT_REUSE)
 
     def enable_object_reuse(self) -> ExecutionConfig:
@@ -142,7 +150,7 @@ class ExecutionConfig:
         return self
 
     def is_use_snapshot_compression(self) -> bool:
-        """What was set."""
+        """The value that was set."""
         return self._configuration.get(flink_options.SNAPSHOT_COMPRESSION)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
@@ -151,7 +159,7 @@ class ExecutionConfig:
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """What was set."""
+        """The value that was set."""
         return self._configuration.get(flink_options.CANCELLATION_INTERVAL).to_millis()
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
@@ -160,7 +168,7 @@ class ExecutionConfig:
         return self
 
     def get_task_cancellation_timeout(self) -> int:
-        """What was set."""
+        """The value that was set."""
         return self._configuration.get(flink_options.CANCELLATION_TIMEOUT).to_millis()
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:

@@ -149,6 +149,7 @@ OTHER_NAMES: dict[str, str] = {
 """Keys that Flink had or has for an option, and the option's key here."""
 
 _SCHEDULING = "Spark schedules tasks and runs shuffles"
+_TABLE = "it is for the runtime of Flink's SQL"
 _CLUSTER = "there is no cluster of Flink's: Spark's settings begin with `spark.`"
 _SERIALIZERS = "it is for serializers of the JVM; records are Python objects"
 _CHECKPOINT_FILES = "checkpoints have files of their own kind"
@@ -246,7 +247,28 @@ WITHOUT_EFFECT: dict[str, str] = {
     "state.size-track.": _STATE,
     "state.storage.fs.write-buffer-size": _CHECKPOINT_FILES,
     "state.ttl.": _STATE,
-    "table.": "there is no Table API yet",
+    "sql-client.": "there is no SQL client yet",
+    "table.asynchronous.": _TABLE,
+    "table.catalog-modification.": _TABLE,
+    "table.catalog-store.": _TABLE,
+    "table.column-expansion-strategy": _TABLE,
+    "table.display.": _TABLE,
+    "table.exec.async-": _TABLE,
+    "table.exec.disabled-operators": _TABLE,
+    "table.exec.interval-join.": _TABLE,
+    "table.exec.mini-batch.": "every epoch is a mini-batch",
+    "table.exec.operator-fusion-codegen.": _TABLE,
+    "table.exec.rank.": _TABLE,
+    "table.exec.resource.": _TABLE,
+    "table.exec.simplify-operator-name-enabled": _TABLE,
+    "table.exec.sort.": _TABLE,
+    "table.exec.spill-compression.": _TABLE,
+    "table.exec.uid.": "uids of SQL operators follow from the query",
+    "table.exec.window-agg.": _TABLE,
+    "table.generated-code.": _TABLE,
+    "table.optimizer.": "there is one plan for each query",
+    "table.plan.": _TABLE,
+    "table.resources.": _TABLE,
     "task.": _SCHEDULING,
     "taskmanager.": _CLUSTER,
     "web.": _CLUSTER,

@@ -59,6 +59,11 @@ RUNTIME_MODE = known(
     "`BATCH` gives only final results, in one epoch without checkpoints; `AUTOMATIC` chooses it "
     "when all sources are bounded.",
 )
+AVAILABLE_NOW = known(
+    ConfigOptions.key("millrace.available-now").boolean_type().default_value(False),
+    "Whether a run reads what there is when it begins, and ends; it goes on from the newest "
+    "checkpoint, also of a run that has finished (`millrace run --available-now`).",
+)
 CHECKPOINTING_INTERVAL = known(
     ConfigOptions.key("execution.checkpointing.interval").duration_type().no_default_value(),
     "Time from one checkpoint to the next; `0 ms`: one after every epoch. Unset: 1 s.",
@@ -390,4 +395,18 @@ REST_PORT = known(
 REST_TOKEN = known(
     ConfigOptions.key("rest.token").string_type().no_default_value(),
     "What requests must show. Unset: a new one for each run, in `rest.json`.",
+)
+S3_ENDPOINT = known(
+    ConfigOptions.key("s3.endpoint").string_type().no_default_value(),
+    "Another server of S3's protocol than Amazon's, as a URL. Unset: what `AWS_ENDPOINT_URL_S3` or "
+    "the profile says. Credentials are no option: they would travel with the job.",
+)
+S3_REGION = known(
+    ConfigOptions.key("s3.endpoint.region").string_type().no_default_value(),
+    "The region of the buckets. Unset: what `AWS_REGION` or the profile says.",
+)
+S3_PATH_STYLE = known(
+    ConfigOptions.key("s3.path.style.access").boolean_type().no_default_value(),
+    "Whether the name of a bucket is in the path of URLs instead of the host's name. Unset: at all "
+    "servers but Amazon's.",
 )

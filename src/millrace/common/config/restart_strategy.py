@@ -1,4 +1,4 @@
-"""What happens when a job fails (Flink docs, "Task Failure Recovery").
+"""Restart strategies: when a failed job starts again (Flink docs, "Task Failure Recovery").
 
 These are descriptions only; the engine acts on them. Times are in milliseconds.
 """
@@ -34,7 +34,7 @@ class RestartStrategyConfiguration(ABC):
 
     @abstractmethod
     def get_description(self) -> str:
-        """What the strategy does, for people."""
+        """Description of the strategy, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,11 @@ class RestartStrategies:
         >>> RestartStrategies.fixed_delay_restart(3, 500).get_description()
         'Restart 3 times with a delay of 500 ms.'
     """
+
+    NoRestartStrategyConfiguration = NoRestartStrategy
+    FallbackRestartStrategyConfiguration = FallbackRestartStrategy
+    FixedDelayRestartStrategyConfiguration = FixedDelayRestartStrategy
+    FailureRateRestartStrategyConfiguration = FailureRateRestartStrategy
 
     @staticmethod
     def no_restart() -> NoRestartStrategy:

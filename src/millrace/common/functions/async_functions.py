@@ -51,7 +51,7 @@ class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
 
 
 class AsyncRetryPredicate(ABC):
-    """What makes a request be repeated."""
+    """Decides by result or exception whether a request is repeated."""
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate | None:
@@ -96,7 +96,7 @@ class AsyncRetryStrategy(ABC):
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate:
-        """What makes a request be repeated."""
+        """Decides by result or exception whether a request is repeated."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy:

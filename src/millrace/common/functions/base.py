@@ -178,7 +178,7 @@ class ProcessFunction(Function, Generic[IN_contra, OUT_co]):
     """
 
     class Context(ABC):
-        """What is known about the record in hand."""
+        """Timestamp of the current record, clocks and timers."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -207,7 +207,7 @@ class KeyedProcessFunction(Function, Generic[KEY_co, IN_contra, OUT_co]):
     """
 
     class Context(ABC):
-        """What is known about the record in hand."""
+        """Timestamp of the current record, clocks and timers."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
@@ -222,7 +222,7 @@ class KeyedProcessFunction(Function, Generic[KEY_co, IN_contra, OUT_co]):
             """Event time of the record or timer, ms since the epoch; None if it has none."""
 
     class OnTimerContext(Context):
-        """What is known about the timer that fires."""
+        """Key, timestamp and time domain of the timer that fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
@@ -248,14 +248,14 @@ class WindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra])
     def apply(
         self, key: KEY_contra, window: W_contra, inputs: Iterable[IN_contra]
     ) -> Iterable[OUT_co] | None:
-        """What the window emits."""
+        """Evaluate a window; returns the records to emit."""
 
 
 class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_contra]):
     """Evaluates a window of one key, with access to clocks and state."""
 
     class Context(ABC, Generic[W_co]):
-        """What is known about the window."""
+        """The window that is evaluated, clocks and state."""
 
         @abstractmethod
         def window(self) -> W_co:
@@ -284,7 +284,7 @@ class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_c
         context: ProcessWindowFunction.Context[W_contra],
         elements: Iterable[IN_contra],
     ) -> Iterable[OUT_co | tuple[Any, Any]] | None:
-        """What the window emits."""
+        """Evaluate a window; returns the records to emit."""
 
     def clear(self, context: ProcessWindowFunction.Context[W_contra]) -> None:
         """Delete the window's state; called when the window is gone for good."""
@@ -297,7 +297,7 @@ class SinkFunction(Function, Generic[IN_contra]):
     """
 
     class Context(ABC):
-        """What is known about the record in hand."""
+        """Timestamp of the current record, clocks and timers."""
 
         @abstractmethod
         def current_processing_time(self) -> int:

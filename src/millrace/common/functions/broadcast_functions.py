@@ -29,7 +29,7 @@ KEY_co = TypeVar("KEY_co", covariant=True)
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What both kinds of broadcast functions have in common."""
+    """Base of broadcast functions, with keyed and with plain records."""
 
     class BaseContext(ABC):
         """Clocks. Times are ms since the epoch."""
@@ -130,7 +130,7 @@ class KeyedBroadcastProcessFunction(
             """Key of the record or timer."""
 
     class OnTimerContext(ReadOnlyContext):
-        """What is known about the timer that fires."""
+        """Key, timestamp and time domain of the timer that fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:

@@ -58,7 +58,7 @@ class CoProcessFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
     """
 
     class Context(ProcessFunction.Context):
-        """What is known about the record in hand."""
+        """Timestamp of the current record, clocks and timers."""
 
     @abstractmethod
     def process_element1(
@@ -90,10 +90,10 @@ class KeyedCoProcessFunction(Function, Generic[KEY_co, IN1_contra, IN2_contra, O
     """
 
     class Context(KeyedProcessFunction.Context):
-        """What is known about the record in hand."""
+        """Timestamp of the current record, clocks and timers."""
 
     class OnTimerContext(KeyedProcessFunction.OnTimerContext):
-        """What is known about the timer that fires."""
+        """Key, timestamp and time domain of the timer that fires."""
 
     @abstractmethod
     def process_element1(

@@ -46,7 +46,7 @@ class CoGroupFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
     def co_group(
         self, first: list[IN1_contra], second: list[IN2_contra]
     ) -> Iterable[OUT_co] | None:
-        """What the records of both sides give; None means nothing."""
+        """Join the records of both sides; returns the records to emit, or None."""
 
 
 class ProcessJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):

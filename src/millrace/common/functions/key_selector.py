@@ -36,7 +36,7 @@ class NullByteKeySelector(KeySelector[Any, int]):
 
 
 def resolve_key_selector(selector: Any) -> Getter:
-    """What takes the key out of one record.
+    """Function that takes the key out of one record.
 
     Args:
         selector: a `KeySelector`, a callable, the name of a field (of rows, dicts, named tuples
@@ -66,7 +66,7 @@ def resolve_key_selector(selector: Any) -> Getter:
 
 
 def batch_keys(selector: Any) -> Callable[[list[Any]], list[Any]]:
-    """What takes the keys out of a list of records; takes the same as `resolve_key_selector`.
+    """Function that takes the keys out of a list of records; arguments as `resolve_key_selector`.
 
     Example:
         >>> batch_keys(1)([("a", 1), ("b", 2)])

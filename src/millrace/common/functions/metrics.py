@@ -16,7 +16,7 @@ __all__ = [
 
 
 class Metric:
-    """What all metrics have in common."""
+    """Base of all metrics."""
 
 
 class Counter(Metric):

@@ -1,4 +1,4 @@
-"""What an event must be to be taken into a pattern.
+"""Conditions of patterns: which events a pattern takes.
 
 Semantics: Flink docs, "FlinkCEP", section Conditions. Wherever one of the classes is taken, a plain
 callable does as well: of the event, or of the event and a `IterativeCondition.Context`.
@@ -44,7 +44,7 @@ class IterativeCondition(ABC, Generic[T_contra]):
     """
 
     class Context(ABC):
-        """What a condition may ask about."""
+        """Earlier events of the partial match, the event's time and the clock."""
 
         @abstractmethod
         def get_events_for_pattern(self, name: str) -> list[Any]:
@@ -146,7 +146,7 @@ class Condition:
 
 
 def condition_of(where: Any, method: str) -> Condition:
-    """What the user gave to ``method``, as a condition.
+    """The condition that a user gave to ``method``, checked.
 
     Raises:
         JobDefinitionError: it is neither callable nor a condition.

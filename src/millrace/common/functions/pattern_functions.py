@@ -1,4 +1,4 @@
-"""What users do with the matches of a pattern.
+"""Functions that are called with the matches of a pattern.
 
 Semantics: Flink docs, "FlinkCEP", section Detecting Patterns. A match is a dict from the names of
 patterns to the events taken for them, oldest first; patterns that took none are not in it.
@@ -41,7 +41,7 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
     """
 
     class Context(ABC):
-        """What is known of the match in hand."""
+        """Time and key of the current match."""
 
         @abstractmethod
         def timestamp(self) -> int:

@@ -1,4 +1,4 @@
-"""What a function may ask about the subtask it runs in, and where it gets its state from."""
+"""Runtime context: the subtask a function runs in, its state, metrics and job parameters."""
 
 from __future__ import annotations
 

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
-from millrace.common.functions.base import Function, WindowFunction
-from millrace.common.functions.runtime_context import KeyedStateStore
+from millrace.common.functions.base import Function, ProcessWindowFunction, WindowFunction
 
 __all__ = [
     "AllWindowFunction",
@@ -30,7 +29,7 @@ class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
 
     @abstractmethod
     def apply(self, window: W_contra, inputs: Iterable[IN_contra]) -> Iterable[OUT_co] | None:
-        """What the window emits."""
+        """Evaluate a window; returns the records to emit."""
 
 
 class PassThroughWindowFunction(WindowFunction[T, T, KEY_contra, W_contra]):
@@ -55,34 +54,14 @@ class PassThroughAllWindowFunction(AllWindowFunction[T, T, W_contra]):
 class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
     """Evaluates a window of the whole stream, with access to clocks and state."""
 
-    class Context(ABC, Generic[W_co]):
-        """What is known about the window."""
-
-        @abstractmethod
-        def window(self) -> W_co:
-            """The window that is evaluated."""
-
-        @abstractmethod
-        def current_processing_time(self) -> int:
-            """The machine's time, ms since the epoch."""
-
-        @abstractmethod
-        def current_watermark(self) -> int:
-            """The event-time watermark, ms since the epoch."""
-
-        @abstractmethod
-        def window_state(self) -> KeyedStateStore:
-            """State of this window; clear it in `ProcessAllWindowFunction.clear`."""
-
-        @abstractmethod
-        def global_state(self) -> KeyedStateStore:
-            """State over all windows."""
+    class Context(ProcessWindowFunction.Context[W_co]):
+        """The window that is evaluated, clocks, state of the window and state over all windows."""
 
     @abstractmethod
     def process(
         self, context: ProcessAllWindowFunction.Context[W_contra], elements: Iterable[IN_contra]
     ) -> Iterable[OUT_co | tuple[Any, Any]] | None:
-        """What the window emits."""
+        """Evaluate a window; returns the records to emit."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[W_contra]) -> None:
         """Delete the window's state; called when the window is gone for good."""

@@ -9,6 +9,7 @@ from millrace.common.sink.committer import (
     Committer,
     CommitterContext,
 )
+from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
 from millrace.common.sink.orphan_sweep import SupportsOrphanSweep
 from millrace.common.sink.sink import Sink, SinkWriter, WriterContext
 
@@ -18,6 +19,7 @@ __all__ = [
     "CommitState",
     "Committer",
     "CommitterContext",
+    "DeliveryGuarantee",
     "Sink",
     "SinkWriter",
     "SupportsOrphanSweep",

@@ -33,7 +33,7 @@ class CommitMode(Enum):
 
 
 class CommitState(Enum):
-    """What a committer has said of a request."""
+    """Outcome of a commit request, as the committer reported it."""
 
     RECEIVED = "RECEIVED"
     """Nothing: it is committed, if `Committer.commit` returns."""
@@ -80,7 +80,7 @@ class CommitRequest(Generic[T]):
 
 @dataclass
 class CommitterContext:
-    """What a committer may ask about where it runs."""
+    """Subtask of a committer, or the driver; its metrics and log."""
 
     subtask_index: int | None = None
     """None: in the driver."""

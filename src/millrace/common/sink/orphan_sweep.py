@@ -12,9 +12,10 @@ __all__ = ["SupportsOrphanSweep"]
 class SupportsOrphanSweep(ABC):
     """An addition to `Sink`: the engine calls it now and then to clean up."""
 
-    @abstractmethod
     def work_files(self, state: Any) -> Collection[str]:
-        """The files that a writer's state (or None) refers to, all of them not yet committed."""
+        """The files that a writer's state (or None) refers to, all of them not yet committed; none
+        unless a writer's files outlast an epoch."""
+        return ()
 
     @abstractmethod
     def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:

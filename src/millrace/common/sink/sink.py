@@ -61,22 +61,26 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @dataclass
 class WriterContext:
-    """What a writer may ask about the subtask and epoch it works for."""
+    """Subtask and epoch of a writer, its clock, metrics and log."""
 
     subtask_index: int
     parallelism: int
     run_id: str
     """Identifies this run of the job; part of every visible name, so that forks never collide."""
     attempt: str
-    """Unique for this attempt of this epoch (run, epoch, try, task attempt): a name made with it
-    can never be written by a zombie of another attempt."""
+    """Unique for this attempt of this epoch and operator (run, epoch, try, task attempt, place): a
+    name made with it can never be written by a zombie of another attempt, or by another sink."""
     epoch: int
     now: int
     """Processing time at the start of the epoch, ms since the epoch."""
+    directory: str = ""
+    """That of the job, whose checkpoints are below it: for files that wait to be committed."""
     shared: dict[str, Any] = field(default_factory=dict)
     """Survives from epoch to epoch in this worker, for connections; may be empty at any time."""
     metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
+    uid: str = ""
+    """Of the operator: a `Sink` object may be that of several."""
 
 
 class SinkWriter(Generic[T]):
@@ -102,7 +106,7 @@ class SinkWriter(Generic[T]):
         return ()
 
     def snapshot_state(self) -> Any:
-        """What the writer of the next epoch goes on with (picklable, small), or None."""
+        """State for the writer of the next epoch (picklable, small), or None."""
         return None
 
     def next_wakeup(self) -> int | None:
@@ -145,4 +149,9 @@ class Sink(ABC, Generic[T_contra]):
 
     def create_committer(self, context: CommitterContext) -> Committer | None:
         """The committer, or None when the writers' work needs no commit (at-least-once)."""
+        return None
+
+    @property
+    def exclusive_id(self) -> str | None:
+        """Id that only one sink of a job may have, in words: a transactional id, for example."""
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millrace.common.source.delivery import BatchDelivery, Consumed, Lane
 from millrace.common.source.source import Boundedness, Source
 from millrace.common.source.source_reader import ReaderContext, SourceReader, SplitRecords
 from millrace.common.source.source_split import AssignedSplit, SourceEvent, SourceSplit
@@ -14,8 +15,11 @@ from millrace.common.source.split_source import MultiplexSourceReader, SplitRead
 
 __all__ = [
     "AssignedSplit",
+    "BatchDelivery",
     "Boundedness",
+    "Consumed",
     "EnumeratorContext",
+    "Lane",
     "MultiplexSourceReader",
     "ReaderContext",
     "Source",

@@ -37,6 +37,19 @@ class Source(ABC, Generic[T_co]):
         """Bounded unless a subclass says otherwise."""
         return Boundedness.BOUNDED
 
+    @property
+    def supports_available_now(self) -> bool:
+        """Whether a run can read what there is when it begins, and end (see
+        `SplitEnumerator.prepare_for_available_now`). What is bounded can."""
+        return self.boundedness is Boundedness.BOUNDED
+
+    @property
+    def requires_checkpoints(self) -> bool:
+        """Whether a checkpoint that is complete makes it take away what has been read, so that a
+        job whose checkpoints end with its process would lose records. No unless a subclass says
+        so."""
+        return False
+
     @abstractmethod
     def create_enumerator(self) -> SplitEnumerator:
         """The enumerator, in the driver."""

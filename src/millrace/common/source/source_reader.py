@@ -29,11 +29,14 @@ class SplitRecords(NamedTuple, Generic[T]):
     """The split ends with these records: nothing of it can follow."""
     skipped: int = 0
     """Records of the split that were read and are not in the batch: they count as read."""
+    at_end: bool = False
+    """This run reads no more of the split than this: it has come to `AssignedSplit.end`, if only
+    with an empty batch. The split and its position stay, for the run that follows."""
 
 
 @dataclass
 class ReaderContext:
-    """What a reader may ask about the subtask it runs in, and tell the enumerator."""
+    """Context of a reader: its subtask, metrics, and events to the enumerator."""
 
     subtask_index: int
     parallelism: int
@@ -51,6 +54,8 @@ class ReaderContext:
     """Not yet sent; taken over at the end of each epoch."""
     outputs: dict[OutputTag[Any], list[Any]] = field(default_factory=dict)
     """For side outputs; taken over after each `SourceReader.poll`."""
+    delivered: dict[int, list[memoryview]] = field(default_factory=dict)
+    """What the executor has brought for this epoch, in order, by number of the `Lane`."""
 
     def output(self, tag: OutputTag[T], value: T) -> None:
         """Emit a record to a side output, exactly once as the records that `poll` returns."""

@@ -25,6 +25,9 @@ class AssignedSplit(NamedTuple):
     """Of the source's own subclass of `SourceSplit`."""
     position: Any = None
     """The position from `SourceReader.snapshot_state`; None: the start of the split."""
+    end: Any = None
+    """The position at which this run ends (`SplitEnumerator.available_now_end`), which the reader
+    tells with `SplitRecords.at_end`; None: wherever the split ends by itself."""
 
 
 class SourceEvent:

@@ -52,6 +52,23 @@ class SplitEnumerator(ABC):
     def start(self, context: EnumeratorContext) -> None:
         """Start the enumerator; called once, after `restore_state` if there is state to restore."""
 
+    def prepare_for_available_now(self, now: int) -> None:
+        """Fix the end of the input for this run, which reads what there is ``now`` and ends.
+
+        Called once in such a run, between `start` and the first `discover`, if
+        `Source.supports_available_now`. From then on `discover` returns what is there now (for a
+        second run: since the first) and nothing that comes later, and then `no_more_splits` is
+        True. Spark: the interface ``SupportsTriggerAvailableNow``.
+        """
+
+    def available_now_end(self, split: Any) -> Any:
+        """Return the position at which such a run ends in a split that has no end of its own, such
+        as a partition of a log: what becomes `AssignedSplit.end`. By default None.
+
+        Called for each split that is assigned, also for those that an earlier run has begun.
+        """
+        return None
+
     @abstractmethod
     def discover(self, now: int) -> Sequence[SourceSplit]:
         """Return the splits found since the last call; the engine assigns each to the least busy
@@ -69,7 +86,11 @@ class SplitEnumerator(ABC):
         return None
 
     def next_discovery(self, now: int) -> int | None:
-        """The time (ms since 1970) at which to call `discover` again; None: no need."""
+        """The time (ms since 1970) at which to call `discover` again; None: no need.
+
+        Asked after `discover`, with its ``now``, and again with that when an epoch is over, since
+        what was heard of splits and readers may change the answer.
+        """
         return None
 
     def handle_split_request(self, subtask: int) -> None:
@@ -77,6 +98,12 @@ class SplitEnumerator(ABC):
 
     def handle_source_event(self, subtask: int, event: SourceEvent) -> None:
         """Handle an event that the reader of a subtask has sent."""
+
+    def handle_split_finished(self, split: Any) -> None:
+        """Handle the end of a split: all of it has been read, as of the next checkpoint."""
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint is complete, with what `snapshot_state` gave last."""
 
     def add_splits_back(
         self, splits: Sequence[AssignedSplit], subtask: int

@@ -116,7 +116,7 @@ class MultiplexSourceReader(SourceReader[T]):
         """Splits that may have more in this epoch, the next to be read last."""
 
     def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
-        for split, position in splits:
+        for split, position, _ in splits:
             self._open[split.split_id] = _OpenSplit(self._create(split, position, self._context))
 
     def begin_epoch(self, max_records_per_split: int) -> None:

@@ -75,7 +75,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def get(self) -> OUT | None:
-        """What the added values amount to; None if nothing was added."""
+        """Aggregate of the added values; None if nothing was added."""
 
     @abstractmethod
     def add(self, value: IN) -> None:

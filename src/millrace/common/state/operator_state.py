@@ -44,7 +44,7 @@ class OperatorStateStore(ABC):
 
 
 class FunctionSnapshotContext(ABC):
-    """What a function may ask when its state is taken."""
+    """Context of `CheckpointedFunction.snapshot_state`."""
 
     @abstractmethod
     def get_checkpoint_id(self) -> int:
@@ -52,7 +52,7 @@ class FunctionSnapshotContext(ABC):
 
 
 class FunctionInitializationContext(ABC):
-    """What a function gets before its first record."""
+    """Context of `CheckpointedFunction.initialize_state`: state stores, before the first record."""
 
     @abstractmethod
     def is_restored(self) -> bool:

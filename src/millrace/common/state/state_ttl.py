@@ -110,7 +110,7 @@ class CleanupStrategies:
 
 
 class UpdateType(Enum):
-    """What restarts the time to live."""
+    """Which accesses restart the time to live."""
 
     Disabled = 0
     OnCreateAndWrite = 1
@@ -156,7 +156,7 @@ class StateTtlConfig:
         return Time.milliseconds(self.ttl_ms)
 
     def get_update_type(self) -> UpdateType:
-        """What restarts it."""
+        """Which accesses restart it."""
         return self.update_type
 
     def get_state_visibility(self) -> StateVisibility:
@@ -192,7 +192,7 @@ class StateTtlConfigBuilder:
         return self._with(ttl_ms=_positive(ttl))
 
     def set_update_type(self, update_type: UpdateType) -> StateTtlConfigBuilder:
-        """What restarts the time to live."""
+        """Which accesses restart the time to live."""
         return self._with(update_type=update_type)
 
     def update_ttl_on_create_and_write(self) -> StateTtlConfigBuilder:

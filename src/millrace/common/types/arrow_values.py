@@ -146,7 +146,7 @@ def _exact(type_info: TypeInformation[Any], convert: Convert) -> Convert:
 
 @singledispatch
 def _out(type_info: TypeInformation[Any], raw: RawCodec) -> Convert | None:
-    """What pyarrow makes the right array of; None: the value itself."""
+    """Converter to values that pyarrow makes the right array of; None: none is needed."""
     return _exact(type_info, lambda value: value)
 
 

@@ -65,7 +65,7 @@ class ClassTypeInfo(TypeInformation[Any]):
         return made
 
     def defaults(self) -> dict[str, Callable[[], Any]]:
-        """What makes the default of each field that has one."""
+        """Factories of the defaults, by field."""
         if self.is_named_tuple:
             named: dict[str, Any] = self.cls._field_defaults  # type: ignore[attr-defined]
             return {label: constant(value) for label, value in named.items()}
@@ -105,5 +105,5 @@ class EnumTypeInfo(ConvertedTypeInfo):
 
 
 def constant(value: Any) -> Callable[[], Any]:
-    """What always gives ``value``."""
+    """Function that always returns ``value``."""
     return lambda: value

@@ -8,8 +8,8 @@ dict with text keys, named row, dataclass,  an object
 named tuple, any object with attributes
 any other dict                              ``{"map": [[key, value], ...]}``
 bytes                                       ``{"bytes": "<base64>"}``
-Decimal, Fraction, UUID, date, time,        text: ``"1.50"``, ``"2026-11-21"``
-datetime
+Decimal, Fraction, UUID, date, time,        text: ``"1.50"``, ``"2026-11-21"``; fractions of over
+datetime                                    4,300 digits ``"0x12../0x34.."``
 timedelta                                   a number of seconds
 Enum                                        its name
 ==========================================  ===================================================
@@ -66,7 +66,7 @@ TAGS = frozenset({"bytes", "map", "float", "int"})
 MAX_DEPTH = 32
 MAX_BITS = 14_000
 """Of an integer in decimal digits, which Python writes and reads up to 4,300 of."""
-_TEXT = (Decimal, Fraction, uuid.UUID)
+_TEXT = (Decimal, uuid.UUID)
 _ISO = (dt.date, dt.time)
 
 
@@ -83,7 +83,8 @@ def json_text(value: Any) -> str:
     >>> json_text((1, None, {"a": dt.date(2026, 11, 21)}))
     '[1, null, {"a": "2026-11-21"}]'
     """
-    return json.dumps(to_json(value), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(to_json(value), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "replace").decode()  # lone surrogates cannot be printed
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
@@ -114,6 +115,8 @@ def _scalar(value: Any) -> Any:
         return {"bytes": base64.b64encode(bytes(value)).decode()}
     if isinstance(value, _TEXT):
         return str(value)
+    if isinstance(value, Fraction):
+        return _fraction_text(value)
     if isinstance(value, _ISO):
         return value.isoformat()
     if isinstance(value, dt.timedelta):
@@ -121,6 +124,19 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, int):
         return to_json(int(value))
     return str(value) if isinstance(value, str) else None
+
+
+def _fraction_text(value: Fraction) -> str:
+    parts = value.numerator, value.denominator
+    if any(part.bit_length() > MAX_BITS for part in parts):
+        return "/".join(map(hex, parts))
+    return str(value)
+
+
+def _fraction(text: Any) -> Fraction:
+    if isinstance(text, str) and "x" in text:
+        return Fraction(*(int(part, 16) for part in text.split("/")))
+    return Fraction(text)
 
 
 def _container(value: Any, depth: int) -> Any:
@@ -138,7 +154,10 @@ def _container(value: Any, depth: int) -> Any:
     attributes = getattr(value, "__dict__", None)
     if attributes:
         return _dict(attributes, depth)
-    return repr(value)
+    try:
+        return repr(value)
+    except Exception:  # it is the user's, or has a number in it that is too long for Python
+        return f"({type(value).__name__})"
 
 
 def _dict(value: dict[Any, Any], depth: int) -> Any:
@@ -198,7 +217,7 @@ _READERS: dict[type[TypeInformation[Any]], Callable[[Any], Any]] = {
     BigDecTypeInfo: Decimal,
     DateTypeInfo: dt.date.fromisoformat,
     DurationTypeInfo: lambda value: dt.timedelta(seconds=value),
-    FractionTypeInfo: Fraction,
+    FractionTypeInfo: _fraction,
     InstantTypeInfo: lambda value: Instant(value["seconds"], value["nanos"]),
     TimeTypeInfo: dt.time.fromisoformat,
     TimestampTypeInfo: dt.datetime.fromisoformat,

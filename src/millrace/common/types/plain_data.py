@@ -38,7 +38,7 @@ Fields = tuple[tuple[int, Convert], ...]
 
 @singledispatch
 def to_plain(type_info: TypeInformation[Any]) -> Convert | None:
-    """What makes plain data of values of a type; None: they are plain, or nothing is known."""
+    """Converter from values of a type to plain data; None: they are plain, or nothing is known."""
     return None
 
 

@@ -11,7 +11,7 @@ __all__ = ["Row", "RowKind"]
 
 
 class RowKind(Enum):
-    """What a row in a changelog does (Flink docs, "Dynamic Tables")."""
+    """Kind of change that a row in a changelog is (Flink docs, "Dynamic Tables")."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -20,6 +20,8 @@ class RowKind(Enum):
 
 
 INSERT = RowKind.INSERT
+_KINDS = tuple(RowKind)
+"""By their numbers."""
 
 
 class Row:
@@ -65,7 +67,7 @@ class Row:
         return row
 
     def get_row_kind(self) -> RowKind:
-        """What the row does in a changelog; `RowKind.INSERT` unless set."""
+        """Kind of change in a changelog; `RowKind.INSERT` unless set."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
@@ -177,7 +179,7 @@ def named_row(names: tuple[str, ...] | None, values: Iterable[Any], kind: int = 
     row = Row.__new__(Row)
     row._fields = names if names is None else shared_names(names)
     row._values = list(values)
-    row._row_kind = INSERT if kind == 0 else RowKind(kind)
+    row._row_kind = _KINDS[kind]
     return row
 
 
@@ -193,6 +195,6 @@ def plain(value: Any) -> Any:
 
 
 def missing(name: Any, fields: tuple[str, ...] | None) -> str:
-    """What to tell about a field that is not there."""
+    """Message for a field that is not there."""
     has = "no field names" if fields is None else f"the fields {', '.join(map(str, fields))}"
     return f"no field {name!r}: the row has {has}"

@@ -23,7 +23,7 @@ Conversion = Callable[[Any], Any]
 
 
 def row_conversion(type_info: TypeInformation[Any] | None) -> Conversion | None:
-    """What makes rows of values of that type, rows inside of others too; None if it has no rows.
+    """Converter from values of that type to rows, nested ones too; None if it has no rows.
 
     Example:
         >>> from millrace.common import Types

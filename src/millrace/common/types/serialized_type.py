@@ -15,7 +15,7 @@ __all__ = ["SerializedTypeInfo"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SerializedTypeInfo(TypeInformation[Any]):
-    """Whatever a `TypeSerializer` writes; internally its bytes."""
+    """The type of values that a `TypeSerializer` writes; internally their bytes."""
 
     label: str
     """The serializer's name: two types of the same name and version are the same."""
@@ -35,7 +35,7 @@ class SerializedTypeInfo(TypeInformation[Any]):
         return RawType(self.label, f"version {self.version}")
 
     def encode(self, value: Any) -> bytes:
-        """What the serializer writes of a value."""
+        """Bytes that the serializer writes of a value."""
         stream = BytesIO()
         self.serializer.serialize(value, stream)
         return stream.getvalue()

@@ -1,4 +1,4 @@
-"""What every type can tell about itself, and the types that need no conversion."""
+"""Base of type information, and the types that need no conversion."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TypeInformation(ABC, Generic[T_co]):
 
     @property
     def logical_type(self) -> LogicalType:
-        """What the values are in Flink's type system, whatever class they have in Python."""
+        """Type of the values in Flink's type system, whatever class they have in Python."""
         return unbridged(self.bridged_type)
 
     @property

@@ -237,7 +237,7 @@ class Types:
 
     @staticmethod
     def SERIALIZED(serializer: TypeSerializer[T], name: str | None = None) -> TypeInformation[T]:
-        """Whatever ``serializer`` writes; state remembers its ``version``.
+        """The type of values that ``serializer`` writes; state remembers its ``version``.
 
         Args:
             name: the same for all versions of the serializer; None: the name of its class.

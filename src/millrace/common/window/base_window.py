@@ -1,4 +1,4 @@
-"""What all windows have in common (Flink docs, "Windows")."""
+"""Base of windows (Flink docs, "Windows")."""
 
 from __future__ import annotations
 

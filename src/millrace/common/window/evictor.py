@@ -29,7 +29,7 @@ class Evictor(ABC, Generic[T, W]):
     """Takes records out of a window whenever it fires. Flink: interface ``Evictor``."""
 
     class EvictorContext(ABC):
-        """What an evictor may ask. Times are ms since the epoch."""
+        """Clocks for an evictor. Times are ms since the epoch."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
@@ -88,7 +88,7 @@ class _BuiltInEvictor(Evictor[Any, Any]):
 
     @abstractmethod
     def kept(self, elements: list[TimestampedValue]) -> list[TimestampedValue]:
-        """What is left of the elements."""
+        """Elements that are not evicted."""
 
 
 class CountEvictor(_BuiltInEvictor):

@@ -7,24 +7,15 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.amounts import millis
-from millrace.common.window.time_window import TimeWindow, TimeWindowSerializer
-from millrace.common.window.triggers import ProcessingTimeTrigger
-from millrace.common.window.window_assigner import Amount, WindowAssigner
+from millrace.common.window.time_window import TimeWindow
+from millrace.common.window.window_assigner import Amount, TimeWindowAssigner, WindowAssigner
 
 __all__ = ["SlidingProcessingTimeWindows", "TumblingProcessingTimeWindows"]
 
 
-class _ProcessingTimeWindows(WindowAssigner[Any, TimeWindow]):
+class _ProcessingTimeWindows(TimeWindowAssigner):
     __slots__ = ()
-
-    def get_default_trigger(self, env: Any = None) -> ProcessingTimeTrigger:
-        return ProcessingTimeTrigger()
-
-    def get_window_serializer(self) -> TimeWindowSerializer:
-        return TimeWindowSerializer()
-
-    def is_event_time(self) -> bool:
-        return False
+    event_time = False
 
 
 @dataclass(frozen=True, slots=True)

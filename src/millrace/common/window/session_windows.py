@@ -14,10 +14,13 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.time.amounts import millis
 from millrace.common.window.merging_window_assigner import MergingWindowAssigner
-from millrace.common.window.time_window import TimeWindow, TimeWindowSerializer
-from millrace.common.window.trigger import Trigger
-from millrace.common.window.triggers import EventTimeTrigger, ProcessingTimeTrigger
-from millrace.common.window.window_assigner import Amount, WindowAssigner, checked_timestamp
+from millrace.common.window.time_window import TimeWindow
+from millrace.common.window.window_assigner import (
+    Amount,
+    TimeWindowAssigner,
+    WindowAssigner,
+    checked_timestamp,
+)
 
 __all__ = [
     "DynamicEventTimeSessionWindows",
@@ -39,11 +42,10 @@ class SessionWindowTimeGapExtractor(ABC):
 GapExtractor = SessionWindowTimeGapExtractor | Callable[[Any], int]
 
 
-class _SessionWindows(MergingWindowAssigner[Any, TimeWindow]):
-    """What sessions have in common."""
+class _SessionWindows(TimeWindowAssigner, MergingWindowAssigner[Any, TimeWindow]):
+    """Base of session assigners: each record opens a session, and sessions that meet are merged."""
 
     __slots__ = ()
-    event_time = True
 
     def merge_windows(
         self,
@@ -51,15 +53,6 @@ class _SessionWindows(MergingWindowAssigner[Any, TimeWindow]):
         callback: MergingWindowAssigner.MergeCallback[TimeWindow],
     ) -> None:
         TimeWindow.merge_windows(windows, callback)
-
-    def get_default_trigger(self, env: Any = None) -> Trigger[Any, TimeWindow]:
-        return EventTimeTrigger() if self.event_time else ProcessingTimeTrigger()
-
-    def get_window_serializer(self) -> TimeWindowSerializer:
-        return TimeWindowSerializer()
-
-    def is_event_time(self) -> bool:
-        return self.event_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ W_contra = TypeVar("W_contra", contravariant=True)
 
 
 class TriggerResult(Enum):
-    """What happens to a window: (emit its result, delete its elements)."""
+    """Decision about a window: (emit its result, delete its elements)."""
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)
@@ -72,7 +72,7 @@ class Trigger(ABC, Generic[T_contra, W_contra]):
             """State of the current key and window."""
 
     class OnMergeContext(TriggerContext):
-        """What a trigger may do when windows became one."""
+        """Trigger context while windows are merged: merges state of the trigger, too."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.common.time.watermark_generator import MIN_WATERMARK
 from millrace.common.window.time_window import TimeWindow, TimeWindowSerializer
 from millrace.common.window.trigger import Trigger
-from millrace.common.window.triggers import EventTimeTrigger
+from millrace.common.window.triggers import EventTimeTrigger, ProcessingTimeTrigger
 
 if TYPE_CHECKING:
     from millrace.common.functions.runtime_context import RuntimeContext
@@ -30,7 +30,7 @@ class WindowAssigner(ABC, Generic[T_contra, W]):
     """Puts each record into any number of windows."""
 
     class WindowAssignerContext(ABC):
-        """What an assigner may ask."""
+        """Processing time and runtime context for an assigner."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
@@ -59,23 +59,25 @@ class WindowAssigner(ABC, Generic[T_contra, W]):
         """Whether the windows are windows of event time."""
 
 
-class EventTimeWindows(WindowAssigner[Any, TimeWindow]):
-    """What the assigners of event-time windows have in common."""
+class TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
+    """Base of the assigners of windows with a start and an end, of event time or of processing
+    time."""
 
     __slots__ = ()
+    event_time: ClassVar[bool] = True
 
-    def get_default_trigger(self, env: Any = None) -> EventTimeTrigger:
-        return EventTimeTrigger()
+    def get_default_trigger(self, env: Any = None) -> Trigger[Any, TimeWindow]:
+        return EventTimeTrigger() if self.event_time else ProcessingTimeTrigger()
 
     def get_window_serializer(self) -> TimeWindowSerializer:
         return TimeWindowSerializer()
 
     def is_event_time(self) -> bool:
-        return True
+        return self.event_time
 
 
 @dataclass(frozen=True, slots=True)
-class TumblingEventTimeWindows(EventTimeWindows):
+class TumblingEventTimeWindows(TimeWindowAssigner):
     """Windows of one size, one after the other. ``size`` and ``offset`` in ms.
 
     Raises:
@@ -112,7 +114,7 @@ class TumblingEventTimeWindows(EventTimeWindows):
 
 
 @dataclass(frozen=True, slots=True)
-class SlidingEventTimeWindows(EventTimeWindows):
+class SlidingEventTimeWindows(TimeWindowAssigner):
     """Windows of one size that start every ``slide``. All in ms.
 
     Raises:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
 from millrace.common.sink.sink import Sink
 from millrace.common.source import Source
 from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.cassandra import CassandraSink
+from millrace.connectors.elasticsearch import ElasticsearchSink
 from millrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
 from millrace.connectors.file_enumeration import (
     FileEnumeratorProvider,
@@ -12,13 +17,22 @@ from millrace.connectors.file_enumeration import (
 )
 from millrace.connectors.file_sink import FileSink, StreamingFileSink
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
+from millrace.connectors.hybrid import HybridSource, HybridSourceBuilder
+from millrace.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from millrace.connectors.kafka import KafkaSink, KafkaSource
+from millrace.connectors.kinesis import FlinkKinesisConsumer, KinesisStreamsSink
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.formats.stream_format import StreamFormat
+from millrace.missing_modules import missing_name
 
 __all__ = [
     "BucketAssigner",
+    "CassandraSink",
+    "DeliveryGuarantee",
+    "ElasticsearchSink",
     "FileCompactStrategy",
     "FileCompactor",
     "FileEnumeratorProvider",
@@ -26,11 +40,28 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "FlinkKinesisConsumer",
+    "HybridSource",
+    "HybridSourceBuilder",
+    "JdbcConnectionOptions",
+    "JdbcExecutionOptions",
+    "JdbcSink",
+    "KafkaSink",
+    "KafkaSource",
+    "KinesisStreamsSink",
     "NumberSequenceSource",
     "OutputFileConfig",
+    "RMQConnectionConfig",
+    "RMQSink",
+    "RMQSource",
     "RollingPolicy",
     "Sink",
     "Source",
     "StreamFormat",
     "StreamingFileSink",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Explain what a program imports from here and Millrace does not have."""
+    raise missing_name(__name__, name)

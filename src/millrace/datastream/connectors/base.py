@@ -1,11 +1,13 @@
-"""The interfaces of sources and sinks."""
+"""The interfaces of sources and sinks, and what sinks guarantee."""
 
 from __future__ import annotations
 
+from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
 from millrace.common.sink.sink import Sink
 from millrace.common.source import Source
 
 __all__ = [
+    "DeliveryGuarantee",
     "Sink",
     "Source",
 ]

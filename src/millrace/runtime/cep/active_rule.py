@@ -56,13 +56,14 @@ class ActiveRule:
         self.automaton = Automaton(rule.pattern)
         self.matcher = Matcher(self.automaton, clock)
         self.timed = self.automaton.within is not None or self.automaton.has_gaps
-        gaps = [
-            transition.gap
+        window_times = [
+            transition.window_time
             for position in self.automaton.positions
             for transition in position.transitions
         ]
         self.soonest = min(
-            (limit for limit in (self.automaton.within, *gaps) if limit is not None), default=None
+            (limit for limit in (self.automaton.within, *window_times) if limit is not None),
+            default=None,
         )
         """So long after the first event time may end something for the first time, ms."""
         self.begins = _begins(self.automaton)
@@ -78,7 +79,7 @@ class ActiveRule:
         """Whether an event may change anything for a partial match; None: it always may."""
 
     def start_conditions(self) -> list[Condition | None]:
-        """What events are like that a match can begin with: like one of these; None: any."""
+        """Return the conditions of which a first event satisfies one; None: any event does."""
         return [
             None if condition is None else without_context(condition)
             for transition in self.automaton.start.transitions
@@ -119,7 +120,7 @@ def _begins(automaton: Automaton) -> tuple[MatchState, ...] | None:
     condition = start.tests[0].condition
     if not all(_depends_only_on(transition, condition) for transition in start.transitions):
         return None
-    return automaton.outcome(start, 1).takes
+    return automaton.outcome(start, 1).taken
 
 
 def _depends_only_on(transition: Transition, condition: Condition) -> bool:
@@ -156,7 +157,7 @@ def _wakes(automaton: Automaton) -> Call | None:
 def _sleeps(automaton: Automaton, state: MatchState) -> bool:
     """Whether a partial match is the same after an event that satisfies none of its conditions."""
     outcome = automaton.outcome(state, 0)
-    return outcome.stays is state and not outcome.takes and not outcome.finished
+    return outcome.ignored is state and not outcome.taken and not outcome.finished
 
 
 def _never(value: object) -> bool:

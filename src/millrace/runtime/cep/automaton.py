@@ -35,11 +35,11 @@ class Test:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
-    """What an event does to partial matches in a state."""
+    """Next states of a partial match at an event."""
 
-    takes: tuple[MatchState, ...]
+    taken: tuple[MatchState, ...]
     """The states after taking it, in the order of the pattern."""
-    stays: MatchState | None
+    ignored: MatchState | None
     """The state after passing it over; None: that cannot be."""
     finished: bool
     """Whether the match is found, without the event."""
@@ -84,8 +84,12 @@ class MatchState:
         self.accepting = position is not None and position.accepting
         self.pending = next((transition for transition in transitions if transition.pending), None)
         """The transition that leads to the end when the time of the pattern is over."""
-        gaps = [transition.gap for transition in transitions if transition.gap is not None]
-        self.closing = min(gaps, default=None)
+        window_times = [
+            transition.window_time
+            for transition in transitions
+            if transition.window_time is not None
+        ]
+        self.closing = min(window_times, default=None)
         """When the first transition closes by itself, ms after the last event."""
         self.label = _label(position, transitions)
         """What it is called in checkpoints."""
@@ -122,7 +126,9 @@ class Automaton:
         self.start = self.state(None, compiled.start)
         """The state of a match that has taken nothing."""
         self.has_gaps = any(
-            transition.gap is not None for p in self.positions for transition in p.transitions
+            transition.window_time is not None
+            for p in self.positions
+            for transition in p.transitions
         )
 
     # -- states --------------------------------------------------------------------------------
@@ -149,7 +155,7 @@ class Automaton:
         transitions = tuple(
             transition
             for transition in state.transitions
-            if transition.gap is None or transition.gap > waited
+            if transition.window_time is None or transition.window_time > waited
         )
         return self.state(state.position, transitions) if transitions else None
 
@@ -200,7 +206,7 @@ class Automaton:
     # -- what an event does --------------------------------------------------------------------
 
     def outcome(self, state: MatchState, satisfied: int) -> Outcome:
-        """What an event does to a state whose tests it satisfies as the bits say."""
+        """Return the outcome of an event for a state; the bits say which tests it satisfies."""
         found = state.outcomes.get(satisfied)
         if found is None:
             true = {
@@ -235,26 +241,26 @@ class Automaton:
         accepted = {
             w.target for w in open_transitions if w.target is not None and accepts(w.target)
         }
-        takes: dict[Position, MatchState] = {}
-        stays: list[Transition] = []
+        taken: dict[Position, MatchState] = {}
+        staying: list[Transition] = []
         finished = False
         for transition in open_transitions:
             if accepted.intersection(transition.yields_to):
                 continue
             if transition.target is None:
                 finished = finished or not transition.pending
-                stays += [transition.after_waiting()] if transition.pending else []
+                staying += [transition.after_waiting()] if transition.pending else []
             elif transition.target in accepted:
-                takes[transition.target] = self.after(transition.target)
-                stays += (
+                taken[transition.target] = self.after(transition.target)
+                staying += (
                     [transition.after_waiting()] if transition.contiguity is Contiguity.ANY else []
                 )
             elif transition.contiguity is Contiguity.ANY or not (
                 transition.contiguity is Contiguity.STRICT or fits(transition.target)
             ):
-                stays.append(transition.after_waiting())
-        remaining = self.state(state.position, tuple(stays)) if stays else None
-        return Outcome(tuple(takes.values()), remaining, finished)
+                staying.append(transition.after_waiting())
+        remaining = self.state(state.position, tuple(staying)) if staying else None
+        return Outcome(tuple(taken.values()), remaining, finished)
 
     def _tests_of(self, transitions: Sequence[Transition]) -> tuple[Test, ...]:
         """The conditions that decide about transitions, each once."""

@@ -1,4 +1,4 @@
-"""What keyed state has of the partial matches of a key, made objects again."""
+"""Reads the partial matches of a key from keyed state."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ AutomatonOf = Callable[[str, int], Automaton | None]
 """From a rule's name and version to its automaton; None: there is no such rule any more."""
 _BEGUN = msgspec.msgpack.Decoder(dict[str, tuple[int, tuple[tuple[str, str | int], ...]]])
 """Per rule: its version, and the state and last entry of each partial match."""
-HeldBack = tuple[int, tuple[tuple[int, Order], ...]]
-"""The rule's version; of each match the last entry and the first event."""
 
 
 class BufferReading:
@@ -182,7 +180,7 @@ class BufferReading:
     def _unknown_state(
         self, label: str, taken: list[MatchedEntry], automaton: Automaton
     ) -> CheckpointError:
-        """What to say of a partial match that the pattern has no place for."""
+        """Make the error about a partial match in a state that the pattern no longer has."""
         _, *targets = (mark.partition(NUMBERED)[0] or "the end" for mark in label.split("\n"))
         waits = f" and waits for {' or '.join(map(repr, targets))}" if targets else ""
         names = ", ".join(repr(name) for name in dict.fromkeys(entry.name for entry in taken))

@@ -34,7 +34,7 @@ def field_reader(path: FieldPath) -> Callable[[Any], Any]:
 
 
 def read_path(value: Any, path: FieldPath) -> Any:
-    """What is at a path; None if there is nothing."""
+    """Read the value at a path; None if there is none."""
     for step in path:
         value = read_step(value, step)
     return value

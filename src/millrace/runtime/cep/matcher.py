@@ -30,7 +30,7 @@ Entries = dict[MatchedEntry | tuple[MatchedEntry, str], MatchedEntry]
 
 
 class ConditionContext(IterativeCondition.Context):
-    """What the condition being evaluated may know."""
+    """Context of the condition that is evaluated."""
 
     def __init__(
         self, clock: Callable[[], int], match: PartialMatch | None = None, time: int = 0
@@ -120,17 +120,17 @@ class Matcher:
                 outcome = self._outcome(state, event, match)
                 if not state.iterative:
                     outcomes[state] = outcome
-            if outcome.takes:
-                _take(outcome.takes, match, event, entries, partial, found)
+            if outcome.taken:
+                _take(outcome.taken, match, event, entries, partial, found)
             if outcome.finished:
                 found.append(FoundMatch(match.last, match.start, time))
-            stays = outcome.stays
-            if stays is state:
+            staying = outcome.ignored
+            if staying is state:
                 partial.append(match)
-            elif stays is not None:
-                partial.append(PartialMatch(stays, match.last, match.start))
+            elif staying is not None:
+                partial.append(PartialMatch(staying, match.last, match.start))
         if may_start:
-            for after in self._outcome(self.automaton.start, event, None).takes:
+            for after in self._outcome(self.automaton.start, event, None).taken:
                 self._begin(after, event, entries.values(), partial, found)
         matches.partial = partial
         if not (found or matches.held_back):

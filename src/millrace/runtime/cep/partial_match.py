@@ -69,7 +69,7 @@ class MatchedEntry:
 
 
 class PartialMatch:
-    """What has been taken so far, and what it waits for."""
+    """A partial match: the last event it took, its first one, and the state it waits in."""
 
     __slots__ = ("last", "start", "state")
 
@@ -92,7 +92,7 @@ class FoundMatch:
         it is released."""
 
     def entries(self) -> list[MatchedEntry]:
-        """What was taken, in order."""
+        """The events taken so far, in order."""
         return entries_between(self.start, self.last)
 
     def events(self) -> dict[str, list[Any]]:
@@ -154,7 +154,7 @@ def events_of(matches: list[FoundMatch]) -> Iterator[dict[str, list[Any]]]:
 
 
 class _Chain:
-    """What leads to one entry, as columns."""
+    """The events that lead to one entry, as columns."""
 
     __slots__ = ("_orders", "_runs", "_values", "start")
 
@@ -191,7 +191,7 @@ def _name(entry: MatchedEntry) -> str:
 
 @dataclass(slots=True)
 class Matches:
-    """What one pattern has of one key."""
+    """Partial matches of one pattern and one key, and matches that are held back."""
 
     partial: list[PartialMatch] = field(default_factory=list)
     """In the order of what they took; so also in that of their first events."""
@@ -207,7 +207,7 @@ class Matches:
 
 @dataclass(slots=True)
 class Chains:
-    """What keyed state has of the chains of one pattern and one key."""
+    """Entries and events of one pattern and one key that are in keyed state."""
 
     entries: set[int] = field(default_factory=set)
     events: set[Order] = field(default_factory=set)
@@ -220,7 +220,7 @@ state and the last entry: its number, or its name if it is the first too."""
 
 @dataclass(slots=True)
 class KeyMatches:
-    """What all patterns have of one key."""
+    """Partial matches of all patterns for one key."""
 
     matches: dict[str, Matches] = field(default_factory=dict)
     """By the name of the rule."""
@@ -249,7 +249,7 @@ class KeyMatches:
         return any(self.matches.values())
 
     def of(self, rule: str) -> Matches:
-        """What one pattern has, to be changed."""
+        """Return the matches of one pattern, to be changed."""
         self.changed.add(rule)
         found = self.matches.get(rule)
         if found is None:

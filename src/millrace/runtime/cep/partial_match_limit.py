@@ -13,7 +13,7 @@ __all__ = ["PartialMatchOverflow", "PartialMatchLimit"]
 
 
 class PartialMatchOverflow(enum.Enum):
-    """What is done if a key has more partial matches of a pattern than it may have."""
+    """How a key that has more partial matches of a pattern than allowed is treated."""
 
     FAIL = "fail"
     """The job fails."""

@@ -1,4 +1,4 @@
-"""What a pattern is, as plain data: the API builds it, the matcher is compiled from it.
+"""Pattern model: plain data that the API builds, and that the matcher is compiled from.
 
 Semantics: Flink docs, "FlinkCEP", section The Pattern API. SQL's ``MATCH_RECOGNIZE`` can be said
 with the same data.
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Contiguity(enum.Enum):
-    """What may lie between an event and the one taken before it (Flink docs: Combining Patterns).
+    """Whether others may lie between an event and the one before (Flink docs: Combining Patterns).
 
     The values are the words of the API.
     """
@@ -39,7 +39,7 @@ class Contiguity(enum.Enum):
 
 
 class WithinType(enum.Enum):
-    """What `Pattern.within` limits."""
+    """The span that `Pattern.within` limits."""
 
     FIRST_AND_LAST = "first and last"
     """The time from the first event of a match to the last."""
@@ -62,7 +62,7 @@ class Quantifier:
     """What may lie between its occurrences."""
     until: Condition | None = None
     """An event for which this is true ends the loop; it is not part of it."""
-    gap: int | None = None
+    window_time: int | None = None
     """Less than this between its occurrences, ms."""
 
     @property
@@ -86,7 +86,7 @@ class Event:
     negated: bool = False
     """It must not occur: `STRICT`, not as the next event; `RELAXED`, not before what follows."""
     quantifier: Quantifier = ONCE
-    gap: int | None = None
+    window_time: int | None = None
     """Less than this since the event before, ms (`WithinType.PREVIOUS_AND_CURRENT`)."""
 
 
@@ -97,7 +97,7 @@ class Group:
     parts: tuple[Part, ...]
     contiguity: Contiguity = Contiguity.RELAXED
     quantifier: Quantifier = ONCE
-    gap: int | None = None
+    window_time: int | None = None
 
 
 Part = Event | Group

@@ -17,7 +17,7 @@ __all__ = ["PatternRule", "RejectedRule", "RuleAction", "RuleChange", "RuleMatch
 
 
 class HasModel(Protocol):
-    """What builds patterns."""
+    """A builder of patterns, such as `millrace.cep.Pattern`."""
 
     def model(self) -> EventPattern:
         """The pattern as plain data."""
@@ -113,7 +113,7 @@ def _model(pattern: Any) -> EventPattern:
 
 
 class RuleAction(enum.Enum):
-    """What can be done to a rule that is there."""
+    """Change of an existing rule."""
 
     ENABLE = "enable"
     DISABLE = "disable"
@@ -195,7 +195,7 @@ class RuleMatch(dict[str, list[Any]]):
 
 @dataclass(frozen=True, slots=True)
 class RejectedRule:
-    """What was sent as a rule, but is none."""
+    """Report of a record in the stream of rules that is no valid rule."""
 
     given: str
     """What it was, as text; long ones are cut off."""

@@ -43,7 +43,7 @@ class Position:
     """The condition on its event; None: any event."""
     refused: tuple[Guard, ...] = ()
     """The ``until`` conditions of the loops it is in: such an event is not taken."""
-    gap: int | None = None
+    window_time: int | None = None
     """Upper bound (exclusive) of the time since the event before, in ms."""
     transitions: tuple[Transition, ...] = ()
     number: int = 0
@@ -94,7 +94,7 @@ class Transition:
     greedy: bool = False
     """Whether it stays in a greedy loop: an event that fits is taken even if a ``not_next`` behind
     the loop forbids it."""
-    gap: int | None = None
+    window_time: int | None = None
     """Time after the event before at which it closes, in ms; None: never."""
     waited: Transition | None = field(default=None, compare=False)
     """The transition that replaces this one after an event was skipped; None: it stays."""

@@ -90,7 +90,7 @@ class _Compiler:
         count = quantifier.most or quantifier.least
         greedy = quantifier.greedy and not quantifier.exact
         own = [
-            Position((*path, number), event.name, event.condition, until, event.gap)
+            Position((*path, number), event.name, event.condition, until, event.window_time)
             for number in range(count)
         ]
         for number, position in enumerate(own, start=1):
@@ -98,10 +98,10 @@ class _Compiler:
             looping = number < count or quantifier.most is None
             leaving = exits if number >= quantifier.least else []
             transition = Transition(
-                again, quantifier.inner, until=until, greedy=greedy, gap=event.gap
+                again, quantifier.inner, until=until, greedy=greedy, window_time=event.window_time
             )
-            if quantifier.gap is not None:
-                transition = _within_gap(transition, quantifier.gap)
+            if quantifier.window_time is not None:
+                transition = _within_window_time(transition, quantifier.window_time)
             transitions = [_guarded_as(transition, exits, bool(leaving))] if looping else []
             if looping and greedy:
                 leaving = [transition.yielding(again) for transition in leaving]
@@ -110,7 +110,7 @@ class _Compiler:
         passing = exits if quantifier.optional else []
         if greedy:
             passing = [transition.yielding(own[0]) for transition in passing]
-        return [Transition(own[0], gap=event.gap), *passing]
+        return [Transition(own[0], window_time=event.window_time), *passing]
 
     def _group(self, group: Group, path: Path, exits: list[Transition]) -> list[Transition]:
         quantifier = group.quantifier
@@ -135,9 +135,12 @@ class _Compiler:
     def _round(self, group: Group, path: Path, exits: list[Transition]) -> list[Transition]:
         """One occurrence of a group."""
         entries = self.sequence(group.parts, path, exits)
-        if group.gap is None:
+        if group.window_time is None:
             return entries
-        return [_within_gap(w, group.gap) if w.contiguity is None else w for w in entries]
+        return [
+            _within_window_time(w, group.window_time) if w.contiguity is None else w
+            for w in entries
+        ]
 
     def _looping(self, group: Group, path: Path, leaving: list[Transition]) -> list[Transition]:
         """The last occurrence of a group that can begin again without end."""
@@ -162,17 +165,19 @@ class _Compiler:
 
 def _entered_again(entries: list[Transition], quantifier: Quantifier) -> list[Transition]:
     """The transitions into a group as those into its next occurrence."""
-    gap = quantifier.gap
-    if gap is not None:
-        entries = [_within_gap(w, gap) if w.contiguity is None else w for w in entries]
+    window_time = quantifier.window_time
+    if window_time is not None:
+        entries = [
+            _within_window_time(w, window_time) if w.contiguity is None else w for w in entries
+        ]
     return [transition.entered(quantifier.inner) for transition in entries]
 
 
 def _guarded(transition: Transition, negated: Event, guard: Guard) -> Transition:
     """A transition that leads past an event that must not occur."""
     transition = transition.guarded(guard, at_once=negated.contiguity is Contiguity.STRICT)
-    if transition.target is None and negated.gap is not None:
-        return _within_gap(transition, negated.gap)
+    if transition.target is None and negated.window_time is not None:
+        return _within_window_time(transition, negated.window_time)
     return transition
 
 
@@ -184,9 +189,14 @@ def _guarded_as(again: Transition, exits: list[Transition], may_leave: bool) -> 
     return replace(again, unless=(*again.unless, *unless), not_next=(*again.not_next, *not_next))
 
 
-def _within_gap(transition: Transition, gap: int) -> Transition:
+def _within_window_time(transition: Transition, window_time: int) -> Transition:
     """A transition that closes by itself, if it does not do so earlier anyway."""
-    return replace(transition, gap=gap if transition.gap is None else min(gap, transition.gap))
+    return replace(
+        transition,
+        window_time=window_time
+        if transition.window_time is None
+        else min(window_time, transition.window_time),
+    )
 
 
 def _anything(value: object) -> bool:
@@ -240,7 +250,7 @@ def _facts(transition: Transition) -> object:
         transition.contiguity,
         named,
         tuple(map(id, transition.yields_to)),
-        transition.gap,
+        transition.window_time,
     )
 
 
@@ -258,7 +268,7 @@ def _check(compiled: CompiledPattern, pattern: EventPattern) -> None:
         raise MalformedPatternError("a pattern needs at least one event that is to occur")
     for position in compiled.positions:
         for transition in position.transitions:
-            if transition.pending and pattern.within is None and transition.gap is None:
+            if transition.pending and pattern.within is None and transition.window_time is None:
                 raise MalformedPatternError(
                     f"the pattern may end in not_followed_by({transition.unless[-1].name!r}), "
                     "which is only known when time is over; add within(...)"

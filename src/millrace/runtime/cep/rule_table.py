@@ -34,7 +34,7 @@ LAST_NUMBER = ""
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What is done to a rule."""
+    """One change of the rule table."""
 
     id: str
     compiled: ActiveRule | None = None
@@ -114,7 +114,7 @@ class RuleTable:
         return self._deactivate(step.id)
 
     def _step(self, change: PatternRule | RuleChange) -> _Step | None:
-        """What is to be done, None: nothing; raises if it cannot be."""
+        """Return the step that a change asks for, None: nothing; raises if it cannot be done."""
         if isinstance(change, PatternRule):
             return self._replacement(change)
         known = self._table.data.get(change.rule) if change.rule != LAST_NUMBER else None

@@ -87,7 +87,7 @@ class SharedBuffer:
         return (self._live.keys() & keys).union(filter(self._matches.data.__contains__, keys))
 
     def stored(self) -> Iterator[tuple[Any, KeyMatches]]:
-        """What keyed state has of all keys, to be read only.
+        """Yield the matches of all keys from keyed state, to be read only.
 
         Raises:
             CheckpointError: the pattern has no place for a partial match.
@@ -108,7 +108,7 @@ class SharedBuffer:
         self.mutable = self.mutable or not all(map(is_immutable, values))
 
     def of(self, key: Any) -> KeyMatches:
-        """What a key has, to be changed."""
+        """Return the matches of a key, to be changed."""
         self._touched.add(key)
         live = self._live.get(key)
         if live is None:

@@ -1,5 +1,5 @@
-"""What a match that was found takes away from others (Flink docs, "FlinkCEP", section After Match
-Skip Strategy)."""
+"""After-match skipping: drops the matches that a found match excludes (Flink docs, "FlinkCEP",
+section After Match Skip Strategy)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millrace.runtime.cep.partial_match import FoundMatch, Matches, Order
 __all__ = ["OnPruned", "release"]
 
 OnPruned = Callable[[Any, FoundMatch], None]
-"""Called with a partial or found match that a match takes away, and that match."""
+"""Called with a partial or found match that is discarded, and the found match that discards it."""
 
 
 def release(
@@ -24,8 +24,8 @@ def release(
     time: int,
     on_pruned: OnPruned | None = None,
 ) -> list[FoundMatch]:
-    """Take note of matches that were found; returns those that nothing earlier can win over, as
-    of ``time`` (ms since the epoch).
+    """Add found matches; returns those that no earlier match can discard any more, as of ``time``
+    (ms since the epoch).
 
     Raises:
         JobExecutionError: there is nothing to skip to, and the strategy says that this is an error.
@@ -47,7 +47,7 @@ def release(
         released.append(match)
         limit = _limit(strategy, match)
         if limit is not None:
-            _take_away(matches, match, limit, on_pruned)
+            _discard(matches, match, limit, on_pruned)
     return released
 
 
@@ -61,11 +61,9 @@ def _may_still_win(matches: Matches, match: FoundMatch) -> bool:
     return bool(matches.partial) and matches.partial[0].start.order < match.start.order
 
 
-def _take_away(
-    matches: Matches, match: FoundMatch, limit: Order, on_pruned: OnPruned | None
-) -> None:
-    """Take away what began before ``limit``: nothing began before ``match``, and all is in the
-    order of its beginning."""
+def _discard(matches: Matches, match: FoundMatch, limit: Order, on_pruned: OnPruned | None) -> None:
+    """Discard matches that began before ``limit``: nothing began before ``match``, and all are in
+    the order of their first events."""
     others: list[Any]
     for others in (matches.partial, matches.held_back):
         count = bisect_left(others, limit, key=_start)
@@ -76,7 +74,7 @@ def _take_away(
 
 
 def _limit(strategy: AfterMatchSkipStrategy, match: FoundMatch) -> Order | None:
-    """What begins before this is taken away; None: nothing is."""
+    """Matches that begin before this are discarded; None: none are."""
     if strategy.kind is Skip.TO_NEXT:
         return _after(match.start.order)
     if strategy.kind is Skip.PAST_LAST_EVENT:

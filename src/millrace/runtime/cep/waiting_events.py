@@ -128,7 +128,7 @@ class _Run:
 
 
 def _merged(runs: list[_Run]) -> Batch:
-    """What still waits, in order."""
+    """Merge runs of waiting events, in order."""
     whole = Batch([], [], [])
     for run in runs:
         run.take(MAX_WATERMARK, whole)

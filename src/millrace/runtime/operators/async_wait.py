@@ -173,7 +173,7 @@ class AsyncWaitOperator(FunctionOperator):
             self._drain()
 
     def end_epoch(self, ended: bool) -> None:
-        if self._spec.drain:
+        if self._spec.drain or self.ends_run:
             self._drain()
         elif self._in_flight and not self._records_in_epoch:
             self._collect(IDLE_WAIT_SECONDS)

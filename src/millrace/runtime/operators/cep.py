@@ -74,7 +74,7 @@ class CepOperator(PatternOperator):
     # -- matching ----------------------------------------------------------------------------------
 
     def _matched(self, batch: Batch) -> Results:
-        """What comes of events: times and results. Sorted are only those of keys looked at."""
+        """Return the times and results of new events. Only events of keys looked at are sorted."""
         results: Results = []
         keys, values, times = batch
         if not values:
@@ -121,7 +121,7 @@ class CepOperator(PatternOperator):
         self._buffer.drop_if_empty(key, live)
 
     def _advanced(self, time: int) -> Results:
-        """What comes of the passing of time: times and results."""
+        """Return the times and results of the passing of time."""
         results: Results = []
         due = self._deadlines.take_due(time)
         self._buffer.prefetch(due)

@@ -44,7 +44,7 @@ Taken = list[tuple[list[Any], list[int] | None]]
 
 
 def fed_back(state: SubtaskState, tail: str) -> list[bytes]:
-    """What the tail with that uid took in the epoch before, given its subtask's state."""
+    """Read the records fed back in the epoch before from the state of the tail with that uid."""
     table = state.table(TableId(tail, _FEEDBACK.name), _FEEDBACK.table_kind)
     return [table.data[place] for place in sorted(table.data)]
 
@@ -136,7 +136,7 @@ class IterationTailOperator(Operator):
         self._taken.append((values, timestamps))
 
     def take(self) -> Taken:
-        """What has been taken so far in this epoch, to be emitted at once."""
+        """Take the records fed back so far in this epoch, to be emitted at once."""
         taken, self._taken = self._taken, []
         return taken
 

@@ -14,7 +14,7 @@ from millrace.runtime.function_operator import FunctionOperator, as_callable
 
 @dataclass(frozen=True)
 class BatchSpec:
-    """What a vectorised function takes and gives."""
+    """Format of the batches that a vectorised function takes and returns."""
 
     format: str
     """arrow, pandas or polars."""

@@ -23,12 +23,9 @@ from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.output import Output
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
-from millrace.runtime.window_state import (
-    PANE_ACCUMULATORS,
-    PANE_ELEMENTS,
-    refuse_other_windows,
-)
+from millrace.runtime.window_state import refuse_other_windows
 from millrace.state import table_kinds
+from millrace.state.internal_tables import PANE_ACCUMULATORS, PANE_ELEMENTS
 from millrace.state.nested_table import NestedTable
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import PANES

@@ -1,4 +1,4 @@
-"""What operators share that find patterns: events in order, time, and what comes of matches.
+"""Base of operators that find patterns: events in order, time, and results of matches.
 
 Semantics: Flink docs, "FlinkCEP"; class ``CepOperator``. Events wait until the watermark has passed
 them; what comes out is in the order of time over all keys.
@@ -103,11 +103,11 @@ class PatternOperator(FunctionOperator):
 
     @abstractmethod
     def _matched(self, batch: Batch) -> Results:
-        """What comes of events that time has reached."""
+        """Return the results of events that time has reached."""
 
     @abstractmethod
     def _advanced(self, time: int) -> Results:
-        """What comes of the passing of time."""
+        """Return the results of the passing of time."""
 
     def open(self) -> None:
         super().open()
@@ -252,7 +252,7 @@ class PatternOperator(FunctionOperator):
                 results.extend((time, result) for result in records_of(produced, function))
 
     def _match(self, events: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        """What the user's function gets of a match."""
+        """Make the user function's argument from a match."""
         return events
 
     def _emit(self, results: Results) -> None:

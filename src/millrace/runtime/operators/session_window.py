@@ -24,9 +24,10 @@ from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.late_records import LateRecords
 from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic
-from millrace.runtime.window_state import SESSIONS, refuse_other_windows
+from millrace.runtime.window_state import refuse_other_windows
 from millrace.state import table_kinds
 from millrace.state.flat_table import FlatTable
+from millrace.state.internal_tables import SESSIONS
 from millrace.state.table_id import TableId
 
 Session = tuple[int, int, Any]

@@ -60,6 +60,8 @@ class SinkOperator(Operator):
         """What is to be committed first; set before each epoch."""
         self._uncommitted: Uncommitted | None = None
         self.attempt = ""
+        self.directory = ""
+        """That of the job; set before each epoch."""
         self.flush = False
         """Whether this epoch must leave nothing open; set before each epoch."""
         self._epoch = self._now = 0
@@ -145,9 +147,11 @@ class SinkOperator(Operator):
             attempt=self.attempt,
             epoch=self._epoch,
             now=self._now,
+            directory=self.directory,
             shared=self._shared,
             metrics=self._metrics,
             logger=self._logger,
+            uid=self.context.uid,
         )
         self._writer = self._sink.create_writer(context, state)
         if self._completed is not None:

@@ -24,14 +24,9 @@ from millrace.runtime.operators.window_operator import missing_event_time
 from millrace.runtime.output import Output
 from millrace.runtime.sliding_aggregates import Merged, SlidingAggregates
 from millrace.runtime.window_logic import WindowLogic
-from millrace.runtime.window_state import (
-    SLICE_ACCUMULATORS,
-    SLICE_ELEMENTS,
-    other_windows,
-    refuse_other_windows,
-)
+from millrace.runtime.window_state import other_windows, refuse_other_windows
 from millrace.state import table_kinds
-from millrace.state.internal_tables import PASSED
+from millrace.state.internal_tables import PASSED, SLICE_ACCUMULATORS, SLICE_ELEMENTS
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.table_kinds import PANES
 

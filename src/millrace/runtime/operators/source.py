@@ -36,7 +36,9 @@ def wall_clock() -> int:
 
 
 @dataclass
-class _ActiveSplit:
+class ActiveSplit:
+    """A split that this subtask reads, and how far it is in this epoch."""
+
     split_id: str
     tracker: WatermarkTracker
     position: Any
@@ -47,6 +49,8 @@ class _ActiveSplit:
     finished: bool = False
     paused: bool = False
     """Whether watermark alignment has paused it."""
+    at_end: bool = False
+    """Whether this run reads no more of it."""
 
 
 _SPLITS = OperatorStateDeclaration("@split", RedistributionMode.SOURCE_SPLIT)
@@ -73,7 +77,7 @@ class SourceOperator(Operator):
         self.source_clock = clock
 
     def open(self) -> None:
-        self._active: dict[str, _ActiveSplit] = {}
+        self._active: dict[str, ActiveSplit] = {}
         self._trackers = DeclaredValue(self, _SPLITS)
         self._emitted = DeclaredValue(self, _WATERMARK)
         self._reader: SourceReader[Any] | None = None
@@ -92,12 +96,15 @@ class SourceOperator(Operator):
         self._remaining_records = 0
         """Records that may still be read in this epoch, of all splits together."""
         self._max_watermark: int | None = None
+        self._newest = MIN_WATERMARK
+        """The highest watermark of the splits that have finished."""
         self._end_notified = False
         self._completed_checkpoint: int | None = None
 
     def restore(self) -> None:
         self._close_reader()
         self.watermark = self._emitted.get(MIN_WATERMARK)
+        self._newest = MIN_WATERMARK
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         for split in self._active.values():
@@ -108,6 +115,10 @@ class SourceOperator(Operator):
 
     def output_idle(self, input_idle: bool) -> bool:
         return self.idle
+
+    def deliver(self, by_lane: dict[int, list[memoryview]]) -> None:
+        """What the executor has brought for this epoch; before `assign`."""
+        self._reader_context.delivered = by_lane
 
     def assign(
         self,
@@ -131,7 +142,7 @@ class SourceOperator(Operator):
         new = [plan for plan in plans if plan.split.split_id not in self._active]
         if new:
             self._active.update((plan.split.split_id, self._active_split(plan)) for plan in new)
-            reader.add_splits([AssignedSplit(plan.split, plan.position) for plan in new])
+            reader.add_splits([AssignedSplit(plan.split, plan.position, plan.end) for plan in new])
         for active in self._active.values():
             active.read, active.drained = 0, False
         for event in events:
@@ -157,12 +168,12 @@ class SourceOperator(Operator):
         self._end_notified = False
         return self._reader
 
-    def _active_split(self, plan: SplitPlan) -> _ActiveSplit:
+    def _active_split(self, plan: SplitPlan) -> ActiveSplit:
         tracker = WatermarkTracker(self._strategy, self.context.batch_mode, self.context.metrics)
         kept = self._trackers.get(None, plan.split.split_id)
         if kept is not None:
             tracker.restore(kept)
-        return _ActiveSplit(plan.split.split_id, tracker, plan.position)
+        return ActiveSplit(plan.split.split_id, tracker, plan.position)
 
     def _close_reader(self) -> None:
         self._active.clear()
@@ -177,11 +188,15 @@ class SourceOperator(Operator):
 
     def run(self, batch_records: int) -> Iterator[None]:
         """Read until the reader has no more records or the epoch's limit is reached; yields after
-        each batch."""
+        each batch. What was delivered with this epoch is read whole: the next has nothing of it."""
         reader = self._reader
         assert reader is not None
-        while self._remaining_records > 0 and any(map(_readable, self._active.values())):
-            batches = reader.poll(min(batch_records, self._remaining_records))
+        delivered = self._reader_context.delivered
+        while any(map(_readable, self._active.values())):
+            if self._remaining_records <= 0 and not delivered:
+                break
+            limit = self._remaining_records if not delivered else batch_records
+            batches = reader.poll(min(batch_records, limit))
             if self._reader_context.outputs:
                 self._emit_side_outputs()
             if not batches:
@@ -209,8 +224,9 @@ class SourceOperator(Operator):
             self.records += count
             self._last_read = self._now
         if len(batch.batch):
-            self._emit_batch(split, batch.batch)
+            self.emit_batch(split, batch.batch)
         split.finished = batch.finished
+        split.at_end |= batch.at_end
 
     def _emit_side_outputs(self) -> None:
         outputs, self._reader_context.outputs = self._reader_context.outputs, {}
@@ -231,7 +247,8 @@ class SourceOperator(Operator):
                 self._active[split_id].paused = split_id in pause
             self._reader.pause_or_resume_splits(pause, resume)
 
-    def _emit_batch(self, split: _ActiveSplit, batch: Batch) -> None:
+    def emit_batch(self, split: ActiveSplit, batch: Batch) -> None:
+        """Emit records of a split, and the watermarks that they bring."""
         for piece in split.tracker.pieces(batch, self._now):
             if len(piece):
                 self.output.emit(piece)
@@ -253,6 +270,8 @@ class SourceOperator(Operator):
         for split in self._active.values():
             split.tracker.tick(self._now)
         self._advance()
+        finished = (s.tracker.watermark for s in self._active.values() if s.finished)
+        self._newest = max([self._newest, *finished])
         unfinished = [split for split in self._active.values() if not split.finished]
         ended = no_more_splits and not unfinished
         if no_more_splits and not self._end_notified and self._reader is not None:
@@ -260,10 +279,18 @@ class SourceOperator(Operator):
             self._reader.notify_no_more_splits()
         if ended:
             self.process_watermark(MAX_WATERMARK)
+        elif not unfinished:
+            self._reach_newest()
         self.idle = not ended and self._all_idle(unfinished)
         return ended
 
-    def _all_idle(self, unfinished: list[_ActiveSplit]) -> bool:
+    def _reach_newest(self) -> None:
+        """Emit the highest watermark of the splits, all of which are finished: what the last of
+        them had to say must not be lost only because another has ended after it."""
+        if self._newest > self.watermark:
+            self.process_watermark(self._newest)
+
+    def _all_idle(self, unfinished: list[ActiveSplit]) -> bool:
         """Whether the subtask is idle: all its splits are. One that waits for its next split is
         idle after the timeout, one that never had a split at once."""
         if unfinished:
@@ -271,7 +298,7 @@ class SourceOperator(Operator):
         idle_at = self._idle_without_split()
         return self.watermark == MIN_WATERMARK or (idle_at is not None and idle_at <= self._now)
 
-    def _is_idle(self, split: _ActiveSplit) -> bool:
+    def _is_idle(self, split: ActiveSplit) -> bool:
         """Whether a split is idle; not while it is paused, as it could not give records."""
         return not split.paused and split.tracker.idle(self._now)
 
@@ -290,7 +317,7 @@ class SourceOperator(Operator):
         if ended:
             self._close_reader()
 
-    def _progress_of(self, split: _ActiveSplit, positions: Mapping[str, Any]) -> SplitProgress:
+    def _progress_of(self, split: ActiveSplit, positions: Mapping[str, Any]) -> SplitProgress:
         """The split's progress for the acknowledgement; also writes its watermark state."""
         if split.finished:
             split.position = None
@@ -306,6 +333,7 @@ class SourceOperator(Operator):
             split.read,
             None if self._is_idle(split) else split.tracker.watermark,
             split.paused,
+            split.at_end,
         )
 
     def contribute(self, ack: Ack) -> None:
@@ -318,7 +346,7 @@ class SourceOperator(Operator):
         context.split_requested, context.events = False, []
 
     def next_wakeup(self) -> int | None:
-        unfinished = [split for split in self._active.values() if not split.paused]
+        unfinished = [s for s in self._active.values() if not (s.paused or s.at_end)]
         times = [self._reader_wakeup()] if unfinished else []
         times += [at for split in unfinished if (at := self._idle_at(split)) is not None]
         if not self._active and self.watermark not in (MIN_WATERMARK, MAX_WATERMARK):
@@ -335,7 +363,7 @@ class SourceOperator(Operator):
         at = self._reader.next_wakeup(now) if self._reader is not None else None
         return now + self.poll_interval if at is None else at
 
-    def _idle_at(self, split: _ActiveSplit) -> int | None:
+    def _idle_at(self, split: ActiveSplit) -> int | None:
         at = split.tracker.idle_at()
         return at if at is not None and at > self._now else None
 
@@ -344,5 +372,5 @@ class SourceOperator(Operator):
             self._close_reader()
 
 
-def _readable(split: _ActiveSplit) -> bool:
-    return not split.finished and not split.paused
+def _readable(split: ActiveSplit) -> bool:
+    return not (split.finished or split.paused or split.at_end)

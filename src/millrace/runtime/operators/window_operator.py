@@ -30,8 +30,8 @@ from millrace.runtime.window_contents import (
     EvictableContents,
 )
 from millrace.runtime.window_logic import WindowEvaluation, WindowLogic, window_of
-from millrace.runtime.window_state import MERGING, refuse_other_windows
-from millrace.state.internal_tables import EVENT_TIMERS, PROCESSING_TIMERS
+from millrace.runtime.window_state import refuse_other_windows
+from millrace.state.internal_tables import EVENT_TIMERS, MERGING, PROCESSING_TIMERS
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import EVENT_TIMER_QUEUE, MAP, PROCESSING_TIMER_QUEUE
 
@@ -275,7 +275,7 @@ class WindowOperator(FunctionOperator):
             contents.replace(key, state_window, [TimestampedValue(*element) for element in kept])
 
     def _aggregated(self, values: list[Any]) -> list[Any]:
-        """What the window function gets: an aggregate cannot be kept where elements may go."""
+        """Aggregate the values at once: no aggregate can be kept where elements may go."""
         if not self._logic.incremental:
             return values
         if not values:
@@ -333,13 +333,13 @@ def _kept(
     window: Any,
     context: WindowTriggerContext,
 ) -> list[TimestampedValue]:
-    """What an evictor leaves: what it returns, or the list itself if it took out of that."""
+    """Evict; returns the elements left: the function's result, or the list that it changed."""
     left = evict(elements, len(elements), window, context)
     return elements if left is None else list(left)
 
 
 def missing_event_time(name: str) -> JobExecutionError:
-    """What to say when records of an event-time window have no event times."""
+    """Make the error about records without event times in an event-time window."""
     return JobExecutionError(
         f"operator '{name}' is an event-time window but its records carry no event time; call "
         "assign_timestamps_and_watermarks with a timestamp assigner before it"

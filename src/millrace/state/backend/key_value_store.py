@@ -12,8 +12,7 @@ StoredRow = tuple[bytes, bytes]
 
 @dataclass(slots=True)
 class Changes:
-    """What is to be written in one atomic step: first the ranges go, then the keys, then rows
-    come."""
+    """Writes that are one atomic step: first ranges are deleted, then keys, then rows are put."""
 
     ranges: list[tuple[bytes, bytes]] = field(default_factory=list)
     """From the first key (inclusive) to the second (exclusive)."""
@@ -52,7 +51,7 @@ class KeyValueStore(ABC):
 
     @abstractmethod
     def get_many(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
-        """What is stored under each of ``keys``; None: nothing."""
+        """Read the values of ``keys``; None: there is none."""
 
     @abstractmethod
     def write(self, changes: Changes) -> None:
@@ -78,10 +77,14 @@ class KeyValueStore(ABC):
         has begun goes on."""
 
     def end_load(self) -> None:
-        """All is written, if a load has begun."""
+        """All is written, if a load has begun. Work on it in the background may wait until
+        `resume_compaction`."""
+
+    def resume_compaction(self) -> None:
+        """The first records after a load have been processed, or more than that."""
 
     def get(self, key: bytes) -> bytes | None:
-        """What is stored under ``key``; None: nothing."""
+        """Read the value of ``key``; None: there is none."""
         return self.get_many([key])[0]
 
     def row_count(self) -> int | None:

@@ -18,7 +18,7 @@ memory."""
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What a process left that died."""
+    """State that a dead process left on this host."""
 
     version: str
     kinds: Mapping[TableId, TableKind]

@@ -67,7 +67,7 @@ _PREDEFINED: dict[PredefinedOptions, dict[str, int]] = {
 
 @dataclass
 class _Settings:
-    """What the configuration said, or the user; only the latter may not be overwritten."""
+    """Settings of the configuration or the user; the user's are never overwritten."""
 
     native: RocksDBOptions = field(default_factory=RocksDBOptions)
     cache_bytes: int = CACHE_BYTES
@@ -98,6 +98,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     """
 
     name = "rocksdb"
+    has_files = True
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
         self._settings = _Settings()
@@ -108,9 +109,12 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         """Set the directories for databases; subtasks take turns. Each must be on a local disk.
 
         Without any it is those of ``state.backend.rocksdb.localdir``, or the host's directory for
-        temporary files.
+        temporary files. Paths or ``file:`` URIs.
+
+        Raises:
+            UnsupportedFileSystemSchemeError: one is the URI of another file system.
         """
-        self._settings.directories = tuple(paths)
+        self._settings.directories = tuple(map(qualified, paths))
 
     def get_db_storage_paths(self) -> list[str]:
         """The directories for databases."""
@@ -182,17 +186,20 @@ class _Databases:
             self._directory.touch()
 
     def remove(self) -> None:
-        """Delete the directory of the one in use."""
+        """Delete the directory of the one in use, and what former processes left of this subtask,
+        which nobody has taken."""
         if self._directory is not None:
             self._directory.remove()
             self._directory = None
+            for left in stale(self._root(), f"{self._label()}-"):
+                left.remove()
 
     def _label(self) -> str:
         stage = zlib.crc32(self._subtask.stage.encode())
         return f"{self._job_label()}{stage:08x}-{self._subtask.index}"
 
     def _job_label(self) -> str:
-        """What the names of all directories of this job begin with."""
+        """The prefix of all directory names of this job."""
         kind = KEPT if self._settings.recoverable else PASSING
         return f"{kind}{zlib.crc32(self._subtask.job_name.encode()):08x}-"
 

@@ -2,7 +2,8 @@
 
 A row that goes through a memtable is sorted there, one by one, and written to a file later. Sorting
 tens of thousands at a time and writing the file at once takes half of that. These files overlap, so
-the database has to compact them; it does so once the load has ended, not over and over meanwhile.
+the database has to compact them: not over and over while more come, nor in competition with the
+first records after a restore, but when those have been processed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ LEAST_BYTES = 1 << 20
 """Less than that is not worth a file."""
 _ROW_BYTES = 128
 """About how much memory a row takes besides its bytes."""
-_COMPACTIONS = "disable_auto_compactions"
+COMPACTIONS_ARE_OFF = "disable_auto_compactions"
 
 _Gathered = tuple[bytes, bytes | None]
 """A row; None: it is to be deleted."""
@@ -46,7 +47,8 @@ class RocksDBLoad:
         self._rows: list[_Gathered] = []
         self._bytes = 0
         self._deletes = False
-        self._files = 0
+        self.files = 0
+        """How many were handed over; from the first on compactions are off."""
 
     def add(self, changes: Changes) -> None:
         """Take deletions, then rows; ranges are not for this."""
@@ -84,12 +86,12 @@ class RocksDBLoad:
         return [] if few else [row for row in latest.items() if row[1] is not None]
 
     def _ingest(self, rows: list[_Gathered]) -> None:
-        if not self._files:
+        if not self.files:
             # what was written before must not be lost by a crash that leaves the files
             self._db.flush()
-            self._db.set_options({_COMPACTIONS: "true"})
-        self._files += 1
-        file = self._directory / f"load-{self._files}.sst"
+            self._db.set_options({COMPACTIONS_ARE_OFF: "true"})
+        self.files += 1
+        file = self._directory / f"load-{self.files}.sst"
         file.unlink(missing_ok=True)  # left by a crash, it may be a file of the database as well
         writer = self._rocks.SstFileWriter(self._options)
         writer.open(str(file))
@@ -104,9 +106,3 @@ class RocksDBLoad:
         moved = self._rocks.IngestExternalFileOptions()
         moved.set_move_files(True)
         self._db.ingest_external_file([str(file)], moved)
-
-    def end(self) -> None:
-        """Hand over the rest."""
-        self.settle()
-        if self._files:
-            self._db.set_options({_COMPACTIONS: "false"})

@@ -10,7 +10,7 @@ from typing import Any
 
 from millrace.common.errors import StateError
 from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
-from millrace.state.backend.rocksdb_load import RocksDBLoad
+from millrace.state.backend.rocksdb_load import COMPACTIONS_ARE_OFF, RocksDBLoad
 
 SLOWED_AT, STOPPED_AT = 64, 128
 """With so many files that are not compacted yet RocksDB slows down whoever writes, or stops them. A
@@ -63,6 +63,8 @@ class RocksDBStore(KeyValueStore):
         self._directory = Path(directory)
         self._options = _native(rocks, options)
         self._load: RocksDBLoad | None = None
+        self._paused = False
+        """Whether compactions are off because of a load that has ended."""
         self._load_bytes = 2 * options.write_buffer
         try:
             self._db = rocks.Rdict(str(directory), self._options)
@@ -109,8 +111,14 @@ class RocksDBStore(KeyValueStore):
 
     def end_load(self) -> None:
         if self._load is not None:
-            self._load.end()
+            self._load.settle()
+            self._paused = self._paused or self._load.files > 0
             self._load = None
+
+    def resume_compaction(self) -> None:
+        if self._paused:
+            self._db.set_options({COMPACTIONS_ARE_OFF: "false"})
+            self._paused = False
 
     def _settle(self) -> None:
         if self._load is not None:

@@ -2,8 +2,8 @@
 
 A row's key is the canonical encoding of the entry's key, with what that leaves out, so that keys
 share a row if and only if they are equal in Python. Where the key cannot be had back from that, the
-row's value has it too. The last byte of a value says how to read it: both codecs end before it and
-do not mind.
+row's value has it too. A value that is read in another than the usual way begins with a byte that
+says so; the codecs' own first bytes are greater.
 
 This is a format of one process on one host: what must outlive those is in the deltas. With each
 change of it `saved_marker.ROWS` becomes another number: with local recovery the next process may
@@ -29,7 +29,9 @@ from millrace.state.serialization.payload import dump_pickle, is_plain
 _LEAN = 2
 """marshal without references: faster for small values."""
 _WITH_KEY, _PICKLED, _OUTER_KEY_IN_ITS_ROW = 1, 2, 4
-"""Bits of the last byte."""
+"""Bits of the first byte, if it is one of these."""
+_FLAGS = _WITH_KEY | _PICKLED | _OUTER_KEY_IN_ITS_ROW
+"""The greatest first byte that is not the beginning of a payload."""
 
 _FROM_ROW_KEY: dict[int, Callable[[bytes], Any]] = {
     ord("i"): lambda rest: int(rest, 16),
@@ -62,7 +64,7 @@ def row_key(key: Any) -> bytes:
 
 
 def _left_out(key: Any) -> Iterator[bytes]:
-    """What `canonical` does not tell of a key and its parts, in the order of their encoding."""
+    """Yield what `canonical` leaves out of a key and its parts, in the order of their encoding."""
     if type(key) in _WHOLE:
         return
     if isinstance(key, frozenset):
@@ -97,18 +99,20 @@ def check_key(key: Any) -> None:
         row_key(key)
 
 
-def row_keys(keys: list[Any]) -> list[bytes]:
-    """The encodings of many keys."""
+def row_keys(keys: list[Any], prefix: bytes = b"") -> list[bytes]:
+    """The encodings of many keys, each behind ``prefix``."""
     kinds = set(map(type, keys))
     if kinds == {int}:
-        return [b"i%x" % key for key in keys]
+        number = prefix.replace(b"%", b"%%") + b"i%x"
+        return [number % key for key in keys]
     if kinds == {str}:
-        return [b"s" + key.encode("utf-8", "surrogatepass") for key in keys]
-    return [row_key(key) for key in keys]
+        prefix += b"s"
+        return [prefix + key.encode("utf-8", "surrogatepass") for key in keys]
+    return [prefix + row_key(key) for key in keys]
 
 
 def rows_of(keys: list[Any], values: list[Any], outer: tuple[Any, ...] = ()) -> list[bytes]:
-    """What is stored under the encodings of ``keys``, which are below those of ``outer``."""
+    """Encode the rows of ``keys``, which are below those of ``outer``."""
     flag = 0 if set(map(type, outer)) <= _REVERSIBLE else _OUTER_KEY_IN_ITS_ROW
     if set(map(type, keys)) <= _REVERSIBLE:
         return _encoded(values, flag)
@@ -119,23 +123,34 @@ def _encoded(values: list[Any], flag: int) -> list[bytes]:
     dumps, version = marshal.dumps, _LEAN
     if is_plain(values):
         with suppress(ValueError):  # deeper than marshal goes
-            last = bytes((flag,))
-            return [dumps(value, version) + last for value in values]
-    last = bytes((flag | _PICKLED,))
-    return [dump_pickle(value) + last for value in values]
+            rows = [dumps(value, version) for value in values]
+            return _flagged(rows, flag) if flag else rows
+    return _flagged([dump_pickle(value) for value in values], flag | _PICKLED)
+
+
+def _flagged(rows: list[bytes], flag: int) -> list[bytes]:
+    first = bytes((flag,))
+    return [first + row for row in rows]
+
+
+def _decoded(row: bytes) -> tuple[int, Any]:
+    """The flag of a row, and what is in it."""
+    flag = row[0]
+    if flag > _FLAGS:
+        return 0, marshal.loads(row)
+    payload = memoryview(row)[1:]
+    return flag, pickle.loads(payload) if flag & _PICKLED else marshal.loads(payload)
 
 
 def value_in(row: bytes) -> Any:
     """The value of a row."""
-    flag = row[-1]
-    found = pickle.loads(row) if flag & _PICKLED else marshal.loads(row)
+    flag, found = _decoded(row)
     return found[1] if flag & _WITH_KEY else found
 
 
 def entry_in(key: bytes, row: bytes) -> tuple[Any, Any]:
     """Key and value of a row; ``key`` is the encoding of its key."""
-    flag = row[-1]
-    found = pickle.loads(row) if flag & _PICKLED else marshal.loads(row)
+    flag, found = _decoded(row)
     if flag & _WITH_KEY:
         return found[0], found[1]
     return key_in(key), found
@@ -148,4 +163,4 @@ def key_in(key: bytes) -> Any:
 
 def is_below_reversible(row: bytes) -> bool:
     """Whether the outer key of a row can be had back from its encoding."""
-    return not row[-1] & _OUTER_KEY_IN_ITS_ROW
+    return row[0] > _FLAGS or not row[0] & _OUTER_KEY_IN_ITS_ROW

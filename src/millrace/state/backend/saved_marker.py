@@ -22,7 +22,7 @@ from millrace.state.table_kinds import kind_named
 
 MARKER = b"\x00\x00marker"
 """Below the keys of all tables."""
-ROWS = 2
+ROWS = 3
 """The number of the format of all rows; another one with each change of it."""
 PROGRAM = (ROWS, __version__, platform.python_version())
 """Who can read the rows: they are nobody's but this program's, and are not worth converting."""
@@ -80,7 +80,7 @@ class SavedMarker:
 
     @staticmethod
     def read(store: KeyValueStore) -> SavedMarker | None:
-        """What a store says; None: it holds no one version, or another program wrote it.
+        """Read a store's marker; None: it holds no one version, or another program wrote it.
 
         Raises:
             Exception: of any kind, for what is damaged.

@@ -52,7 +52,7 @@ class _Cursor(NamedTuple):
 
 
 class _SpilledEntries(SpilledTable):
-    """What the two have in common."""
+    """Base of tables of values and of lists on disk."""
 
     data: dict[Any, Any]
     undo: dict[Any, Any]
@@ -97,7 +97,7 @@ class _SpilledEntries(SpilledTable):
         if not wanted:
             return
         prefix = self.rows.prefix
-        found = self.rows.store.get_many([prefix + key for key in row_keys(wanted)])
+        found = self.rows.store.get_many(row_keys(wanted, prefix))
         absent = []
         for key, row in zip(wanted, found, strict=True):
             if row is None:
@@ -149,11 +149,11 @@ class _SpilledEntries(SpilledTable):
         while part := list(islice(unsaved, ROWS_AT_ONCE)):
             here = list(filter(is_here, part))
             values = [data[key] for key in here]
-            keys = [prefix + key for key in row_keys(here)]
+            keys = row_keys(here, prefix)
             changes = Changes(puts=list(zip(keys, rows_of(here, values), strict=True)))
             if len(here) < len(part):
                 gone = list(filterfalse(is_here, part))
-                changes.deletes = [prefix + key for key in row_keys(gone)]
+                changes.deletes = row_keys(gone, prefix)
             yield changes
 
     def flushed(self) -> None:
@@ -222,10 +222,10 @@ class _SpilledEntries(SpilledTable):
         keys, values = list(put), list(put.values())
         changes = Changes()
         prefix = rows.prefix
-        encoded = [prefix + key for key in row_keys(keys)]
+        encoded = row_keys(keys, prefix)
         changes.puts = list(zip(encoded, rows_of(keys, values), strict=True))
         if removed and not rows.empty:
-            changes.deletes = [prefix + key for key in row_keys(removed)]
+            changes.deletes = row_keys(removed, prefix)
         rows.write(changes)
         self.estimate += len(put) - min(self.estimate, len(removed))
         self._absent.clear()

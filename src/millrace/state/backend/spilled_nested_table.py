@@ -124,7 +124,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         if not wanted:
             return
         prefix = self._outers.prefix
-        found = self._outers.store.get_many([prefix + key for key in row_keys(wanted)])
+        found = self._outers.store.get_many(row_keys(wanted, prefix))
         self._remember_absent(k for k, row in zip(wanted, found, strict=True) if row is None)
         for outer, row in zip(wanted, found, strict=True):
             if row is not None:
@@ -138,7 +138,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         missing = set(filterfalse(in_memory(entries), set(inners)))
         wanted = list(missing.difference(entries.absent, unsaved).difference(log))
         prefix = self._prefix(outer)
-        found = self.rows.store.get_many([prefix + key for key in row_keys(wanted)])
+        found = self.rows.store.get_many(row_keys(wanted, prefix))
         if len(entries.absent) > KNOWN_ABSENT:
             entries.absent.clear()
         for inner, row in zip(wanted, found, strict=True):
@@ -163,14 +163,14 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return value
 
     def _log(self, entries: SpilledInner) -> Any:
-        """What the open epoch has touched of a dict."""
+        """The undo log of a dict in the open epoch."""
         dropped = self.dropped.get(entries.outer)
         if dropped is not None and dropped[0] is entries:
             return dropped[1]
         return self.undo.get(entries.outer, _NOTHING)
 
     def _prefix(self, outer: Any) -> bytes:
-        """What the keys of the rows below an outer key begin with."""
+        """The prefix of the row keys below an outer key."""
         key = row_key(outer)
         return self.rows.prefix + _LENGTH.pack(len(key)) + key
 
@@ -223,7 +223,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return super().drop(outer)
 
     def _freeze_mutable(self, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
-        """What comes from a row is a copy that its receiver may spoil."""
+        """Note copies of mutable values: the receiver of those from a row may change them."""
         for inner, value in dict.items(entries):
             if inner not in undo and not is_immutable(value):
                 undo[inner] = Frozen(dump_pickle(value))
@@ -302,9 +302,9 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         present = [outer for outer in self.unsaved if dict.get(self.data, outer)]
         absent = {*self._cleared, *self.unsaved}.difference(present)
         outers = self._outers.prefix
-        names = [outers + key for key in row_keys(present)]
+        names = row_keys(present, outers)
         changes.puts = list(zip(names, rows_of(present, [True] * len(present)), strict=True))
-        changes.deletes = [outers + key for key in row_keys(list(absent))]
+        changes.deletes = row_keys(list(absent), outers)
         return changes
 
     def _flush_inner(self, outer: Any, inners: list[Any], changes: Changes) -> None:
@@ -312,11 +312,11 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         prefix, is_here = self._prefix(outer), in_memory(entries)
         here = list(filter(is_here, inners))
         values = [entries[inner] for inner in here]
-        keys = [prefix + key for key in row_keys(here)]
+        keys = row_keys(here, prefix)
         changes.puts.extend(zip(keys, rows_of(here, values, (outer,)), strict=True))
         if len(here) < len(inners) and outer not in self._cleared:
             gone = list(filterfalse(is_here, inners))
-            changes.deletes.extend(prefix + key for key in row_keys(gone))
+            changes.deletes.extend(row_keys(gone, prefix))
 
     def flushed(self) -> None:
         for outer in self._cleared:
@@ -400,7 +400,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return Scan(_table_delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
 
     def _present(self, entries: SpilledInner, inner: Any, stored: Any) -> Any:
-        """What an entry is now, given what its row says; or MISSING."""
+        """Return an entry's present value, given its row; or MISSING."""
         here = dict.get(entries, inner, MISSING)
         if here is not MISSING:
             return here
@@ -430,18 +430,18 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         for outer in dropped:
             prefix = self._prefix(outer)
             changes.ranges.append((prefix, _after(prefix)))
-        changes.deletes.extend(outers + key for key in row_keys(dropped))
-        names = [outers + key for key in row_keys(list(put))]
+        changes.deletes.extend(row_keys(dropped, outers))
+        names = row_keys(list(put), outers)
         changes.puts.extend(zip(names, rows_of(list(put), [True] * len(put)), strict=True))
         for outer, entries in put.items():
             prefix = self._prefix(outer)
-            keys = [prefix + key for key in row_keys(list(entries))]
+            keys = row_keys(list(entries), prefix)
             values = rows_of(list(entries), list(entries.values()), (outer,))
             changes.puts.extend(zip(keys, values, strict=True))
             self.estimate += len(entries)
         for outer, inners in table_delta["del"].items():
             prefix = self._prefix(outer)
-            changes.deletes.extend(prefix + key for key in row_keys(inners))
+            changes.deletes.extend(row_keys(inners, prefix))
             self.estimate = max(0, self.estimate - len(inners))
         self.rows.write(changes)
         self._outers.empty = self.rows.empty
@@ -470,7 +470,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
     def _delete_empty(self, outers: Iterable[Any]) -> None:
         empty = [outer for outer in outers if not SpilledInner(self, outer, False)]
         prefix = self._outers.prefix
-        self._outers.write(Changes(deletes=[prefix + key for key in row_keys(empty)]))
+        self._outers.write(Changes(deletes=row_keys(empty, prefix)))
 
 
 def _after(prefix: bytes) -> bytes:

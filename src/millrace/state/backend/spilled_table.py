@@ -1,4 +1,4 @@
-"""What tables whose entries are on the local disk have in common.
+"""Base of tables whose entries are on the local disk.
 
 In memory is the working set: decoded entries that were read or changed. A change is *unsaved* from
 the end of its epoch until it is flushed, which happens when memory is wanted; an open epoch never
@@ -54,7 +54,7 @@ class TableRows:
             self.store.write(changes)
 
     def get(self, key: bytes) -> bytes | None:
-        """What is stored under a key of this table."""
+        """Read the row of a key of this table."""
         return None if self.empty else self.store.get(key)
 
     def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
@@ -95,11 +95,11 @@ class SpilledTable(Table):
 
     @abstractmethod
     def flush(self) -> Iterator[Changes]:
-        """What is unsaved, to be written in one step. No epoch is open."""
+        """Yield the unsaved changes, to be written in one step. No epoch is open."""
 
     @abstractmethod
     def flushed(self) -> None:
-        """What `flush` gave has been written."""
+        """Note that what `flush` gave has been written."""
 
     @abstractmethod
     def evict(self, entries: int) -> None:

@@ -118,9 +118,12 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         self._seals = SEALS  # what comes of it is worth saying at once
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
-        self._loading = False
+        loading, self._loading = self._loading, False
         if self._store is not None:
-            self._store.end_load()
+            if loading:
+                self._store.end_load()
+            else:
+                self._store.resume_compaction()
         tables = self._tables.values()
         for table in tables:
             table.measure()

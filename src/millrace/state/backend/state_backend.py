@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from millrace.common.config.configuration import Configuration
 from millrace.state.backend.keyed_state_backend import HeapKeyedStateBackend, KeyedStateBackend
@@ -50,6 +51,8 @@ class StateBackend(ABC):
 
     name: str
     """Name in logs and metrics."""
+    has_files: ClassVar[bool] = False
+    """Whether subtasks have files on their hosts, which are deleted as they are closed."""
 
     @abstractmethod
     def create_keyed_state_backend(self, subtask: SubtaskId) -> KeyedStateBackend:

@@ -15,15 +15,17 @@ from typing import IO, Any
 
 from millrace.state.canonical.thrift_compact import ThriftError, read_struct
 
-__all__ = ["BombError", "Footer", "checked_footer", "read_footer", "within_limits"]
+__all__ = ["BombError", "Footer", "checked_footer", "few_enough", "read_footer", "within_limits"]
 
 _MAGIC = b"PAR1"
 _TAIL = struct.Struct("<I4s")
 _MOST_FOOTER = 32 << 20
 _MOST_HEADER = 1 << 12
 _FREE_BYTES = 8 << 20
-_FREE_VALUES = 1 << 16
-_FACTOR = 16
+_BYTES_PER_BYTE = 16
+_FREE_PARTS = 1 << 20
+_PARTS_PER_BYTE = 2
+_FREE_VALUES = 1 << 26
 _CODECS = frozenset({0, 1, 6})
 """Uncompressed, Snappy, Zstandard."""
 _DATA_PAGE = 0
@@ -37,14 +39,26 @@ class BombError(ValueError):
     """Decoding the file would make far more than it is long, or it is encoded in another way."""
 
 
-def within_limits(length: int, expanded: int, values: int) -> bool:
-    """Whether a file of a length may make so many bytes, and so many values in one column."""
-    return expanded <= _FREE_BYTES + _FACTOR * length and values <= _FREE_VALUES + _FACTOR * length
+def few_enough(length: int, parts: int) -> bool:
+    """Whether a file of a length may have so many values in a column, or structures in untyped
+    values: of what is not compressed, each takes a byte at least."""
+    return parts <= _FREE_PARTS + _PARTS_PER_BYTE * length
+
+
+def within_limits(footer: Footer) -> bool:
+    """Whether a file stands for no more than it may. That is why the memory that reading takes is
+    bounded by the length of the file."""
+    length = footer.length
+    return (
+        footer.expanded() <= _FREE_BYTES + _BYTES_PER_BYTE * length
+        and few_enough(length, footer.values())
+        and footer.all_values() <= _FREE_VALUES + _BYTES_PER_BYTE * length
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What the footer of a file says (parquet.thrift, ``FileMetaData``)."""
+    """Footer of a Parquet file (parquet.thrift, ``FileMetaData``)."""
 
     length: int
     """Of the file, in bytes."""
@@ -62,6 +76,10 @@ class Footer:
     def values(self) -> int:
         """The most values in a column."""
         return max((sum(chunk[5] for chunk in column) for column in self.columns()), default=0)
+
+    def all_values(self) -> int:
+        """The values in all columns."""
+        return sum(chunk[5] for column in self.columns() for chunk in column)
 
     def columns(self) -> Iterator[list[Fields]]:
         """Per column, what is said of its chunks."""
@@ -111,6 +129,8 @@ def _check(footer: Footer) -> None:
                 raise ValueError("a column has a dictionary or an unknown compression")
             if min(chunk[5], chunk[6], chunk[7], chunk[9]) < 0:
                 raise ValueError("a column has a negative length")
+    if sum(chunk[7] for column in footer.columns() for chunk in column) > footer.length:
+        raise ValueError("columns share their bytes")
     for group in footer.groups:
         if group[3] < 0 or any(1 in chunk or 8 in chunk or 9 in chunk for chunk in group[1]):
             raise ValueError("a column is elsewhere or encrypted")
@@ -123,23 +143,19 @@ def checked_footer(file: IO[bytes], length: int) -> Footer:
         BombError: it is not of the making of states' files, or stands for too much.
     """
     footer = read_footer(file, length)
-    expanded = 0
+    if not within_limits(footer):
+        raise BombError(f"its {length} bytes stand for far more than they can hold")
     for column in footer.columns():
-        values = 0
         for number, chunk in enumerate(column):
-            if not footer.groups[number][3] and not chunk[5]:
-                continue  # is not read
-            made, count = _walk(file, length, chunk)
-            expanded, values = expanded + made, values + count
-            if not within_limits(length, expanded, values):
-                raise BombError(f"its {length} bytes stand for far more than they can hold")
+            if footer.groups[number][3] or chunk[5]:  # others are not read
+                _walk(file, length, chunk)
     if footer.rows > footer.values():
         raise BombError("it has fewer values than rows")
     return footer
 
 
-def _walk(file: IO[bytes], length: int, chunk: Fields) -> tuple[int, int]:
-    """Bytes and values that the pages of a column chunk stand for."""
+def _walk(file: IO[bytes], length: int, chunk: Fields) -> None:
+    """Raises BombError unless the pages of a column chunk stand for what the footer says."""
     position, end = chunk[9], chunk[9] + chunk[7]
     if not 0 < position <= end <= length:
         raise BombError("a column lies outside of it")
@@ -151,11 +167,10 @@ def _walk(file: IO[bytes], length: int, chunk: Fields) -> tuple[int, int]:
         except ThriftError as error:
             raise BombError(f"the header of a page is damaged: {error}") from None
         expanded, values = _page(header)
-        made, count = made + expanded, count + values
+        made, count = made + expanded + size, count + values
         position += size + header[3]
-    if position != end or count != chunk[5]:
+    if position != end or count != chunk[5] or made > chunk[6]:
         raise BombError("its pages are not what its footer says")
-    return made, count
 
 
 def _page(header: Fields) -> tuple[int, int]:
@@ -163,7 +178,7 @@ def _page(header: Fields) -> tuple[int, int]:
     try:
         kind, expanded, stored, data = header[1], header[2], header[3], header[5]
         values, encoding = data[1], data[2]
-        if kind != _DATA_PAGE or encoding not in _PLAIN or min(expanded, stored, values) < 0:
+        if kind != _DATA_PAGE or encoding not in _PLAIN or min(expanded, stored, values - 1) < 0:
             raise BombError("it has pages of another kind or encoding")
     except (KeyError, TypeError):
         raise BombError("it has pages of another kind") from None

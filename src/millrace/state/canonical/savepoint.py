@@ -28,7 +28,6 @@ def write_canonical_savepoint(
     manifest: Manifest,
     deltas: Mapping[SubtaskKey, list[StateDelta]],
     key_types: Mapping[str, TypeInformation[Any] | None],
-    durable: bool = True,
     snapshot_id: str | None = None,
 ) -> Manifest:
     """Write the savepoint of a snapshot to the directory ``path``, and return its manifest.
@@ -41,7 +40,6 @@ def write_canonical_savepoint(
         manifest: the manifest of the snapshot.
         deltas: the live deltas of the snapshot, by subtask.
         key_types: the types of keys by operator uid, where they are known.
-        durable: whether to flush the files to disk.
         snapshot_id: the id of the savepoint; None: the name of its directory.
 
     Raises:
@@ -50,8 +48,8 @@ def write_canonical_savepoint(
     """
     from millrace.state.canonical.savepoint_files import write_states
 
-    with new_savepoint_directory(path, durable):
-        states = write_states(path, directory, deltas, manifest.max_parallelism, key_types, durable)
+    with new_savepoint_directory(path):
+        states = write_states(path, directory, deltas, manifest.max_parallelism, key_types)
         crash_point("during-savepoint")
         written = dataclasses.replace(
             with_tagged_parts(manifest),
@@ -62,5 +60,5 @@ def write_canonical_savepoint(
             delta_files=(),
             states=states,
         )
-        complete_savepoint(path, written, durable)
+        complete_savepoint(path, written)
     return written

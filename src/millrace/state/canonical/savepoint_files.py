@@ -21,7 +21,7 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.filesystem.registry import file_system_of
 from millrace.state.canonical.columns import schema_of_values
 from millrace.state.canonical.opaque_parts import tagged
-from millrace.state.canonical.state_file import file_names, to_arrow, write_table
+from millrace.state.canonical.state_file import file_names, write_rows
 from millrace.state.canonical.stored_state import STATES, StateFile, StoredState
 from millrace.state.canonical.table_rows import Columns, declared_columns, rows_of
 from millrace.state.checkpoint.delta_file import DeltaLoader, SubtaskKey
@@ -45,7 +45,6 @@ def write_states(
     deltas: Deltas,
     max_parallelism: int,
     key_types: KeyTypes,
-    durable: bool = True,
 ) -> tuple[StoredState, ...]:
     """Write all states.
 
@@ -54,7 +53,6 @@ def write_states(
         job_dir: what paths in the deltas are relative to.
         deltas: the live deltas of every subtask.
         key_types: by uid, as far as they are known; keys of classes have no key groups without.
-        durable: whether to flush the files to the disk.
 
     Raises:
         CheckpointCorruptError: a delta is damaged.
@@ -67,8 +65,7 @@ def write_states(
         state.restore("canonical", found, load)
         for table in sorted(state.tables):
             writer.add(stage, subtask, table, state)
-    if durable:
-        file_system_of(path).sync([*writer.paths, *_directories(writer.paths)])
+    file_system_of(path).sync([*writer.paths, *_directories(writer.paths)])
     return writer.states()
 
 
@@ -126,10 +123,9 @@ class _Writer:
     ) -> StateFile:
         count = len(rows[next(iter(state.columns))])
         groups = self._groups(state, rows[KEY]) if KEY in rows else None
-        arrow, pickled = to_arrow(rows, state.columns, groups)
         relative = f"{STATES}/{directory}/part-{subtask:05d}.parquet"
         path = os.path.join(self._path, relative)
-        length, sha256 = write_table(path, arrow)
+        length, sha256, pickled = write_rows(path, rows, state.columns, groups)
         self.paths.append(path)
         return StateFile(relative, subtask, count, length, sha256, pickled)
 
@@ -152,7 +148,7 @@ class _Writer:
 
 
 def _columns(declared: dict[str, Schema], rows: Columns) -> dict[str, Schema]:
-    """What is not declared is as the first subtask has it."""
+    """Return the schemas of all columns; undeclared ones are as the first subtask has them."""
     if NAME in declared:  # each operator keeps something else
         return {**declared, NAME: schema_of_values(rows[NAME])}
     return {

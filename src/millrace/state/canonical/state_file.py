@@ -10,19 +10,29 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from millrace.common.errors import CheckpointCorruptError, SerializationError
+from millrace.common.errors import CheckpointCorruptError, CheckpointError, SerializationError
 from millrace.filesystem.registry import file_system_of
+from millrace.state.canonical.binary_parts import binary_buffers, structures_in
 from millrace.state.canonical.columns import column_of, merge_by_fit, split_by_fit
-from millrace.state.canonical.page_check import Footer, checked_footer, read_footer, within_limits
+from millrace.state.canonical.page_check import (
+    BombError,
+    Footer,
+    checked_footer,
+    few_enough,
+    read_footer,
+    within_limits,
+)
 from millrace.state.canonical.stored_state import StateFile
 from millrace.state.canonical.table_rows import Columns
 from millrace.state.checkpoint.files import opened, size_of_opened
 from millrace.state.serialization.schema import ANY, Schema
+from millrace.state.serialization.tagged_values import PickleRefusedError
 
-__all__ = ["KEY_GROUP", "arrow_schema", "read_rows", "to_arrow", "write_table"]
+__all__ = ["KEY_GROUP", "arrow_schema", "read_rows", "to_arrow", "write_rows"]
 
 ROWS_PER_GROUP = 1 << 16
 BATCH_BYTES = 32 << 20
+PART_BYTES = 8 << 20
 KEY_GROUP = "key_group"
 UNTYPED = "_untyped"
 """Ends the name of the column of what does not fit the type of another one."""
@@ -41,9 +51,11 @@ def arrow_schema(columns: dict[str, Schema], keyed: bool) -> pa.Schema:
     return pa.schema(fields)
 
 
-def to_arrow(rows: Columns, columns: dict[str, Schema], groups: Any | None) -> tuple[pa.Table, int]:
+def to_arrow(
+    rows: Columns, columns: dict[str, Schema], groups: Any | None, typed: bool = True
+) -> tuple[pa.Table, int]:
     """Rows as a table, and how many values had to be pickled. ``groups``: the key groups of rows,
-    an array; the table is in their order."""
+    an array; the table is in their order. Without ``typed`` all values are untyped ones."""
     schema = arrow_schema(columns, groups is not None)
     arrays: list[Any] = [] if groups is None else [pa.array(groups, pa.int32())]
     pickled = 0
@@ -51,8 +63,10 @@ def to_arrow(rows: Columns, columns: dict[str, Schema], groups: Any | None) -> t
         column, values = column_of(declared), rows[name]
         if declared == ANY:
             arrays.append(_ANY.write(values))
-        else:
+        elif typed:
             arrays += split_by_fit(column, values)
+        else:
+            arrays += [pa.nulls(len(values), column.arrow), _ANY.write(values)]
         untyped = arrays[-1]
         if untyped.null_count < len(untyped):
             pickled += sum(_PICKLE in data for data in untyped.drop_null().to_pylist())
@@ -62,30 +76,48 @@ def to_arrow(rows: Columns, columns: dict[str, Schema], groups: Any | None) -> t
     return table, pickled
 
 
-def write_table(path: str, table: pa.Table) -> tuple[int, str]:
+def write_rows(
+    path: str, rows: Columns, columns: dict[str, Schema], groups: Any | None
+) -> tuple[int, str, int]:
     """Write a file, without flushing it to the disk; compressed, unless that would make it look
-    like a bomb. Returns its length and its SHA-256."""
-    files = file_system_of(path)
-    for compression in ("zstd", "none"):
-        with (
-            files.begin(path, durable=False) as pending,
-            pq.ParquetWriter(
-                pending,
-                table.schema,
-                compression=compression,
-                use_dictionary=False,
-                write_statistics=[KEY_GROUP] if KEY_GROUP in table.schema.names else False,
-                write_page_checksum=True,
-            ) as writer,
-        ):
-            writer.write_table(table, ROWS_PER_GROUP)
-        with files.open(path, buffered=False) as file:
+    like a bomb. Returns its length, its SHA-256 and how many values are pickled.
+
+    Raises:
+        CheckpointError: it would look like a bomb anyhow.
+    """
+    for compression, typed in (("zstd", True), ("none", True), ("none", False)):
+        if compression == "zstd" or not typed:  # what is not typed has no runs of empty lists
+            table, pickled = to_arrow(rows, columns, groups, typed)
+        _write(path, table, compression)
+        with file_system_of(path).open(path, buffered=False) as file:
             length = size_of_opened(file)
             footer = read_footer(file, length)
-            if within_limits(length, footer.expanded(), footer.values()):
+            if within_limits(footer) and few_enough(length, _structures(table)):
                 file.seek(0)
-                return length, checksum(file)
-    raise AssertionError("what is not compressed is within the limits")
+                return length, checksum(file), pickled
+    raise CheckpointError(
+        f"{path} would have far more values than bytes; take a savepoint in native format"
+    )
+
+
+def _write(path: str, table: pa.Table, compression: str) -> None:
+    with (
+        file_system_of(path).begin(path, durable=False) as pending,
+        pq.ParquetWriter(
+            pending,
+            table.schema,
+            compression=compression,
+            use_dictionary=False,
+            write_statistics=[KEY_GROUP] if KEY_GROUP in table.schema.names else False,
+            write_page_checksum=True,
+        ) as writer,
+    ):
+        writer.write_table(table, ROWS_PER_GROUP)
+
+
+def _structures(table: pa.Table | pa.RecordBatch) -> int:
+    """The most that can be in its untyped values."""
+    return sum(map(structures_in, binary_buffers(table.columns)))
 
 
 def checksum(file: IO[bytes]) -> str:
@@ -115,11 +147,15 @@ def read_rows(
             raise CheckpointCorruptError(path, "its checksum differs")
         try:
             yield from _decoded(raw, file, columns, groups, pickle_allowed)
-        except SerializationError as error:
+        except PickleRefusedError as error:
             raise SerializationError(
                 f"{path}: {error}; if you trust who made the savepoint, allow it: --allow-pickle, "
                 "or execution.state-recovery.allow-pickle"
             ) from error
+        except SerializationError as error:
+            if pickle_allowed:  # what is pickled may need a class that is not here
+                raise SerializationError(f"{path}: {error}") from error
+            raise CheckpointCorruptError(path, f"it cannot be read: {error}") from error
         except (pa.ArrowException, OSError, ValueError, TypeError, MemoryError) as error:
             raise CheckpointCorruptError(path, f"it cannot be read: {error}") from error
 
@@ -149,8 +185,23 @@ def _decoded(
         row_groups=_chosen(footer, groups if keyed else None),
         use_threads=False,
     )
+    structures = 0
     for batch in batches:
-        yield _rows(batch, columns, pickle_allowed)
+        structures += _structures(batch)
+        if not few_enough(file.length, structures):
+            raise BombError(f"its {file.length} bytes have {structures} lists and maps in them")
+        for part in _small(batch):
+            yield _rows(part, columns, pickle_allowed)
+
+
+def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Its parts, so that the values of few bytes at once are made, wherever in it they are."""
+    half = batch.num_rows // 2
+    if batch.nbytes <= PART_BYTES or not half:
+        yield batch
+    else:
+        yield from _small(batch.slice(0, half))
+        yield from _small(batch.slice(half))
 
 
 def _chosen(footer: Footer, groups: range | None) -> list[int]:

@@ -10,6 +10,9 @@ from typing import Any
 __all__ = ["ThriftError", "read_struct"]
 
 MAX_DEPTH = 12
+MAX_STRUCTURES = 1_000_000
+"""Structs and lists in one struct; each takes far more memory than the byte it may be."""
+MAX_FIELD = 100
 Fields = dict[int, Any]
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 
@@ -25,14 +28,13 @@ def read_struct(data: bytes, at: int = 0) -> tuple[Fields, int]:
         ThriftError: there is none.
     """
     try:
-        return _struct(data, at, 0)
+        return _struct(data, at, 0, [MAX_STRUCTURES])
     except IndexError:
         raise ThriftError("it ends within a structure") from None
 
 
-def _struct(data: bytes, at: int, depth: int) -> tuple[Fields, int]:
-    if depth > MAX_DEPTH:
-        raise ThriftError("its structures are nested too deep")
+def _struct(data: bytes, at: int, depth: int, left: list[int]) -> tuple[Fields, int]:
+    _count(depth, left)
     found: Fields = {}
     field = 0
     while data[at]:
@@ -42,14 +44,22 @@ def _struct(data: bytes, at: int, depth: int) -> tuple[Fields, int]:
             field += delta
         else:
             field, at = _signed(data, at)
+        if field > MAX_FIELD:
+            raise ThriftError("it has fields that nobody knows")
         if kind in (_TRUE, _FALSE):
             found[field] = kind == _TRUE
         else:
-            found[field], at = _value(data, at, kind, depth)
+            found[field], at = _value(data, at, kind, depth, left)
     return found, at + 1
 
 
-def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+def _count(depth: int, left: list[int]) -> None:
+    left[0] -= 1
+    if depth > MAX_DEPTH or left[0] < 0:
+        raise ThriftError("its structures are too many or nested too deep")
+
+
+def _value(data: bytes, at: int, kind: int, depth: int, left: list[int]) -> tuple[Any, int]:
     if kind in (_I16, _I32, _I64):
         return _signed(data, at)
     if kind == _BINARY:
@@ -58,9 +68,9 @@ def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
             raise ThriftError("a text is longer than what there is")
         return data[at : at + size], at + size
     if kind == _STRUCT:
-        return _struct(data, at, depth + 1)
+        return _struct(data, at, depth + 1, left)
     if kind in (_LIST, _SET):
-        return _list(data, at, depth + 1)
+        return _list(data, at, depth + 1, left)
     if kind in (_TRUE, _FALSE, _BYTE):
         return data[at], at + 1
     if kind == _DOUBLE:
@@ -68,16 +78,17 @@ def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
     raise ThriftError("it has a field of another type")
 
 
-def _list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
+def _list(data: bytes, at: int, depth: int, left: list[int]) -> tuple[list[Any], int]:
+    _count(depth, left)
     size, kind = data[at] >> 4, data[at] & 15
     at += 1
     if size == 15:
         size, at = _unsigned(data, at)
-    if size > len(data) - at or depth > MAX_DEPTH:
+    if size > len(data) - at:
         raise ThriftError("a list is longer than what there is")
     found = []
     for _ in range(size):
-        item, at = _value(data, at, kind, depth)
+        item, at = _value(data, at, kind, depth, left)
         found.append(item)
     return found, at
 

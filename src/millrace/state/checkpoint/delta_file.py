@@ -52,12 +52,14 @@ __all__ = [
 ]
 
 SUFFIX = ".deltas"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 _MAGIC = b"MRDELTAS"
 _HEADER = struct.Struct(">8sH")
 _FOOTER = struct.Struct(">8sQQI")
 _HERE = ""
+MAX_INDEX = 64 << 20
+"""Bytes of an index, which is read as a whole; a longer one is not read."""
 WHOLE_BYTES = 4 << 20
 """Payloads up to this size are read at once."""
 
@@ -264,6 +266,8 @@ def _read_checked(path: str, ref: DeltaFileRef) -> bytes:
         length = size_of_opened(file)
         if length != ref.length or not 0 <= ref.index_offset <= length:
             raise CheckpointCorruptError(path, f"it has {length} bytes instead of {ref.length}")
+        if ref.index_length > MAX_INDEX:
+            raise CheckpointCorruptError(path, f"its index has {ref.index_length} bytes")
         header = file.read(_HEADER.size)
         file.seek(ref.index_offset)
         tail = file.read(ref.length - ref.index_offset)

@@ -22,7 +22,8 @@ from millrace.state.state_delta import FileRef, StateDelta
 
 __all__ = ["DeltaSet", "check_segments", "raised", "read_delta_set", "read_deltas_of"]
 
-_NO_TIP = (-1, "")
+Tip = tuple[int, str]
+_NO_TIP: Tip = (-1, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +34,14 @@ class DeltaSet:
     """By path."""
     low_epochs: Mapping[SubtaskKey, int] = field(default_factory=dict)
     """Per subtask: deltas of epochs before this one are dead. Without an entry all are."""
-    tips: Mapping[SubtaskKey, tuple[int, str]] = field(default_factory=dict)
+    tips: Mapping[SubtaskKey, Tip] = field(default_factory=dict)
     """Per subtask: epoch and version of the newest delta."""
 
     def with_file(self, file: DeltaFile) -> DeltaSet:
         """With one more file of new deltas; files that are dead by that are left out."""
-        low_epochs, tips = raised(self.low_epochs, file.entries), dict(self.tips)
-        for stage, subtask, delta in file.entries:
-            key = stage, subtask
-            tips[key] = max(tips.get(key, _NO_TIP), (delta.epoch, delta.version))
-        grown = DeltaSet({**self.files, file.ref.path: file}, low_epochs, tips)
-        return grown.without_dead_files()
+        files = {**self.files, file.ref.path: file}
+        low_epochs, tips = raised(self.low_epochs, file.entries), _newer(self.tips, file.entries)
+        return DeltaSet(files, low_epochs, tips).without_dead_files()
 
     def with_packed(self, sources: Iterable[str], packed: DeltaFile) -> DeltaSet:
         """With ``packed`` in the place of the files whose live deltas it holds."""
@@ -100,7 +98,7 @@ class DeltaSet:
         return found
 
     def misfit(self, versions: Mapping[SubtaskKey, str]) -> str | None:
-        """What is wrong when the newest deltas are not the ones that make ``versions``."""
+        """Return why the newest deltas do not make ``versions``; None: they do."""
         for key, version in versions.items():
             newest = self.tips.get(key, _NO_TIP)[1]
             if version != newest:
@@ -119,6 +117,14 @@ def raised(
     for stage, subtask, delta in entries:
         key = stage, subtask
         result[key] = max(result.get(key, 0), delta.low_epoch)
+    return result
+
+
+def _newer(tips: Mapping[SubtaskKey, Tip], entries: Iterable[DeltaEntry]) -> dict[SubtaskKey, Tip]:
+    result = dict(tips)
+    for stage, subtask, delta in entries:
+        key = stage, subtask
+        result[key] = max(result.get(key, _NO_TIP), (delta.epoch, delta.version))
     return result
 
 
@@ -156,7 +162,10 @@ def read_deltas_of(
     Raises as `read_delta_set` does."""
     known = known or {}
     files = [known.get(ref.path) or _read_file(directory, ref) for ref in manifest.delta_files]
-    deltas = _assemble(files).for_stages(manifest.stages)
+    entries = [entry for file in files for entry in file.entries]
+    all_files = {file.ref.path: file for file in files}
+    found = DeltaSet(all_files, raised({}, entries), _newer({}, entries)).without_dead_files()
+    deltas = found.for_stages(manifest.stages)
     misfit = deltas.misfit(manifest.versions)
     if misfit is not None:
         raise CheckpointCorruptError(metadata, misfit)
@@ -169,16 +178,3 @@ def _read_file(job_dir: StrPath, ref: DeltaFileRef) -> DeltaFile:
     except ValueError as error:
         raise CheckpointCorruptError(job_dir, f"{error}, which is no file of it") from None
     return DeltaFile(ref, tuple(read_index(job_dir, ref)))
-
-
-def _assemble(files: Iterable[DeltaFile]) -> DeltaSet:
-    by_path: dict[str, DeltaFile] = {}
-    low_epochs: dict[SubtaskKey, int] = {}
-    tips: dict[SubtaskKey, tuple[int, str]] = {}
-    for file in files:
-        by_path[file.ref.path] = file
-        for stage, subtask, delta in file.entries:
-            key = stage, subtask
-            low_epochs[key] = max(low_epochs.get(key, 0), delta.low_epoch)
-            tips[key] = max(tips.get(key, _NO_TIP), (delta.epoch, delta.version))
-    return DeltaSet(by_path, low_epochs, tips).without_dead_files()

@@ -19,6 +19,7 @@ __all__ = [
     "METADATA",
     "SHARED",
     "checkpoint_dir",
+    "checkpoint_files",
     "checkpoint_numbers",
     "committed_path",
     "complete_checkpoints",
@@ -71,6 +72,11 @@ def complete_checkpoints(job_dir: StrPath) -> list[int]:
     return [n for n in checkpoint_numbers(job_dir) if is_complete(job_dir, n)]
 
 
+def checkpoint_files(job_dir: StrPath, number: int) -> tuple[str, str]:
+    """The files in the directory of a checkpoint; they may be missing."""
+    return metadata_path(job_dir, number), committed_path(job_dir, number)
+
+
 def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
     """Delete the directory of a checkpoint: ``_metadata`` first, so that no half of it counts.
 
@@ -78,12 +84,13 @@ def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
         Whether that one has gone. If not, the checkpoint is whole, and its files must stay.
     """
     files = file_system_of(job_dir)
+    metadata, committed = checkpoint_files(job_dir, number)
     try:
-        files.delete(metadata_path(job_dir, number))
+        files.delete_all([metadata])
     except OSError:
         return False
     crash_point("collect-metadata")
-    delete_quietly(committed_path(job_dir, number))
+    delete_quietly(committed)
     if files.has_directories:
         with contextlib.suppress(OSError):
             files.delete_directory(checkpoint_dir(job_dir, number))

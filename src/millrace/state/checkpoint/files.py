@@ -31,7 +31,7 @@ __all__ = [
 
 def write_file(
     path: StrPath,
-    chunks: Iterable[bytes],
+    chunks: Iterable[bytes | memoryview],
     *,
     durable: bool = True,
     flush_too: Sequence[str] = (),
@@ -155,7 +155,7 @@ def reading(path: StrPath) -> Iterator[None]:
 
 
 def reason_of(error: OSError) -> str:
-    """What the operating system said, in words."""
+    """Return the operating system's message, in words."""
     return error.strerror or str(error)
 
 

@@ -28,8 +28,13 @@ from millrace.state.serialization.tagged_values import json_of_tagged, tagged_of
 __all__ = ["FORMAT_VERSION", "Manifest", "read_manifest", "read_manifest_file"]
 
 FORMAT_VERSION = 2
-MAX_BYTES = 128 << 20
-"""Of a manifest; a longer one is not read."""
+MAX_BYTES = 512 << 20
+"""Of a manifest; a longer one is neither written nor read. Most of a long one is what sinks have
+pending."""
+MAX_PARTS = 2_000_000
+"""Of its JSON. Each may take a hundred bytes of memory, and be written in two."""
+MAX_TYPE_TEXT = 1 << 20
+"""Characters of all types in a manifest together."""
 NATIVE = "NATIVE"
 CANONICAL = "CANONICAL"
 _FORMAT = "millrace snapshot"
@@ -40,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a checkpoint consists of (Flink docs, "Checkpoints" and "Savepoints").
+    """Manifest of a checkpoint: its files and positions (Flink docs, "Checkpoints", "Savepoints").
 
     Example:
         >>> manifest = Manifest(
@@ -99,7 +104,11 @@ class Manifest:
     """Of a canonical savepoint, which has no deltas."""
 
     def encode(self) -> bytes:
-        """The content of a ``_metadata`` file."""
+        """The content of a ``_metadata`` file.
+
+        Raises:
+            CheckpointError: nobody could read it; it is too long.
+        """
         content: dict[str, Any] = {"format": _FORMAT}
         content.update((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         content["versions"] = _by_stage(self.versions)
@@ -107,7 +116,22 @@ class Manifest:
             content["sources"] = {uid: _json(data) for uid, data in self.sources.items()}
         text = msgspec.json.format(msgspec.json.encode(content), indent=1)
         body = text.removesuffix(b"\n}")
-        return b"%s%s%08x%s" % (body, _CHECKSUM, zlib.crc32(body), _END)
+        data = b"%s%s%08x%s" % (body, _CHECKSUM, zlib.crc32(body), _END)
+        self._refuse_unreadable(data)
+        return data
+
+    def _refuse_unreadable(self, data: bytes) -> None:
+        parts = _parts(data)
+        if len(data) <= MAX_BYTES and parts <= MAX_PARTS:
+            return
+        pending = {uid: sum(map(len, items)) for uid, items in self.pending.items()}
+        most = max(pending, key=pending.__getitem__, default=None)
+        because = "" if most is None else f" {pending[most]:,} bytes are pending in sink '{most}':"
+        raise CheckpointError(
+            f"checkpoint {self.checkpoint} would have a manifest of {len(data):,} bytes and "
+            f"{parts:,} parts, where {MAX_BYTES:,} and {MAX_PARTS:,} can be read back.{because} "
+            "make checkpoints more often, so that each has less to name"
+        )
 
     @staticmethod
     def decode(data: bytes, path: StrPath) -> Manifest:
@@ -117,6 +141,8 @@ class Manifest:
             CheckpointCorruptError: the data is damaged in whatever way.
             CheckpointError: the data is of another format version.
         """
+        if _parts(data) > MAX_PARTS:
+            raise CheckpointCorruptError(path, f"it has more than {MAX_PARTS:,} parts")
         try:
             fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -135,6 +161,9 @@ class Manifest:
         return manifest
 
 
+_LONGEST_REASON = 500
+"""Characters of what a decoder says, which repeats what it does not know."""
+
 _FIELDS: dict[str, Any] = {
     "format_version": int,
     "job_id": str,
@@ -152,7 +181,7 @@ _FIELDS: dict[str, Any] = {
     "delta_files": tuple[DeltaFileRef, ...],
     "sources": dict[str, Any],
     "pending": dict[str, list[bytes]],
-    "kind": str,
+    "kind": Literal["checkpoint", "savepoint"],
     "finished": bool,
     "snapshot_id": str,
     "ancestor": str,
@@ -163,6 +192,11 @@ _FIELDS: dict[str, Any] = {
     "states": tuple[StoredState, ...],
 }
 """What each field is in JSON."""
+
+
+def _parts(data: bytes) -> int:
+    """The most values that JSON can have."""
+    return sum(map(data.count, (b",", b"[", b"{")))
 
 
 def _read(fields: dict[str, msgspec.Raw], name: str, hint: type[T]) -> T:
@@ -177,7 +211,7 @@ def _read(fields: dict[str, msgspec.Raw], name: str, hint: type[T]) -> T:
     try:
         return msgspec.json.decode(raw, type=hint)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise ValueError(f"{name}: {error}") from None
+        raise ValueError(f"{name}: {str(error)[:_LONGEST_REASON]}") from None
 
 
 def _refuse_version(path: StrPath, found: int) -> None:
@@ -219,17 +253,21 @@ def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
     }
     as_bytes = _tagged if content["format_type"] == CANONICAL else _bytes
     content["sources"] = {uid: as_bytes(found) for uid, found in content["sources"].items()}
-    for state in content["states"]:
-        _check_state(state)
+    _check_states(content["states"])
     return Manifest(**content)
 
 
-def _check_state(state: StoredState) -> None:
-    """Its readers rely on schemas and paths."""
-    for schema in (*state.columns.values(), *(state.schema or ())[1:]):
-        parse_type(str(schema))
-    for file in state.files:
-        check_path(file.path)
+def _check_states(states: tuple[StoredState, ...]) -> None:
+    """Their readers rely on schemas and paths."""
+    schemas = {str(s) for state in states for s in state.columns.values()}
+    schemas |= {str(s) for state in states for s in (state.schema or ())[1:]}
+    if sum(map(len, schemas)) > MAX_TYPE_TEXT:
+        raise ValueError("the types in states are too long")
+    for schema in schemas:
+        parse_type(schema)
+    for state in states:
+        for file in state.files:
+            check_path(file.path)
 
 
 def _check_widths(manifest: Manifest) -> None:

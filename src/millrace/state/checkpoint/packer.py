@@ -80,8 +80,8 @@ class Packer:
                 del self._packings[tier]
 
     def working_files(self) -> set[str]:
-        """What no checkpoint refers to yet: files, relative to the job's directory, and the tokens
-        of those that are being written."""
+        """Return what no checkpoint refers to yet: files, relative to the job's directory, and the
+        tokens of those that are being written."""
         packings = list(self._packings.values())  # the thread may drop one that failed
         paths = [path for packing in packings for path in packing.paths()]
         return {path.removeprefix(f"{os.fspath(self._job_dir)}/") for path in paths}

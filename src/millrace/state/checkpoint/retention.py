@@ -18,6 +18,7 @@ from millrace.filesystem.crash_points import crash_point
 from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.directory import (
     SHARED,
+    checkpoint_files,
     checkpoint_numbers,
     remove_checkpoint,
 )
@@ -67,6 +68,8 @@ class Retention:
         self._abandoned: set[int] = set()
         self._condemned: list[tuple[int, str]] = []
         """(first checkpoint that does not refer to it, path)."""
+        self._gone_below = 0
+        """No older checkpoint is left but those that are held."""
         self._until_sweep = 0
         self._kept: Held | None = None
         self._held: set[Held] = set()
@@ -110,10 +113,14 @@ class Retention:
             self._numbers.update(range(max(self._numbers, default=number - 1) + 1, number + 1))
         oldest = self._usable[-self._retained :][0]
         held = self._all_held()
-        staying = self._remove_older_than(oldest, {one.number for one in held})
-        crash_point("during-retention")
+        numbers = {one.number for one in held}
         needed = {path for one in held for path in one.paths}
-        self._delete_condemned(min([oldest, *staying]), number, needed)
+        if self._files.has_directories:
+            staying = self._remove_older_than(oldest, numbers)
+            crash_point("during-retention")
+            self._delete(self._due(min([oldest, *staying]), number, needed))
+        else:
+            self._remove_at_once(oldest, number, numbers, needed)
         if self._until_sweep == 0:
             self._sweep_orphans(in_use(), needed, self._orphan_age)
         self._until_sweep = (self._until_sweep or SWEEP_EVERY) - 1
@@ -134,18 +141,45 @@ class Retention:
     def _remove_older_than(self, oldest: int, held: Container[int]) -> list[int]:
         """Gives those that cannot be deleted: they can be resumed from as long as they are there,
         so their files must not go."""
+        old = self._older_than(oldest, held)
+        staying = [number for number in old if not remove_checkpoint(self._job_dir, number)]
+        self._forget(set(old).difference(staying), oldest)
+        return staying
+
+    def _remove_at_once(
+        self, oldest: int, newest: int, held: Container[int], needed: Container[str]
+    ) -> None:
+        """Delete old checkpoints and files in one request. It may be carried out in part and in any
+        order, so the files are those of checkpoints whose manifests went with one before."""
+        old = self._older_than(oldest, held)
+        condemned = self._condemned
+        files = self._due(self._gone_below, newest, needed)
+        going = [path for n in old for path in checkpoint_files(self._job_dir, n)] + files
+        crash_point("during-retention")
+        try:
+            if going:
+                self._files.delete_all(going)
+        except OSError:
+            self._condemned = condemned
+            raise
+        self._forget(old, oldest)
+        self._gone_below = oldest
+
+    def _older_than(self, oldest: int, held: Container[int]) -> list[int]:
         if self._numbers is None:
             self._numbers = set(checkpoint_numbers(self._job_dir))
         numbers = sorted(self._numbers)
-        old = [n for n in numbers if (n < oldest or n in self._abandoned) and n not in held]
-        staying = [number for number in old if not remove_checkpoint(self._job_dir, number)]
-        self._numbers -= set(old).difference(staying)
+        return [n for n in numbers if (n < oldest or n in self._abandoned) and n not in held]
+
+    def _forget(self, gone: Iterable[int], oldest: int) -> None:
+        assert self._numbers is not None
+        self._numbers.difference_update(gone)
         self._usable = [number for number in self._usable if number >= oldest]
         self._damaged = [number for number in self._damaged if number >= oldest]
-        return staying
 
-    def _delete_condemned(self, oldest: int, newest: int, needed: Container[str]) -> None:
-        """One checkpoint late at the earliest: a running epoch may still read the files."""
+    def _due(self, oldest: int, newest: int, needed: Container[str]) -> list[str]:
+        """The condemned files to delete now, when ``oldest`` is the first checkpoint that is left.
+        One checkpoint late at the earliest: a running epoch may still read the files."""
         staying: list[tuple[int, str]] = []
         going: list[str] = []
         for number, path in self._condemned:
@@ -154,8 +188,8 @@ class Retention:
                 going.append(f"{self._job_dir}/{path}")
             else:
                 staying.append((number, path))
-        self._delete(going)
         self._condemned = staying
+        return going
 
     def _sweep_orphans(self, in_use: Container[str], needed: Container[str], age: float) -> None:
         if self._damaged:

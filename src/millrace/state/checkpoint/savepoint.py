@@ -44,7 +44,7 @@ def savepoint_path(directory: StrPath, job_id: str) -> str:
     return os.path.join(directory, f"{SAVEPOINT}-{job_id}-{uuid.uuid4().hex[:12]}")
 
 
-def write_savepoint(path: str, job_dir: StrPath, pin: Pin, durable: bool = True) -> Manifest:
+def write_savepoint(path: str, job_dir: StrPath, pin: Pin) -> Manifest:
     """Copy the pinned checkpoint of the job in ``job_dir`` to ``path``.
 
     The checkpoint's pending committables are left out: the job that wrote them commits them.
@@ -53,12 +53,9 @@ def write_savepoint(path: str, job_dir: StrPath, pin: Pin, durable: bool = True)
         CheckpointError: writing failed; what was written has been deleted.
         CheckpointCorruptError: a file of the checkpoint is damaged.
     """
-    with new_savepoint_directory(path, durable):
-        file_system_of(path).make_directory(f"{path}/{SHARED}", durable)
-        file = write_delta_file(
-            path, f"state{SUFFIX}", _copied(path, job_dir, pin, durable),
-            durable=durable,
-        )  # fmt: skip
+    with new_savepoint_directory(path):
+        file_system_of(path).make_directory(f"{path}/{SHARED}")
+        file = write_delta_file(path, f"state{SUFFIX}", _copied(path, job_dir, pin))
         crash_point("during-savepoint")
         manifest = dataclasses.replace(
             pin.manifest,
@@ -67,12 +64,12 @@ def write_savepoint(path: str, job_dir: StrPath, pin: Pin, durable: bool = True)
             pending={},
             delta_files=(file.ref,),
         )
-        complete_savepoint(path, manifest, durable)
+        complete_savepoint(path, manifest)
     return manifest
 
 
 @contextlib.contextmanager
-def new_savepoint_directory(path: str, durable: bool) -> Iterator[None]:
+def new_savepoint_directory(path: str) -> Iterator[None]:
     """Create the directory of a savepoint; delete it if the body of the ``with`` fails.
 
     Raises:
@@ -80,7 +77,7 @@ def new_savepoint_directory(path: str, durable: bool) -> Iterator[None]:
     """
     files = file_system_of(path)
     try:
-        files.make_directory(path, durable)
+        files.make_directory(path)
         yield
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -90,17 +87,13 @@ def new_savepoint_directory(path: str, durable: bool) -> Iterator[None]:
         raise
 
 
-def complete_savepoint(path: str, manifest: Manifest, durable: bool) -> None:
+def complete_savepoint(path: str, manifest: Manifest) -> None:
     """Write the manifest to ``_metadata``, which completes the savepoint."""
-    write_file(
-        f"{path}/{METADATA}",
-        (manifest.encode(),),
-        durable=durable,
-        flush_too=[path, os.path.dirname(path)],
-    )
+    flush_too = [path, os.path.dirname(path)]
+    write_file(f"{path}/{METADATA}", (manifest.encode(),), flush_too=flush_too)
 
 
-def _copied(path: str, job_dir: StrPath, pin: Pin, durable: bool) -> Iterator[DeltaEntry]:
+def _copied(path: str, job_dir: StrPath, pin: Pin) -> Iterator[DeltaEntry]:
     """The deltas with their bytes, but for big ones, which get files of their own."""
     load = DeltaLoader(job_dir)
     segments = count()
@@ -108,16 +101,16 @@ def _copied(path: str, job_dir: StrPath, pin: Pin, durable: bool) -> Iterator[De
         for delta in deltas:
             if isinstance(delta.data, FileRef) and delta.data.length > BIG:
                 name = f"segment-{next(segments)}"
-                data: bytes | FileRef = _copied_segment(path, job_dir, delta.data, name, durable)
+                data: bytes | FileRef = _copied_segment(path, job_dir, delta.data, name)
             else:
                 data = load(delta)
             yield stage, subtask, dataclasses.replace(delta, data=data)
 
 
-def _copied_segment(path: str, job_dir: StrPath, ref: FileRef, name: str, durable: bool) -> FileRef:
+def _copied_segment(path: str, job_dir: StrPath, ref: FileRef, name: str) -> FileRef:
     """Copy a big delta without having all of it in memory."""
     source = located(job_dir, ref.path)
-    copied = write_segment(path, name, _chunks(source, ref), durable)
+    copied = write_segment(path, name, _chunks(source, ref))
     if (copied.length, copied.crc) != (ref.length, ref.crc):
         raise CheckpointCorruptError(source, f"what is at byte {ref.offset} has changed")
     return copied

@@ -14,16 +14,25 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from millrace.common.errors import CheckpointError
+from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import exists, file_system_of, resolved
 from millrace.state.canonical.stored_state import STATES
 from millrace.state.checkpoint.directory import METADATA, SHARED
 from millrace.state.checkpoint.files import StrPath, delete_quietly, reason_of
-from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
+from millrace.state.checkpoint.snapshot import (
+    INCOMPLETE,
+    SAVEPOINT,
+    Snapshot,
+    is_savepoint_name,
+    open_snapshot,
+    read_snapshot_manifest,
+)
 from millrace.state.state_delta import FileRef
 
 __all__ = [
     "DamagedSavepoint",
     "check_disposable",
+    "delete_incomplete",
     "dispose_savepoint",
     "files_of",
     "find_savepoints",
@@ -47,18 +56,26 @@ def find_savepoints(directory: StrPath) -> Iterator[Snapshot | DamagedSavepoint]
 
     Links are not followed. Checkpoints of jobs are passed over.
     """
-    yield from _savepoints_in(resolved(directory))
+    waiting = [resolved(directory)]
+    while waiting:
+        path = waiting.pop()
+        try:
+            if exists(f"{path}/{METADATA}") and not _CHECKPOINT.fullmatch(os.path.basename(path)):
+                yield from _found(path)
+            elif is_savepoint_name(os.path.basename(path)):
+                yield DamagedSavepoint(path, f"the savepoint {path} is incomplete: {INCOMPLETE}")
+            else:
+                waiting += reversed(_directories_in(path))
+        except OSError as error:
+            yield DamagedSavepoint(path, f"cannot look into {path}: {reason_of(error)}")
 
 
-def _savepoints_in(path: str) -> Iterator[Snapshot | DamagedSavepoint]:
-    if exists(f"{path}/{METADATA}") and not _CHECKPOINT.fullmatch(os.path.basename(path)):
-        yield from _found(path)
-        return
+def _directories_in(path: str) -> list[str]:
+    """Those that savepoints may be in."""
     files = file_system_of(path)
-    for name in sorted(files.directories(path)):
-        ours = name == SHARED or _CHECKPOINT.fullmatch(name)
-        if not ours and not files.is_link(f"{path}/{name}"):
-            yield from _savepoints_in(f"{path}/{name}")
+    names = [n for n in sorted(files.directories(path)) if n != SHARED]
+    inside = [f"{path}/{name}" for name in names if not _CHECKPOINT.fullmatch(name)]
+    return [directory for directory in inside if not files.is_link(directory)]
 
 
 def _found(path: str) -> Iterator[Snapshot | DamagedSavepoint]:
@@ -114,6 +131,47 @@ def dispose_savepoint(path: StrPath) -> list[str]:
         files.remove_empty(f"{snapshot.path}/{directory}")
     files.remove_empty(snapshot.path)
     return sorted(file.location for file in files.list(snapshot.path, recursive=True))
+
+
+def delete_incomplete(directory: StrPath, job_id: str, latest: float) -> list[str]:
+    """Delete the savepoints of a job in a directory that were begun and never completed.
+
+    Args:
+        job_id: the caller holds the lease of this job.
+        latest: those to which something was written after that, in seconds since the epoch of Unix,
+            may still be completed by a run that was superseded.
+
+    Returns:
+        The directories that were deleted.
+    """
+    own = re.compile(rf"{SAVEPOINT}-{re.escape(job_id)}-[0-9a-f]{{12}}")
+    base = resolved(directory)
+    files = file_system_of(base)
+    deleted = []
+    with contextlib.suppress(OSError):
+        for path in [f"{base}/{name}" for name in files.directories(base) if own.fullmatch(name)]:
+            if not files.is_link(path) and _is_abandoned(path, latest):
+                files.delete_directory(path)
+                deleted.append(path)
+    return deleted
+
+
+def _is_abandoned(path: str, latest: float) -> bool:
+    """Whether a savepoint without ``_metadata`` has not been touched since, and has nobody else's
+    files."""
+    if exists(f"{path}/{METADATA}"):
+        return False
+    files = file_system_of(path)
+    found = list(files.list(path, recursive=True))
+    names = [file.location.removeprefix(f"{path}/") for file in found]
+    if any("/" in name and not _OWN_FILE.fullmatch(name) for name in names):
+        return False
+    times = [file.modified for file in found]
+    if is_local(path):  # where files that are being written have other names
+        for place, _, files_here in os.walk(path):
+            places = [place, *(os.path.join(place, name) for name in files_here)]
+            times += [os.lstat(place).st_mtime for place in places]
+    return all(time < latest for time in times)
 
 
 def _directories(paths: Collection[str]) -> set[str]:

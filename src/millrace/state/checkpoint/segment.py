@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 
 from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.files import StrPath, write_file
+from millrace.state.serialization.payload import Chunk
 from millrace.state.state_delta import FileRef
 
 __all__ = ["write_segment"]
 
 
 def write_segment(
-    job_dir: StrPath, name: str, data: bytes | Iterable[bytes], durable: bool = True
+    job_dir: StrPath, name: str, data: bytes | Iterable[Chunk], durable: bool = True
 ) -> FileRef:
     """Write the payload of one delta, or its pieces one by one, to the job's directory of shared
     files.
@@ -35,11 +36,11 @@ def write_segment(
 class _Summed:
     """Adds up the checksum of the pieces that go by."""
 
-    def __init__(self, pieces: Iterable[bytes]) -> None:
+    def __init__(self, pieces: Iterable[Chunk]) -> None:
         self._pieces = pieces
         self.crc = 0
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[Chunk]:
         for piece in self._pieces:
             self.crc = zlib.crc32(piece, self.crc)
             yield piece

@@ -9,22 +9,33 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.filesystem.registry import exists, file_system_of, resolved
 from millrace.state.canonical.opaque_parts import with_native_parts
-from millrace.state.canonical.stored_state import STATES, StoredState, SubtaskFiles
-from millrace.state.checkpoint.delta_file import DeltaFile, DeltaFileRef
+from millrace.state.canonical.stored_state import STATES, StateFile, StoredState, SubtaskFiles
+from millrace.state.checkpoint.delta_file import DeltaFile, DeltaFileRef, SubtaskKey
 from millrace.state.checkpoint.delta_set import DeltaSet, check_segments, read_deltas_of
 from millrace.state.checkpoint.directory import METADATA, complete_checkpoints, metadata_path
-from millrace.state.checkpoint.files import StrPath, length_of
+from millrace.state.checkpoint.files import StrPath, length_of, reading
 from millrace.state.checkpoint.manifest import CANONICAL, Manifest, read_manifest_file
 from millrace.state.state_delta import StateDelta
 
-__all__ = ["SAVEPOINT", "Snapshot", "open_snapshot", "read_snapshot_manifest", "snapshot_metadata"]
+__all__ = [
+    "INCOMPLETE",
+    "SAVEPOINT",
+    "Snapshot",
+    "is_savepoint_name",
+    "open_snapshot",
+    "read_snapshot_manifest",
+    "snapshot_metadata",
+]
 
 SAVEPOINT = "savepoint"
+_NAME = re.compile(rf"{SAVEPOINT}-.+-[0-9a-f]{{12}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +72,24 @@ class Snapshot:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The snapshot's name for people."""
         return f"{self.manifest.kind} {self.path}"
+
+
+INCOMPLETE = (
+    "it has no _metadata, for it is being written, or whoever wrote it was killed; if no job is "
+    "writing it, delete the directory"
+)
+
+
+def is_savepoint_name(name: str) -> bool:
+    """Whether jobs give such names to the directories of savepoints.
+
+    Example:
+        >>> is_savepoint_name("savepoint-count-6c35493a-0123456789ab"), is_savepoint_name("mine")
+        (True, False)
+    """
+    return _NAME.fullmatch(name) is not None
 
 
 def snapshot_metadata(path: StrPath) -> str:
@@ -74,6 +101,11 @@ def snapshot_metadata(path: StrPath) -> str:
         UnsupportedFileSystemSchemeError: it belongs to a file system that is not supported.
     """
     given = resolved(path)
+    with reading(given):
+        return _metadata_at(given)
+
+
+def _metadata_at(given: str) -> str:
     if os.path.basename(given) == METADATA and exists(given):
         return given
     if exists(f"{given}/{METADATA}"):
@@ -81,6 +113,8 @@ def snapshot_metadata(path: StrPath) -> str:
     numbers = complete_checkpoints(given)
     if numbers:
         return metadata_path(given, numbers[-1])
+    if is_savepoint_name(os.path.basename(given)) and file_system_of(given).is_directory(given):
+        raise CheckpointError(f"the savepoint {given} is incomplete: {INCOMPLETE}")
     there = exists(given) or file_system_of(given).is_directory(given)
     missing = "" if there else ", which does not exist"
     raise CheckpointError(
@@ -134,20 +168,25 @@ def _stored_deltas(directory: str, manifest: Manifest, trusted: bool) -> DeltaSe
             length = length_of(path)
             if length != file.length:
                 raise CheckpointCorruptError(path, f"it has {length} bytes, not {file.length}")
+    by_subtask = _by_subtask(manifest.states)
     entries = [
-        (stage, subtask, StateDelta(manifest.epoch, version, manifest.epoch, files))
-        for (stage, subtask), version in manifest.versions.items()
-        if (files := SubtaskFiles(directory, _states_of(manifest, stage, subtask), trusted)).states
+        (*key, StateDelta(manifest.epoch, version, manifest.epoch, files))
+        for key, version in manifest.versions.items()
+        if (files := SubtaskFiles(directory, tuple(by_subtask.get(key, ())), trusted)).states
     ]
     return DeltaSet().with_file(
         DeltaFile(DeltaFileRef(STATES, 0, 0, 0, len(entries)), tuple(entries))
     )
 
 
-def _states_of(manifest: Manifest, stage: str, subtask: int) -> tuple[StoredState, ...]:
-    found = []
-    for state in manifest.states:
-        files = tuple(file for file in state.files if file.subtask == subtask)
-        if state.stage == stage and files:
-            found.append(dataclasses.replace(state, files=files))
-    return tuple(found)
+def _by_subtask(states: Iterable[StoredState]) -> dict[SubtaskKey, list[StoredState]]:
+    """Per subtask its states, each with the files of that subtask only."""
+    found: dict[SubtaskKey, list[StoredState]] = {}
+    for state in states:
+        files: dict[int, list[StateFile]] = {}
+        for file in state.files:
+            files.setdefault(file.subtask, []).append(file)
+        for subtask, its in files.items():
+            own = dataclasses.replace(state, files=tuple(its))
+            found.setdefault((state.stage, subtask), []).append(own)
+    return found

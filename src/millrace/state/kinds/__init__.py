@@ -1,1 +1,1 @@
-"""What a kind of state is made of; the kinds there are, are in `millrace.state.table_kinds`."""
+"""Kinds of state: the parts of each; `millrace.state.table_kinds` lists them."""

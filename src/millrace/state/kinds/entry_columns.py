@@ -39,7 +39,7 @@ WINDOW = "window"
 
 @dataclass(frozen=True, slots=True)
 class EntryColumns:
-    """What the parts of an entry are, by the names of their columns.
+    """Columns of a table's entries: outer key, inner key and value.
 
     A part of one name is one value, a part of several names a tuple of them.
 

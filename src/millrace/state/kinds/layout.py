@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["Layout"]
+__all__ = ["Columnar", "Layout"]
 
 
 class Layout(Enum):
@@ -18,3 +18,12 @@ class Layout(Enum):
     NESTED = "nested"
     """A dict per outer key. Table deltas: ``drop`` (outer keys), ``put`` (outer key to inner key to
     value), ``del`` (outer key to inner keys)."""
+
+
+class Columnar(Enum):
+    """Tables in Arrow columns; to all who do not know columns they are `Layout.FLAT`."""
+
+    SLOTS = "slots"
+    """A slot per key, with values that change in place (`SlotTable`)."""
+    ROWS = "rows"
+    """Many rows per key (`RowLog`)."""

@@ -9,6 +9,8 @@ from millrace.common.window.time_window import TimeWindow
 from millrace.state.kinds.state_shape import Entry
 
 __all__ = [
+    "inner_maps",
+    "logged_rows",
     "numbered_elements",
     "own_values",
     "pane_elements",
@@ -29,8 +31,22 @@ def window_of(namespace: Any) -> Any:
 
 
 def plain(put: Put, _: Put) -> Iterator[Entry]:
-    """What is kept per key."""
+    """Yield the entries of a table with one value per key."""
     return (Entry(key, value) for key, value in put.items())
+
+
+def inner_maps(put: Put, _: Put) -> Iterator[Entry]:
+    """A dict per key, of a table with one value per (key, inner key)."""
+    maps: dict[Any, dict[Any, Any]] = {}
+    for (key, inner), value in put.items():
+        maps.setdefault(key, {})[inner] = value
+    return (Entry(key, entries) for key, entries in maps.items())
+
+
+def logged_rows(put: Put, _: Put) -> Iterator[Entry]:
+    """A list per key, of a table with one row per (key, sequence number)."""
+    for entry in inner_maps(put, {}):
+        yield Entry(entry.key, [entry.value[number] for number in sorted(entry.value)])
 
 
 def own_values(put: Put, _: Put) -> Iterator[Entry]:
@@ -82,7 +98,7 @@ def sessions(put: Put, _: Put) -> Iterator[Entry]:
 
 
 def windowed(put: Put, merged: Put) -> Iterator[Entry]:
-    """What is kept per (window, key)."""
+    """Yield the entries of a table with one value per (window, key)."""
     for (namespace, key), value in put.items():
         window = merged.get((key, namespace), namespace) if merged else namespace
         yield Entry(key, value, window_of(window))

@@ -1,4 +1,4 @@
-"""What an entry of a state is to whoever looks at it, whatever table it is kept in."""
+"""Shapes of states: their entries as readers see them, whatever table keeps them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Entry", "StateShape"]
 
 
 class StateShape(enum.Enum):
-    """What an entry of a state is."""
+    """Shape of a state's entries."""
 
     VALUE = "value"
     """A key and its value: value, reducing (the value) and aggregating state (the accumulator)."""

@@ -12,7 +12,7 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING
 from millrace.state.kinds.entry_columns import PER_KEY, EntryColumns, KeyPlace, of_pair
-from millrace.state.kinds.layout import Layout
+from millrace.state.kinds.layout import Columnar, Layout
 from millrace.state.kinds.shown_entries import windowed
 from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.kinds.time_stamps import STAMPS, Stamps
@@ -22,7 +22,7 @@ from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.serialization.entry_types import ANYTHING, EntryTypes
 from millrace.state.serialization.table_delta_map import TableDeltaMap
-from millrace.state.table import MemoryTable
+from millrace.state.table import Table
 
 __all__ = ["EntriesOf", "TableKind", "expiring", "per_window"]
 
@@ -60,6 +60,8 @@ class TableKind:
     """Whether the windows of its entries may have merged."""
     stays_in_memory: bool = False
     """Whether no backend keeps it on disk."""
+    columnar: Columnar | None = None
+    """Of kinds whose entries are in Arrow columns."""
     key: KeyPlace | None = field(init=False)
     """Where the key of the stream is; None: entries belong to no key."""
 
@@ -96,13 +98,22 @@ class TableKind:
         """From an entry's key (nested: outer and inner key) to that of the stream."""
         return (self.key or KeyPlace()).of(self.layout)
 
-    def in_memory(self) -> MemoryTable:
+    def in_memory(self) -> Table:
         """An empty table in memory."""
+        if self.columnar is not None:
+            return self._columns()
         if not self.is_keyed:
             return OperatorTable()
         if self.layout is Layout.FLAT:
             return FlatTable(self.key_of)
         return (ListTable if self.layout is Layout.LIST else NestedTable)(self.key_of)
+
+    def _columns(self) -> Table:
+        # Arrow is imported when there is such state, not by who only lists savepoints
+        from millrace.state.columns.row_log import RowLog
+        from millrace.state.columns.slot_table import SlotTable
+
+        return (SlotTable if self.columnar is Columnar.SLOTS else RowLog)(self.key_of)
 
     # -- types -------------------------------------------------------------------------
 
@@ -145,7 +156,7 @@ class TableKind:
         return self.shape.is_per_key
 
     def shown(self, found: Any) -> Any:
-        """What users see of what a key has; `MISSING` stays that."""
+        """Return the user's view of a key's value; `MISSING` stays that."""
         return found if self.stamps is None or found is MISSING else self.stamps.values(found)
 
     def alive(self, found: Any, deadline: int) -> Any:

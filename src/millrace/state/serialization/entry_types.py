@@ -19,7 +19,7 @@ ANYTHING = PickledBytesTypeInfo()
 
 @dataclass(frozen=True, slots=True)
 class StateOwner:
-    """What is known of an operator that has state."""
+    """Name, key type and record types of an operator that has state."""
 
     name: str = ""
     key_type: TypeInformation[Any] | None = None

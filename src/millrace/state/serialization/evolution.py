@@ -54,7 +54,7 @@ UNTYPED = PickledBytesTypeInfo().bridged_type
 
 
 class TypeChangeError(Exception):
-    """What was written with one type cannot become another; the text begins with the field."""
+    """A written type cannot become the declared one; the text begins with the field."""
 
 
 def migration(written: Schema, present: TypeInformation[Any], at: str = "") -> Convert | None:
@@ -295,7 +295,7 @@ def _default(
     defaults: Mapping[str, Callable[[], Any]] | None,
     path: str,
 ) -> Convert:
-    """What a field that was not there begins with: None in rows, its default in classes."""
+    """Make the default of an added field: None in rows, the class's own in classes."""
     if defaults is None:
         return lambda plain: None
     make = defaults.get(name)

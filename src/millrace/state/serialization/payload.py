@@ -3,7 +3,8 @@
 `marshal` is several times faster than `pickle`, but it turns every object with a buffer (numpy
 scalars and arrays, ``bytearray``) silently into ``bytes`` and flattens nothing else. So it is used
 only where every value, at every depth, is exactly of a plain builtin type; all else is pickled.
-The first byte of a payload names the codec.
+The first byte of a payload names the codec. Values with big buffers (Arrow columns) are pickled
+without them: the buffers follow the pickle as they are, each at a multiple of 8 bytes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import io
 import marshal
 import pickle
+import struct
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
@@ -21,10 +23,16 @@ from millrace.common.errors import SerializationError
 
 MARSHAL = b"m"
 PICKLE = b"p"
+BUFFERS = b"b"
+"""A pickle, and the buffers that it refers to."""
 TAGGED = b"t"
 """Of canonical savepoints (see `millrace.state.serialization.tagged_values`)."""
 MARSHAL_VERSION = 4
 """Readable by every CPython since 3.4."""
+
+Chunk = bytes | memoryview
+_ALIGNMENT = 8
+_SIZE = struct.Struct(">Q")
 
 ATOMS: frozenset[type] = frozenset({int, float, str, bytes, bool, type(None), complex})
 _CONTAINERS: frozenset[type] = frozenset({tuple, list, dict, set, frozenset})
@@ -41,6 +49,10 @@ def is_plain(values: Iterable[Any]) -> bool:
         nested = kinds - ATOMS
         if not nested <= _CONTAINERS:
             return False
+        if nested == kinds and dict not in nested:
+            below = set(map(type, chain.from_iterable(level)))  # no list of them, as it often ends
+            if below <= ATOMS:
+                return True
         level = _children(level, nested, kinds)
     return False
 
@@ -63,6 +75,46 @@ def encode(value: Any) -> bytes:
     return PICKLE + dump_pickle(value)
 
 
+def encode_chunks(value: Any) -> list[Chunk]:
+    """The payload of one value in chunks, so that its buffers are not copied. All of them together
+    are a multiple of 8 bytes long if there are buffers."""
+    if is_plain((value,)):
+        return [encode(value)]
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        body = pickle.dumps(value, 5, buffer_callback=buffers.append)
+    except Exception:
+        return [PICKLE + _by_value(value)]
+    if not buffers:
+        return [PICKLE + body]
+    parts: list[Chunk] = [body, *(buffer.raw() for buffer in buffers)]
+    sizes = list(map(len, parts))
+    head = struct.pack(f">{len(sizes) + 1}Q", len(sizes), *sizes)
+    chunks: list[Chunk] = [BUFFERS.ljust(_ALIGNMENT) + head]
+    for part in parts:
+        chunks += [part, padding(len(part))]
+    return chunks
+
+
+def padding(size: int) -> bytes:
+    """What is missing to a multiple of 8 bytes."""
+    return bytes(-size % _ALIGNMENT)
+
+
+def _unpickled(payload: memoryview) -> Any:
+    """The value of chunks whose first byte is `BUFFERS`."""
+    try:
+        (count,) = _SIZE.unpack_from(payload, _ALIGNMENT)
+        sizes = struct.unpack_from(f">{count}Q", payload, 2 * _ALIGNMENT)
+    except struct.error:
+        raise SerializationError("a payload with buffers ends before them") from None
+    start, parts = (2 + count) * _ALIGNMENT, []
+    for size in sizes:
+        parts.append(payload[start : start + size])
+        start += size + -size % _ALIGNMENT
+    return pickle.loads(parts[0], buffers=parts[1:])
+
+
 def encode_records(values: list[Any], timestamps: list[int] | None) -> bytes:
     """The payload of a batch of records with their event times (one per value, or None)."""
     if is_plain(values):
@@ -81,6 +133,8 @@ def decode(payload: bytes | memoryview) -> Any:
         return marshal.loads(body)
     if codec == PICKLE:
         return pickle.loads(body)
+    if codec == BUFFERS:
+        return _unpickled(memoryview(payload))
     if codec == TAGGED:
         from millrace.state.serialization.tagged_values import load_tagged
 

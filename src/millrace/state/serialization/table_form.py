@@ -1,4 +1,4 @@
-"""What the entries of one table look like in memory and in deltas.
+"""Form of one table's entries in memory and in deltas.
 
 State is restored before the program says what it is: until a state is declared, its values stay in
 the plain form they were written in (`TableForm.schema` says which), and are written on like that.
@@ -67,7 +67,8 @@ class TableForm:
         self._declared: TypeInformation[Any] | None = None
         self._written: _Written | None = None
         """What deltas that were read have; None: none was read."""
-        key_type = owner.key_type if owner is not None and kind.is_keyed else None
+        typed = kind.is_keyed and kind.columnar is None  # columns have Arrow's types
+        key_type = owner.key_type if owner is not None and typed else None
         self._key_type = key_type or ANYTHING
         self._key_schema = self._key_type.schema()
         self._written_key: Schema = ANY
@@ -82,7 +83,7 @@ class TableForm:
 
     @property
     def schema(self) -> TableSchema:
-        """What is written next to the entries."""
+        """The schema that is written next to the entries."""
         late, key = self._present(), self._key()
         if late == UNTYPED and key == ANY:
             return None

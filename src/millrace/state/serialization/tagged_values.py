@@ -34,7 +34,7 @@ from millrace.common.errors import SerializationError
 from millrace.common.types.row import Row, named_row
 from millrace.state.serialization.payload import dump_pickle
 
-__all__ = ["dump_tagged", "json_of_tagged", "load_tagged", "tagged_of_json"]
+__all__ = ["PickleRefusedError", "dump_tagged", "json_of_tagged", "load_tagged", "tagged_of_json"]
 
 MODULES = tuple(
     f"millrace.{room}." for room in ("common", "connectors", "formats", "runtime", "state")
@@ -43,11 +43,18 @@ MODULES = tuple(
 PICKLE = "$pickle"
 MAX_DEPTH = 200
 MAX_DIGITS = 1 << 16
+MANY = 4096
+MAX_ALIKE = 64
+"""Keys with one hash, of many."""
 
 _SCALARS = frozenset({int, float, str, bytes, bool, type(None)})
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 _MICROSECOND = timedelta(microseconds=1)
+
+
+class PickleRefusedError(SerializationError):
+    """Something would have to be unpickled, and there is no leave to do so."""
 
 
 def dump_tagged(value: Any) -> bytes:
@@ -78,7 +85,8 @@ def load_tagged(data: bytes, pickle_allowed: bool = False) -> Any:
         pickle_allowed: whether what is pickled is read, which may run code of whoever wrote it.
 
     Raises:
-        SerializationError: they are damaged, or there is a pickle in them and no leave to read it.
+        PickleRefusedError: there is a pickle in them and no leave to read it.
+        SerializationError: they are damaged.
     """
     try:
         tree = _decode(data)
@@ -90,7 +98,7 @@ def load_tagged(data: bytes, pickle_allowed: bool = False) -> Any:
 
 
 def json_of_tagged(data: bytes) -> Any:
-    """What JSON has for the bytes of a value.
+    """Decode a value's bytes into its JSON form.
 
     Example:
         >>> json_of_tagged(dump_tagged([(1, 2.5), b"x"]))
@@ -125,7 +133,7 @@ def _json(tree: Any) -> Any:
 
 
 def _tree(value: Any, depth: int) -> Any:
-    """What msgpack has for a value."""
+    """Make a value's form in msgpack."""
     if depth > MAX_DEPTH:
         raise RecursionError
     kind = type(value)
@@ -238,7 +246,7 @@ def _value(tree: Any, pickles: bool, depth: int) -> Any:
 def _tagged(name: str, parts: Any, pickles: bool, depth: int) -> Any:
     if name == PICKLE:
         if not pickles:
-            raise SerializationError("it holds a pickle, and there is no leave to read pickles")
+            raise PickleRefusedError("it holds a pickle, and there is no leave to read pickles")
         return pickle.loads(_value(parts, pickles, depth + 1))
     make = _READERS.get(name)
     if make is None:
@@ -268,6 +276,28 @@ def _bytearray(data: Any) -> bytearray:
     if type(data) is not bytes:
         raise SerializationError("a bytearray of something else than bytes")
     return bytearray(data)
+
+
+def _items(parts: Any) -> list[Any]:
+    """Of a list only: from a text as many texts would be made as it has characters."""
+    if type(parts) is not list:
+        raise SerializationError("a collection of something else than a list")
+    return parts
+
+
+def _keys(keys: list[Any]) -> list[Any]:
+    """Those of a set or a dict. If they all have one hash, it takes the square of their number."""
+    if len(keys) > MANY:
+        hashes = sorted(map(hash, keys))
+        if any(a == b for a, b in zip(hashes, hashes[MAX_ALIKE:], strict=False)):
+            raise SerializationError("keys that were chosen to have the same hash")
+    return keys
+
+
+def _map(parts: Any) -> dict[Any, Any]:
+    pairs = list(map(_items, _items(parts)))
+    _keys([key for key, _ in pairs])
+    return dict(pairs)
 
 
 def _zoned(parts: list[Any], parse: Callable[[str], Any]) -> Any:
@@ -314,11 +344,11 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "$float": float,
     "$bytes": lambda text: base64.b64decode(text, validate=True),
     "$text": lambda data: data.decode("utf-8", "surrogatepass"),
-    "$map": dict,
-    "$tuple": tuple,
-    "$set": set,
-    "$frozenset": frozenset,
-    "$deque": lambda parts: deque(parts[1], parts[0]),
+    "$map": _map,
+    "$tuple": lambda parts: tuple(_items(parts)),
+    "$set": lambda parts: set(_keys(_items(parts))),
+    "$frozenset": lambda parts: frozenset(_keys(_items(parts))),
+    "$deque": lambda parts: deque(_items(parts[1]), parts[0]),
     "$bytearray": _bytearray,
     "$complex": lambda parts: complex(*map(float, parts)),
     "$decimal": _decimal,

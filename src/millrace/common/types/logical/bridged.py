@@ -41,7 +41,7 @@ def bridge_of(kind: LogicalType) -> str:
 
 
 def parts_of(kind: LogicalType) -> tuple[RowField, ...]:
-    """What else has to be known of the class."""
+    """Further parts of the class's description."""
     return kind.fields[1:] if isinstance(kind, StructuredType) else ()
 
 

@@ -65,7 +65,7 @@ def quoted(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LogicalType:
-    """What a value is; ``nullable`` says whether it may be missing.
+    """Base of logical types; ``nullable`` says whether a value may be missing.
 
     Raises:
         JobDefinitionError: a length, precision or scale is out of Flink's range.
@@ -403,10 +403,11 @@ class RowType(LogicalType):
     fields: tuple[RowField, ...] = ()
 
     def __post_init__(self) -> None:
-        names = self.names
-        for name in names:
-            if names.count(name) > 1:
+        seen: set[str] = set()
+        for name in self.names:
+            if name in seen:
                 raise JobDefinitionError(f"a row type has two fields called {name!r}")
+            seen.add(name)
 
     @classmethod
     def of(cls, *fields: tuple[str, LogicalType], nullable: bool = True) -> RowType:

@@ -16,6 +16,8 @@ _TOKEN = re.compile(
     r"|(?P<sign>[<>(),:]))"
 )
 MAX_DEPTH = 64
+MAX_SHOWN = 500
+"""Characters of a text that an error shows."""
 
 
 def parse_type(text: str) -> LogicalType:
@@ -35,6 +37,10 @@ def parse_type(text: str) -> LogicalType:
     if parser.token is not None:
         raise parser.refusal("the end")
     return found
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 class _Parser:
@@ -58,7 +64,8 @@ class _Parser:
     def refusal(self, wanted: str) -> JobDefinitionError:
         found = "its end" if self.token is None else repr(self.token)
         return JobDefinitionError(
-            f"{self._text!r} is no type: {wanted} expected at position {self.start}, found {found}"
+            f"{_cut(repr(self._text))} is no type: {wanted} expected at position {self.start}, "
+            f"found {_cut(found)}"
         )
 
     def at(self, *words: str) -> bool:

@@ -1,0 +1,50 @@
+"""The committed results of the SQL programs: Flink's, and millrace's where they differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from conformance.expected_output import EXPECTED
+from conformance.sql_program import SqlProgram
+
+DIRECTORY = EXPECTED / "sql"
+
+
+def read(program: SqlProgram, side: str = "pyflink") -> list[Any] | None:
+    """The committed results of a program on that side; None without any."""
+    return _page(_path(program.page, side)).get(program.name)
+
+
+def wanted(program: SqlProgram) -> list[Any] | None:
+    """What millrace must give: Flink's results, or its own where it differs for a reason."""
+    return read(program, "millrace" if program.difference else "pyflink")
+
+
+def write(
+    programs: Iterable[SqlProgram],
+    side: str,
+    results: Mapping[str, tuple[list[Any] | None, str]],
+) -> None:
+    """Replace the committed results of the pages of these programs."""
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    for page, found in groupby(programs, lambda program: program.page):
+        texts = [
+            f"{json.dumps(program.name)}: {json.dumps(results[program.path][0])}"
+            for program in found
+        ]
+        _path(page, side).write_text("{\n" + ",\n".join(texts) + "\n}\n")
+
+
+@cache
+def _page(path: Path) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def _path(page: str, side: str) -> Path:
+    return DIRECTORY / (f"{page}.json" if side == "pyflink" else f"{page}.{side}.json")

@@ -1,0 +1,34 @@
+"""Millrace's side of the SQL programs: in this process with small epochs, or on Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.sql_outputs import results
+from conformance.sql_program import SqlProgram
+
+from millrace.table import EnvironmentSettings, TableEnvironment
+from millrace.testing import run_local
+
+EPOCH_RECORDS = 7
+SETTINGS = {"parallelism.default": "1", "table.local-time-zone": "UTC"}
+
+
+def environment(program: SqlProgram) -> TableEnvironment:
+    builder = EnvironmentSettings.new_instance()
+    settings = builder.in_batch_mode() if program.is_batch else builder.in_streaming_mode()
+    t_env = TableEnvironment.create(settings.build())
+    for key, value in (*SETTINGS.items(), *program.settings):
+        t_env.get_config().set(key, value)
+    return t_env
+
+
+def run_in_process(program: SqlProgram) -> tuple[list[Any], str]:
+    """The results on the executor of the tests, and the error that ended the program."""
+    with run_local(epoch_records=EPOCH_RECORDS):
+        return results(environment(program), program)
+
+
+def run_on_spark(program: SqlProgram) -> tuple[list[Any], str]:
+    """The same on the Spark session of this process (begun if there is none)."""
+    return results(environment(program), program)

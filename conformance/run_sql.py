@@ -1,0 +1,107 @@
+"""Runs every SQL program on PyFlink and on millrace and compares their materialised results.
+
+    python -m conformance.run_sql [--spark] [--write] [--committed] [PAGE...]
+
+As `conformance.run` does with the programs of the DataStream API. A program that differs for a
+reason says so in its text; millrace's result is then kept beside Flink's. What both sides refuse
+agrees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conformance.millrace_sql_side import run_in_process, run_on_spark
+from conformance.pyflink_process import run_pyflink
+from conformance.sql_program import SqlProgram, load, pages
+
+from conformance import expected_sql
+
+COLUMNS = 60
+PAGES_PER_PROCESS = 4
+Results = dict[str, tuple[list[Any] | None, str]]
+"""Of each program by its path: what it gave, and the error that ended it."""
+
+
+def on_pyflink(programs: list[SqlProgram]) -> Results:
+    """All programs in the peer's interpreter, some pages per process: each of Flink's jobs leaves
+    something behind that makes the next one slower."""
+    wanted = sorted({program.page for program in programs})
+    found = []
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "results.jsonl"
+        for first in range(0, len(wanted), PAGES_PER_PROCESS):
+            some = wanted[first : first + PAGES_PER_PROCESS]
+            count = sum(program.page in some for program in programs)
+            run_pyflink("conformance.pyflink_sql_side", [str(out), *some], count)
+            found += [json.loads(line) for line in out.read_text().splitlines()]
+    results = {each["program"]: (each["results"], each["error"]) for each in found}
+    return {each.path: results.get(each.path, (None, "it never ended")) for each in programs}
+
+
+def on_millrace(
+    programs: list[SqlProgram], run: Callable[[SqlProgram], tuple[list[Any], str]]
+) -> Results:
+    """All programs, one after the other."""
+    return {program.path: run(program) for program in programs}
+
+
+def verdict(program: SqlProgram, theirs: list[Any] | None, ours: list[Any]) -> tuple[bool, str]:
+    """Whether the program passes, and what to print."""
+    if theirs is None:
+        return False, "PyFlink gave nothing"
+    if program.difference:
+        if ours == theirs:
+            return False, f"differs no more: {program.difference}"
+        kept = expected_sql.read(program, "millrace")
+        good = kept is None or kept == ours
+        return good, f"listed: {program.difference}" if good else f"listed, but changed: {ours}"
+    if ours != theirs:
+        return False, f"\n  Flink:    {theirs}\n  millrace: {ours}"
+    return True, "both refuse" if "refused" in ours else "agree"
+
+
+def main() -> int:
+    options = _arguments()
+    programs = [program for page in pages(options.pages) for program in load(page)]
+    if options.committed:
+        theirs: Results = {p.path: (expected_sql.read(p), "") for p in programs}
+    else:
+        theirs = on_pyflink(programs)
+    sides = {"in process": on_millrace(programs, run_in_process)}
+    if options.spark:
+        sides["on Spark"] = on_millrace(programs, run_on_spark)
+    if options.write:
+        expected_sql.write(programs, "pyflink", theirs)
+        listed = [program for program in programs if program.difference]
+        expected_sql.write(listed, "millrace", sides["in process"])
+    failed = 0
+    for side, ours in sides.items():
+        for program in programs:
+            good, text = verdict(program, theirs[program.path][0], ours[program.path][0] or [])
+            failed += not good
+            print(f"{'ok  ' if good else 'FAIL'} {program.path:<{COLUMNS}} {side:<10} {text}")
+            if not good:
+                errors = (theirs[program.path][1], ours[program.path][1])
+                print("\n".join("  " + " ".join(e.split())[-500:] for e in errors if e))
+    print(f"{len(programs)} SQL programs, {failed} unlisted disagreements")
+    return 1 if failed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="only pages that begin so")
+    parser.add_argument("--spark", action="store_true", help="run millrace on Spark too")
+    parser.add_argument("--write", action="store_true", help="keep the results")
+    parser.add_argument("--committed", action="store_true", help="do not run PyFlink")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""Puts the programs of docs/applications, and what their commands say, into the pages.
+
+Run without arguments after a change of an application; tests/docs/test_application_pages.py says
+when a page and its program have parted. A page is one session in a copy of its application; a
+command that looks at files is repeated until it says what the page says, for a while.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import gen_cep_pages
+import gen_savepoint_pages
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "applications"
+COPY = re.compile(r"\$ cp -r \S+/examples/(?P<name>\w+) \.")
+"""The first command of a page."""
+LOOKS = ("cat ", "sort ", "ls ", "python ask.py", "python -c")
+"""Commands that look at files which a job may still be writing."""
+
+
+def pages() -> list[Path]:
+    """The pages that are sessions."""
+    return [page for page in sorted(PAGES.glob("*.md")) if COPY.search(page.read_text("utf-8"))]
+
+
+def with_files(page: Path) -> str:
+    """The page with the programs as they are now."""
+    return gen_cep_pages.FILE.sub(gen_cep_pages.with_file, page.read_text("utf-8"))
+
+
+def filled(page: Path, patience: float = 8.0, afresh: bool = True) -> str:
+    """The page as it should be.
+
+    Args:
+        patience: seconds in which a command must say what the page says.
+        afresh: whether to wait that long even if it does, as more may follow.
+    """
+    text = with_files(page)
+    session = Session(text, patience)
+    session.afresh = afresh
+    with session:
+        return gen_savepoint_pages.CONSOLE.sub(lambda block: session.block(block["lines"]), text)
+
+
+class Session(gen_savepoint_pages.Session):
+    """A terminal in a copy of an application."""
+
+    interval = "100 ms"
+    afresh = True
+
+    def _lay_out(self, directory: Path) -> None:
+        name = COPY.findall(self._page)[0]
+        files = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / "examples" / name, directory, dirs_exist_ok=True, ignore=files)
+        sys.path.insert(0, str(directory))  # what `millrace run` does
+        self._stack.callback(sys.path.remove, str(directory))
+
+    def _run(self, line: str, said: str) -> str:
+        if COPY.match(f"$ {line}"):
+            return ""
+        if line.startswith("kill -9"):
+            return self._kill()
+        if line.startswith("millrace run"):
+            return self._start(line.split()[1:-1], "")
+        if line.startswith("millrace "):
+            return super()._run(line, said)
+        return self._shell(line, said)
+
+    def _kill(self) -> str:
+        """The nearest to it that a thread can come: no checkpoint, no last word."""
+        job = self._jobs[-1]
+        assert job.client is not None
+        assert job.thread is not None
+        job.client.cancel()
+        job.thread.join(gen_savepoint_pages.START)
+        return ""
+
+    def _await_output(self, job: gen_savepoint_pages.Job, said: str) -> str:
+        return "" if job.problem is None else super()._await_output(job, said)
+
+    def _shell(self, line: str, said: str) -> str:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        deadline = time.monotonic() + self._patience
+        while True:
+            done = subprocess.run(
+                line,
+                shell=True,
+                text=True,
+                env={**os.environ, "PATH": path, "LC_ALL": "C"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+            differs = self._shown(done.stdout) != said
+            again = line.startswith(LOOKS) and (self.afresh or differs)
+            if not again or time.monotonic() > deadline:
+                return done.stdout
+            time.sleep(0.1)
+
+
+def main() -> None:
+    """Write all pages."""
+    sessions = pages()
+    for page in sorted(PAGES.glob("*.md")):
+        page.write_text(filled(page) if page in sessions else with_files(page), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

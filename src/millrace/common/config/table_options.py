@@ -1,0 +1,68 @@
+"""Options of SQL and the Table API (Flink docs, "Configuration" of the Table API)."""
+
+from __future__ import annotations
+
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.config.options import known
+from millrace.common.time.amounts import Duration
+
+LOCAL_TIME_ZONE = known(
+    ConfigOptions.key("table.local-time-zone").string_type().default_value("UTC"),
+    "Zone of the session, in which a TIMESTAMP_LTZ is shown and becomes a date.",
+)
+STATE_TTL = known(
+    ConfigOptions.key("table.exec.state.ttl")
+    .duration_type()
+    .default_value(Duration.of_millis(0))
+    .at_least(0),
+    "How long state of SQL operators is kept that nothing has touched; 0: for ever.",
+)
+SOURCE_IDLE_TIMEOUT = known(
+    ConfigOptions.key("table.exec.source.idle-timeout")
+    .duration_type()
+    .default_value(Duration.of_millis(0))
+    .at_least(0),
+    "After how long without records a split of a table no longer holds up watermarks; 0: never.",
+)
+CDC_EVENTS_DUPLICATE = known(
+    ConfigOptions.key("table.exec.source.cdc-events-duplicate").boolean_type().default_value(False),
+    "Whether sources of changes may tell a change more than once: tables with a primary key are "
+    "normalised by it.",
+)
+UPSERT_MATERIALIZE = known(
+    ConfigOptions.key("table.exec.sink.upsert-materialize")
+    .string_type()
+    .default_value("AUTO")
+    .one_of("AUTO", "FORCE", "NONE"),
+    "Whether the rows for a table with a primary key are kept to find the last one of each key; "
+    "AUTO: where a query's rows are not unique by that key, or may come out of order.",
+)
+NOT_NULL_ENFORCER = known(
+    ConfigOptions.key("table.exec.sink.not-null-enforcer")
+    .string_type()
+    .default_value("ERROR")
+    .one_of("ERROR", "DROP"),
+    "What happens to a row with NULL for a column that is NOT NULL in the table it is for: ERROR "
+    "fails the job, DROP leaves the row out.",
+)
+LEGACY_CAST = known(
+    ConfigOptions.key("table.exec.legacy-cast-behaviour")
+    .string_type()
+    .default_value("DISABLED")
+    .one_of("ENABLED", "DISABLED"),
+    "ENABLED: a CAST that fails gives NULL, as TRY_CAST does.",
+)
+BUILTIN_CATALOG = known(
+    ConfigOptions.key("table.builtin-catalog-name").string_type().default_value("default_catalog"),
+    "Name of the catalog that is there from the beginning.",
+)
+BUILTIN_DATABASE = known(
+    ConfigOptions.key("table.builtin-database-name")
+    .string_type()
+    .default_value("default_database"),
+    "Name of the database that is there from the beginning.",
+)
+DML_SYNC = known(
+    ConfigOptions.key("table.dml-sync").boolean_type().default_value(False),
+    "Whether an INSERT returns when its job has ended, rather than when it has begun.",
+)

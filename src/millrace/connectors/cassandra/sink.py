@@ -1,0 +1,280 @@
+"""A sink of Cassandra's tables. Flink docs: "Cassandra"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+from millrace.common.error_policy import ErrorPolicy
+from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import DeliveryGuarantee, Sink, SinkWriter, WriterContext
+from millrace.connectors.cassandra.client import CassandraConnection
+from millrace.connectors.cassandra.consistency_level import ConsistencyLevel
+from millrace.connectors.cassandra.writer import CassandraWriter, CassandraWriting
+from millrace.connectors.index_range import require_at_least
+from millrace.connectors.refused_writes import require_sink_error_policy
+from millrace.connectors.repeatable_writes import require_repeatable
+
+__all__ = ["CassandraSink", "CassandraSinkBuilder", "CassandraSinkOptions"]
+
+
+class CassandraSink(Sink[Any]):
+    """Writes rows to Cassandra; made by `CassandraSink.builder`.
+
+    An epoch ends when the replicas of the consistency level have acknowledged all its rows: at
+    least once. A row that is written again replaces itself by its primary key, so it is there once.
+
+    Example:
+        >>> sink = (
+        ...     CassandraSink.builder()
+        ...     .set_host("localhost")
+        ...     .set_credentials("app", "secret")
+        ...     .set_table("shop.totals")
+        ...     .enable_ignore_null_fields()
+        ...     .build()
+        ... )
+        >>> sink
+        CassandraSink(table shop.totals, Cassandra at localhost:9042)
+    """
+
+    def __init__(self, writing: CassandraWriting) -> None:
+        self._writing = writing
+
+    @staticmethod
+    def builder() -> CassandraSinkBuilder:
+        """Begin a sink."""
+        return CassandraSinkBuilder()
+
+    @staticmethod
+    def add_sink(input: Any) -> CassandraStreamSinkBuilder:
+        """Begin a sink of a stream, as PyFlink's programs do: its ``build()`` attaches it."""
+        return CassandraStreamSinkBuilder(input)
+
+    def __repr__(self) -> str:
+        return f"CassandraSink({self._writing.target}, {self._writing.connection})"
+
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+        return CassandraWriter(self._writing, context)
+
+
+class CassandraSinkOptions:
+    """Collects the options of a `CassandraSink`; names as in PyFlink where it has them."""
+
+    def __init__(self) -> None:
+        self._writing = CassandraWriting()
+
+    def set_host(self, host: str | list[str], port: int = 9042) -> Self:
+        """A node of the cluster, or several; the others are found through it.
+
+        Raises:
+            JobDefinitionError: it is no name.
+        """
+        hosts = [host] if isinstance(host, str) else host
+        if not isinstance(hosts, list) or not hosts or not all(map(_is_text, hosts)):
+            raise JobDefinitionError(f"set_host() takes a host's name or a list, not {host!r}")
+        require_at_least(1, port=port)
+        return self._connect(hosts=tuple(hosts), port=port)
+
+    def set_credentials(self, username: str, password: str) -> Self:
+        """The user who writes; take the password from the environment."""
+        return self._connect(username=username, password=password)
+
+    def set_local_datacenter(self, name: str) -> Self:
+        """The data centre whose nodes are asked; by default that of the first host."""
+        return self._connect(local_datacenter=name)
+
+    def set_request_timeout(self, milliseconds: int) -> Self:
+        """Milliseconds in which a request must be answered: 10,000 unless set.
+
+        Raises:
+            JobDefinitionError: it is not positive.
+        """
+        require_at_least(1, milliseconds=milliseconds)
+        return self._connect(request_timeout_ms=milliseconds)
+
+    def set_cluster_builder(self, builder: Callable[[], Any]) -> Self:
+        """Instead of a host: a function that makes a ``Cluster`` of the driver, for TLS and the
+        like. It is called in the workers.
+
+        Raises:
+            JobDefinitionError: it is no function.
+        """
+        if not callable(builder):
+            raise JobDefinitionError(f"set_cluster_builder() takes a function, not {builder!r}")
+        return self._connect(cluster=builder)
+
+    def set_table(self, table: str) -> Self:
+        """The table, as ``keyspace.table``: records are dicts or rows with the names of its
+        columns, and rows of the kind DELETE delete the row of their primary key.
+
+        Raises:
+            JobDefinitionError: it is no such name.
+        """
+        if not _is_text(table) or not all(table.partition(".")):
+            raise JobDefinitionError(f"a table is 'keyspace.table', not {table!r}")
+        return self._target(table=table)
+
+    def set_query(self, query: str) -> Self:
+        """Instead of a table: a statement with a ``?`` for every field, executed for every record.
+        It must be repeatable: what adds to a counter is not.
+
+        Raises:
+            JobDefinitionError: it is no text.
+        """
+        if not _is_text(query):
+            raise JobDefinitionError(f"a query is a text in CQL, not {query!r}")
+        return self._target(query=query)
+
+    def set_consistency_level(self, level: ConsistencyLevel) -> Self:
+        """How many replicas must acknowledge: LOCAL_QUORUM unless set.
+
+        Raises:
+            JobDefinitionError: it is no `ConsistencyLevel`.
+        """
+        if not isinstance(level, ConsistencyLevel):
+            raise JobDefinitionError(
+                f"a level is a ConsistencyLevel such as LOCAL_QUORUM, not {level!r}"
+            )
+        return self._target(consistency=level)
+
+    def set_ttl(self, seconds: int) -> Self:
+        """Seconds after which what is written vanishes; for tables: a query has its own.
+
+        Raises:
+            JobDefinitionError: it is not positive.
+        """
+        require_at_least(1, seconds=seconds)
+        return self._target(ttl_s=seconds)
+
+    def enable_ignore_null_fields(self) -> Self:
+        """Leave what is None as it is, without a tombstone; by default it is deleted."""
+        return self._target(ignore_nulls=True)
+
+    def set_max_concurrent_requests(self, max_concurrent_requests: int) -> Self:
+        """Requests of a subtask that wait for their answers at a time: 128 unless set.
+
+        Raises:
+            JobDefinitionError: it is not positive.
+        """
+        require_at_least(1, max_concurrent_requests=max_concurrent_requests)
+        return self._with(max_concurrent_requests=max_concurrent_requests)
+
+    def set_max_retries(self, max_retries: int) -> Self:
+        """How often writes are sent again that no node took: 3 times unless set.
+
+        Raises:
+            JobDefinitionError: it is no number from 0 on.
+        """
+        require_at_least(0, max_retries=max_retries)
+        return self._with(max_retries=max_retries)
+
+    def set_retry_interval_ms(self, retry_interval_ms: int) -> Self:
+        """Milliseconds before each retry: 1,000 unless set.
+
+        Raises:
+            JobDefinitionError: it is no number from 0 on.
+        """
+        require_at_least(0, retry_interval_ms=retry_interval_ms)
+        return self._with(retry_interval_ms=retry_interval_ms)
+
+    def set_error_policy(self, policy: ErrorPolicy) -> Self:
+        """What becomes of writes that the cluster refuses: the job fails, or goes on.
+
+        Raises:
+            JobDefinitionError: it is no policy, or one with a side output.
+        """
+        return self._with(policy=require_sink_error_policy(policy))
+
+    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
+        """NONE or AT_LEAST_ONCE, which are the same here.
+
+        Raises:
+            JobDefinitionError: it is EXACTLY_ONCE.
+        """
+        require_repeatable(
+            delivery_guarantee, "Cassandra", "rows that replace themselves by their primary key"
+        )
+        return self
+
+    def enable_write_ahead_log(self, committer: Any = None) -> Self:
+        """Not here.
+
+        Raises:
+            JobDefinitionError: always.
+        """
+        raise JobDefinitionError(
+            "there is no write-ahead log: rows that are written again replace themselves by their "
+            "primary key. Let what depends on the moment be computed before the last keyed "
+            "operator, or leave this call"
+        )
+
+    def _sink(self) -> CassandraSink:
+        """The sink.
+
+        Raises:
+            JobDefinitionError: something is missing or does not fit together.
+        """
+        connection, target = self._writing.connection, self._writing.target
+        for fits, problem in (
+            (bool(connection.hosts) != bool(connection.cluster), "set_host()"),
+            (
+                connection.cluster is None or connection == _only_builder(connection),
+                "set_cluster_builder() alone: credentials, data centre and timeout are its "
+                "cluster's",
+            ),
+            ((target.table is None) != (target.query is None), "set_table() or set_query()"),
+            (
+                target.ttl_s is None or target.query is None,
+                "set_ttl() for tables only: write USING TTL into the query",
+            ),
+        ):
+            if not fits:
+                raise JobDefinitionError(f"a CassandraSink needs {problem}")
+        return CassandraSink(self._writing)
+
+    def _connect(self, **changes: Any) -> Self:
+        return self._with(connection=replace(self._writing.connection, **changes))
+
+    def _target(self, **changes: Any) -> Self:
+        return self._with(target=replace(self._writing.target, **changes))
+
+    def _with(self, **changes: Any) -> Self:
+        self._writing = replace(self._writing, **changes)
+        return self
+
+
+class CassandraSinkBuilder(CassandraSinkOptions):
+    """Collects the options of a `CassandraSink`; names as in PyFlink where it has them."""
+
+    def build(self) -> CassandraSink:
+        """The sink.
+
+        Raises:
+            JobDefinitionError: something is missing or does not fit together.
+        """
+        return self._sink()
+
+
+class CassandraStreamSinkBuilder(CassandraSinkOptions):
+    """Collects the options of a stream's sink."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def build(self) -> Any:
+        """Write the stream there; returns its ``DataStreamSink``.
+
+        Raises:
+            JobDefinitionError: something is missing or does not fit together.
+        """
+        return self._stream.sink_to(self._sink())
+
+
+def _only_builder(connection: CassandraConnection) -> CassandraConnection:
+    return CassandraConnection(cluster=connection.cluster)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())

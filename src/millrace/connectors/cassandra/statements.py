@@ -1,0 +1,234 @@
+"""Records as statements: those that a table needs, or one that the user wrote."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from millrace.common.errors import SerializationError
+from millrace.common.types.row import Row
+from millrace.connectors.cassandra.client import CassandraError, import_cassandra, is_passing
+from millrace.connectors.cassandra.consistency_level import ConsistencyLevel
+from millrace.connectors.row_changes import changes
+
+__all__ = ["CassandraTarget", "Statements"]
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "blob": (bytes, bytearray, memoryview),
+    "boolean": (bool, numpy.bool_),
+}
+"""By type of column the types of values: the driver makes five zero bytes of 5, and stores 7 as a
+boolean."""
+
+
+@dataclass(frozen=True)
+class CassandraTarget:
+    """What becomes of a record."""
+
+    table: str | None = None
+    """With its keyspace."""
+    query: str | None = None
+    """With a ``?`` for every field; instead of a table."""
+    consistency: ConsistencyLevel = ConsistencyLevel.LOCAL_QUORUM
+    ttl_s: int | None = None
+    ignore_nulls: bool = False
+
+    def __str__(self) -> str:
+        return f"table {self.table}" if self.table is not None else f"statement {self.query!r}"
+
+
+class Statements:
+    """Makes bound statements of records; each text is prepared once.
+
+    Args:
+        session: of the driver.
+
+    Raises:
+        CassandraError: there is no such table.
+    """
+
+    def __init__(self, session: Any, target: CassandraTarget) -> None:
+        self._session = session
+        self._target = target
+        self._prepared: dict[str, _Prepared] = {}
+        self._key: tuple[str, ...] = ()
+        if target.table is not None:
+            self._key = _primary_key(session, target.table)
+
+    def of(self, values: Sequence[Any]) -> Iterator[Any]:
+        """One for each record that is written or deletes.
+
+        Raises:
+            SerializationError: a record does not fit.
+            CassandraError: the table has no such column, or the statement is none.
+        """
+        if self._target.query is not None:
+            prepared = self._statement(self._target.query)
+            for value in values:
+                yield self._bound(prepared, self._arguments(prepared, value))
+            return
+        for written, value in changes(values):
+            fields = _fields(value)
+            names = tuple(fields) if written else self._key
+            prepared = self._statement(self._insert(names) if written else self._delete())
+            try:
+                yield self._bound(prepared, [fields[name] for name in names])
+            except KeyError as error:
+                raise SerializationError(
+                    f"a record with the fields {', '.join(fields)} has no {error.args[0]!r}, which "
+                    f"is in the primary key of {self._target}"
+                ) from None
+
+    def _insert(self, names: tuple[str, ...]) -> str:
+        columns, marks = ", ".join(map(_quoted, names)), ", ".join("?" * len(names))
+        ttl = self._target.ttl_s
+        using = "" if ttl is None else f" USING TTL {ttl}"
+        return (
+            f"INSERT INTO {_quoted_table(self._target.table)} ({columns}) VALUES ({marks}){using}"
+        )
+
+    def _delete(self) -> str:
+        where = " AND ".join(f"{_quoted(name)} = ?" for name in self._key)
+        return f"DELETE FROM {_quoted_table(self._target.table)} WHERE {where}"
+
+    def _statement(self, text: str) -> _Prepared:
+        prepared = self._prepared.get(text)
+        if prepared is None:
+            cassandra = import_cassandra()
+            from cassandra.protocol import ErrorMessage
+
+            try:
+                found = self._session.prepare(text)
+            except (cassandra.DriverException, ErrorMessage) as error:
+                if is_passing(error):
+                    raise
+                raise CassandraError(
+                    f"{self._target} cannot be written: Cassandra says of {text!r}: {_said(error)}"
+                ) from None
+            found.consistency_level = self._target.consistency.value
+            found.is_idempotent = True
+            prepared = self._prepared[text] = _Prepared(found)
+        return prepared
+
+    def _arguments(self, prepared: _Prepared, value: Any) -> Sequence[Any]:
+        columns = prepared.columns
+        if isinstance(value, dict):
+            try:
+                return [value[column.name] for column in columns]
+            except KeyError as error:
+                raise SerializationError(
+                    f"a record with the fields {', '.join(value)} has no {error.args[0]!r}, which "
+                    f"{self._target} asks for"
+                ) from None
+        if isinstance(value, Row):
+            value = value._values
+        elif not isinstance(value, (tuple, list)):
+            value = (value,)
+        if len(value) != len(columns):
+            raise SerializationError(
+                f"a record has {len(value)} fields, and {self._target} asks for {len(columns)}"
+            )
+        return list(value)
+
+    def _bound(self, prepared: _Prepared, values: Sequence[Any]) -> Any:
+        from cassandra.query import UNSET_VALUE
+
+        if self._target.ignore_nulls:
+            values = [UNSET_VALUE if value is None else value for value in values]
+        try:
+            prepared.require_kinds(values)
+            return prepared.statement.bind(values)
+        except (TypeError, ValueError, struct.error, OverflowError, AttributeError) as error:
+            raise self._misfit(prepared, values, error) from error
+
+    def _misfit(
+        self, prepared: _Prepared, values: Sequence[Any], error: Exception
+    ) -> SerializationError:
+        """Names the column, which the driver often does not."""
+        from cassandra.query import UNSET_VALUE
+
+        for column, value in zip(prepared.columns, values, strict=True):
+            if value is None or value is UNSET_VALUE:
+                continue
+            try:
+                _require_kind(column, value)
+                column.type.serialize(value, 4)
+            except (TypeError, ValueError, struct.error, OverflowError, AttributeError):
+                return SerializationError(
+                    f"column {column.name!r} of {column.keyspace_name}.{column.table_name} is "
+                    f"{column.type.cql_parameterized_type()} and cannot hold a "
+                    f"{type(value).__name__}: {str(value)[:100]}"
+                )
+        return SerializationError(f"a record does not fit {self._target}: {error}")
+
+
+class _Prepared:
+    """A statement of the driver, and its columns that take more than they should."""
+
+    def __init__(self, statement: Any) -> None:
+        self.statement = statement
+        self.columns: Sequence[Any] = statement.column_metadata
+        self._strict = [
+            (place, column)
+            for place, column in enumerate(self.columns)
+            if column.type.typename in _KINDS
+        ]
+
+    def require_kinds(self, values: Sequence[Any]) -> None:
+        """Raises TypeError for what the driver would make something else of."""
+        for place, column in self._strict:
+            _require_kind(column, values[place])
+
+
+def _require_kind(column: Any, value: Any) -> None:
+    from cassandra.query import UNSET_VALUE
+
+    kinds = _KINDS.get(column.type.typename)
+    if kinds and not (value is None or value is UNSET_VALUE or isinstance(value, kinds)):
+        raise TypeError(f"not a {column.type.typename}")
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, Row):
+        try:
+            return value.as_dict()
+        except TypeError as error:
+            raise SerializationError(f"{error}: name its fields, as in Row(id=1)") from error
+    raise SerializationError(
+        f"{str(value)[:100]} has no field names: give dicts or Rows, or the sink set_query()"
+    )
+
+
+def _primary_key(session: Any, table: str) -> tuple[str, ...]:
+    keyspace, _, name = table.partition(".")
+    known = session.cluster.metadata.keyspaces.get(keyspace)
+    if known is None:
+        raise CassandraError(
+            f"there is no keyspace {keyspace!r}: set_table() takes 'keyspace.table'"
+        )
+    found = known.tables.get(name)
+    if found is None:
+        tables = ", ".join(sorted(known.tables)) or "none"
+        raise CassandraError(
+            f"there is no table {name!r} in the keyspace {keyspace!r}, which has: {tables}"
+        )
+    return tuple(column.name for column in found.primary_key)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _quoted_table(table: str | None) -> str:
+    return ".".join(map(_quoted, (table or "").split(".", 1)))
+
+
+def _said(error: Exception) -> str:
+    """The server's sentence."""
+    return str(getattr(error, "message", None) or error)[:300]

@@ -1,0 +1,167 @@
+"""`DeltaSource`: reads a Delta table and follows its versions, without a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.source import (
+    Boundedness,
+    EnumeratorContext,
+    ReaderContext,
+    SourceSplit,
+    SplitEnumerator,
+    SplitReader,
+    SplitSource,
+)
+from millrace.connectors.data_file_reader import DataFileReader
+from millrace.connectors.delta.delta_changes import DeltaChangesReader, schema_of
+from millrace.connectors.delta.delta_splits import (
+    DeltaChangesSplit,
+    appended_files,
+    files_of,
+    require_readable,
+)
+from millrace.connectors.delta.table import DeltaOptions
+from millrace.filesystem.registry import resolved
+
+__all__ = ["DeltaSource"]
+
+_CHANGES = "delta.enableChangeDataFeed"
+
+
+class DeltaSource(SplitSource[Any]):
+    """Reads the rows of a Delta table, then those that its new versions bring, in columns.
+
+    Of a table with a change data feed (``delta.enableChangeDataFeed``) every change is a row with
+    its kind: INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE. One subtask reads them, so that they
+    stay in order. Any other table may only grow: its new files are spread over all subtasks. A
+    version that deletes or updates rows then ends the job; one that only compacts files does not.
+
+    Args:
+        location: of the table, a path or a URI such as ``s3://bucket/table``.
+        starting_version: the first version whose changes are read; None: the table as it is when
+            the job starts, and the changes after that.
+        bounded: read what is there when the job starts, and end.
+        poll_interval: milliseconds between looks for new versions.
+        storage_options: of `deltalake.DeltaTable`, for tables that are not on a disk.
+
+    Raises:
+        ConfigurationError: when the job starts and there is no table, no package deltalake, or the
+            table has deletion vectors or column mapping.
+
+    Example::
+
+        orders = env.from_source(DeltaSource("/tables/orders"), no_watermarks, "orders")
+    """
+
+    def __init__(
+        self,
+        location: str,
+        starting_version: int | None = None,
+        bounded: bool = False,
+        poll_interval: int = 1_000,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        self._options = DeltaOptions(resolved(location), storage_options)
+        self._starting_version = starting_version
+        self._bounded = bounded
+        self._poll_interval = poll_interval
+
+    @property
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED if self._bounded else Boundedness.CONTINUOUS_UNBOUNDED
+
+    @property
+    def supports_available_now(self) -> bool:
+        return True
+
+    def create_enumerator(self) -> DeltaEnumerator:
+        return DeltaEnumerator(
+            self._options, self._starting_version, self._bounded, self._poll_interval
+        )
+
+    def create_split_reader(
+        self, split: Any, position: Any, context: ReaderContext
+    ) -> SplitReader[Any]:
+        if isinstance(split, DeltaChangesSplit):
+            return DeltaChangesReader(self._options, split)
+        location = f"{self._options.location}/{split.path}"
+        schema = schema_of(self._options, context.shared)
+        return DataFileReader(location, schema, position or 0, dict(split.partition))
+
+
+class DeltaEnumerator(SplitEnumerator):
+    """Looks for new versions of the table; its position is the next one."""
+
+    def __init__(
+        self, options: DeltaOptions, starting_version: int | None, bounded: bool, poll_interval: int
+    ) -> None:
+        self._options = options
+        self._next = starting_version
+        """The next version to read; None: all of the table first."""
+        self._once = bounded
+        self._poll_interval = poll_interval
+        self._looked = False
+        self._unread: set[str] = set()
+        """Files of the whole table, if changes have to wait until they are read."""
+        self._table_id: str | None = None
+        """Of the table that the versions are of."""
+
+    def start(self, context: EnumeratorContext) -> None:
+        self._context = context
+        self._open()
+        self._changes = self._table.metadata().configuration.get(_CHANGES) == "true"
+
+    def _open(self) -> None:
+        location = self._options.location
+        self._table = self._options.open()
+        require_readable(self._table, location)
+        found = str(self._table.metadata().id)
+        if self._table_id not in (None, found):
+            raise JobExecutionError(
+                f"the table at {location} is another one than the job has read: it was dropped and "
+                "created again, and its versions begin anew; start the job anew, too"
+            )
+        self._table_id = found
+
+    def prepare_for_available_now(self, now: int) -> None:
+        self._once = True
+
+    def discover(self, now: int) -> Sequence[SourceSplit]:
+        if self._unread or (self._once and self._looked):
+            return ()
+        self._looked = True
+        known = self._table.version()
+        self._table.update_incremental()
+        if self._table.version() != known:
+            self._open()  # they may be versions of another table
+        newest = self._table.version()
+        found: list[SourceSplit] = []
+        if self._next is None:
+            found, self._next = [*files_of(self._table, newest)], newest + 1
+            self._unread = {split.split_id for split in found} if self._changes else set()
+        while self._next <= newest:
+            if self._changes:
+                split = DeltaChangesSplit(f"changes-{self._next}", self._next)
+                self._context.assign_split(split, 0)
+            else:
+                found += appended_files(self._options, self._next)
+            self._next += 1
+        return found
+
+    def no_more_splits(self) -> bool:
+        return self._once and self._looked
+
+    def next_discovery(self, now: int) -> int | None:
+        return None if self.no_more_splits() else now + self._poll_interval
+
+    def handle_split_finished(self, split: Any) -> None:
+        self._unread.discard(split.split_id)
+
+    def snapshot_state(self) -> tuple[int | None, list[str], str | None]:
+        return self._next, sorted(self._unread), self._table_id
+
+    def restore_state(self, state: tuple[int | None, list[str], str | None]) -> None:
+        self._next, self._unread, self._table_id = state[0], set(state[1]), state[2]

@@ -1,0 +1,19 @@
+"""Elasticsearch and OpenSearch as a sink, through their bulk interface and the package urllib3."""
+
+from __future__ import annotations
+
+from millrace.connectors.elasticsearch.action import ElasticsearchAction
+from millrace.connectors.elasticsearch.backoff import FlushBackoffType
+from millrace.connectors.elasticsearch.emitter import ElasticsearchEmitter
+from millrace.connectors.elasticsearch.errors import DocumentFailure, ElasticsearchError
+from millrace.connectors.elasticsearch.sink import Elasticsearch7SinkBuilder, ElasticsearchSink
+
+__all__ = [
+    "DocumentFailure",
+    "Elasticsearch7SinkBuilder",
+    "ElasticsearchAction",
+    "ElasticsearchEmitter",
+    "ElasticsearchError",
+    "ElasticsearchSink",
+    "FlushBackoffType",
+]

@@ -1,0 +1,154 @@
+"""Records of a stream as changes of documents. Flink docs: "Elasticsearch", Emitter."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.row import Row, RowKind
+from millrace.connectors.elasticsearch.action import ElasticsearchAction
+
+__all__ = ["ElasticsearchEmitter"]
+
+_INDEXED = (RowKind.INSERT, RowKind.UPDATE_AFTER)
+
+
+class ElasticsearchEmitter(ABC):
+    """Makes actions of records.
+
+    `static_index` and `dynamic_index` take records that are dicts or rows with field names; `of`
+    takes a function for anything else. A row of kind DELETE deletes its document. One of kind
+    UPDATE_BEFORE does nothing: what it was before is replaced by the UPDATE_AFTER that follows.
+
+    Example:
+        >>> emitter = ElasticsearchEmitter.static_index("users", "id")
+        >>> [action] = emitter.emit_batch([Row(id=7, name="ada")])
+        >>> action.operation, action.index_name, action.document_id
+        ('index', 'users', '7')
+        >>> [action] = emitter.emit_batch([Row.of_kind(RowKind.DELETE, id=7, name="ada")])
+        >>> action.operation
+        'delete'
+    """
+
+    @abstractmethod
+    def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:
+        """The actions of a batch, in its order.
+
+        Raises:
+            SerializationError: a record lacks the field of its id or index, or is no document.
+        """
+
+    @staticmethod
+    def static_index(
+        index: str, key_field: str | None = None, doc_type: str | None = None
+    ) -> ElasticsearchEmitter:
+        """All documents go to one index.
+
+        Args:
+            index: its name.
+            key_field: the field that is the id; without one the cluster makes ids, and records
+                that are written again after a failure are there twice.
+            doc_type: accepted for PyFlink programs, without effect: there are none since
+                Elasticsearch 7.
+
+        Raises:
+            JobDefinitionError: a name is no text, or empty.
+        """
+        return _FieldEmitter(_name(index, "index"), None, _optional(key_field, "key_field"))
+
+    @staticmethod
+    def dynamic_index(
+        index_field: str, key_field: str | None = None, doc_type: str | None = None
+    ) -> ElasticsearchEmitter:
+        """Each document goes to the index that one of its fields names; the rest is as for
+        `static_index`."""
+        field = _name(index_field, "index_field")
+        return _FieldEmitter("", field, _optional(key_field, "key_field"))
+
+    @staticmethod
+    def of(function: Callable[[Any], Iterable[ElasticsearchAction]]) -> ElasticsearchEmitter:
+        """A function makes any number of actions of each record.
+
+        Raises:
+            JobDefinitionError: it is none.
+        """
+        if not callable(function):
+            raise JobDefinitionError(
+                f"ElasticsearchEmitter.of() takes a function, not {function!r}"
+            )
+        return _FunctionEmitter(function)
+
+
+class _FunctionEmitter(ElasticsearchEmitter):
+    def __init__(self, function: Callable[[Any], Iterable[ElasticsearchAction]]) -> None:
+        self._function = function
+
+    def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:
+        return [action for value in values for action in self._function(value)]
+
+
+class _FieldEmitter(ElasticsearchEmitter):
+    """Index and id are fields."""
+
+    def __init__(self, index: str, index_field: str | None, key_field: str | None) -> None:
+        self._index = index
+        self._index_field = index_field
+        self._key_field = key_field
+
+    def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:
+        actions = (self._action(value) for value in values)
+        return [action for action in actions if action is not None]
+
+    def _action(self, value: Any) -> ElasticsearchAction | None:
+        kind = RowKind.INSERT
+        document = value
+        if isinstance(value, Row):
+            kind = value.get_row_kind()
+            document = self._fields_of(value)
+        elif not isinstance(value, dict):
+            raise SerializationError(
+                f"{value!r} is no document: give dicts or Rows with field names, or an emitter "
+                "made with ElasticsearchEmitter.of(function)"
+            )
+        key, index = None, self._index
+        if self._key_field is not None:
+            key = str(self._field(document, self._key_field))
+        elif kind is not RowKind.INSERT:
+            raise SerializationError(
+                f"{value!r} changes a document, but the emitter has no key_field to find it by"
+            )
+        if self._index_field is not None:
+            index = str(self._field(document, self._index_field))
+        if kind in _INDEXED:
+            return ElasticsearchAction("index", index, key, document)
+        if kind is RowKind.UPDATE_BEFORE:
+            return None
+        return ElasticsearchAction("delete", index, key, None)
+
+    @staticmethod
+    def _fields_of(row: Row) -> dict[str, Any]:
+        try:
+            return row.as_dict()
+        except TypeError as error:
+            raise SerializationError(f"{error}: name its fields, as in Row(id=1)") from error
+
+    @staticmethod
+    def _field(document: dict[str, Any], name: str) -> Any:
+        found = document.get(name)
+        if found is None:
+            raise SerializationError(
+                f"{document!r} has no value in field '{name}', which is its id or index"
+            )
+        return found
+
+
+def _name(value: Any, argument: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise JobDefinitionError(f"{argument} is a name, not {value!r}")
+    return value
+
+
+def _optional(value: Any, argument: str) -> str | None:
+    return None if value is None else _name(value, argument)

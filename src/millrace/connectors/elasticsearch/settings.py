@@ -1,0 +1,30 @@
+"""What an Elasticsearch sink writes, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.connectors.elasticsearch.backoff import Backoff
+from millrace.connectors.elasticsearch.connection import Connection
+from millrace.connectors.elasticsearch.emitter import ElasticsearchEmitter
+from millrace.connectors.elasticsearch.errors import DocumentFailure
+
+__all__ = ["FailureHandler", "SinkSettings"]
+
+FailureHandler = Callable[[DocumentFailure], Any]
+"""Called with each document that was refused: returns to pass over it, raises to fail the job."""
+
+
+@dataclass(frozen=True)
+class SinkSettings:
+    """Everything that the builder collected."""
+
+    connection: Connection
+    emitter: ElasticsearchEmitter
+    backoff: Backoff
+    max_actions: float
+    """Of one request; infinite: no limit."""
+    max_bytes: float
+    failure_handler: FailureHandler | None

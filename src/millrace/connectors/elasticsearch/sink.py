@@ -1,0 +1,239 @@
+"""A sink to Elasticsearch and OpenSearch. Flink docs: "Elasticsearch"; FLIP-171."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import DeliveryGuarantee, Sink, SinkWriter, WriterContext
+from millrace.connectors.elasticsearch.backoff import Backoff, FlushBackoffType
+from millrace.connectors.elasticsearch.connection import Connection, require_hosts
+from millrace.connectors.elasticsearch.emitter import ElasticsearchEmitter
+from millrace.connectors.elasticsearch.settings import FailureHandler, SinkSettings
+from millrace.connectors.elasticsearch.writer import ElasticsearchWriter
+from millrace.connectors.repeatable_writes import require_repeatable
+
+__all__ = ["Elasticsearch7SinkBuilder", "ElasticsearchSink"]
+
+_MAX_ACTIONS = 1000
+_MAX_MB = 5
+_MB = 1 << 20
+
+
+class ElasticsearchSink(Sink[Any]):
+    """Writes documents to Elasticsearch 7 and later, and OpenSearch.
+
+    Made by `Elasticsearch7SinkBuilder`. An epoch ends only when the cluster has acknowledged
+    all its documents: at least once. With ids from the records a repeated write replaces what
+    the first has written, so each document is there once.
+    """
+
+    def __init__(self, settings: SinkSettings) -> None:
+        self._settings = settings
+
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+        return ElasticsearchWriter(self._settings, context)
+
+
+class Elasticsearch7SinkBuilder:
+    """Collects the options of an `ElasticsearchSink`; names as in PyFlink.
+
+    Example:
+        >>> sink = (
+        ...     Elasticsearch7SinkBuilder()
+        ...     .set_hosts("localhost:9200")
+        ...     .set_emitter(ElasticsearchEmitter.static_index("users", "id"))
+        ...     .set_bulk_flush_backoff_strategy(FlushBackoffType.EXPONENTIAL, 5, 100)
+        ...     .build()
+        ... )
+    """
+
+    def __init__(self) -> None:
+        self._connection = Connection(())
+        self._emitter: ElasticsearchEmitter | None = None
+        self._backoff = Backoff()
+        self._max_actions: float = _MAX_ACTIONS
+        self._max_bytes: float = _MAX_MB * _MB
+        self._handler: FailureHandler | None = None
+
+    def set_emitter(self, emitter: ElasticsearchEmitter) -> Elasticsearch7SinkBuilder:
+        """What a record becomes.
+
+        Raises:
+            JobDefinitionError: it is no `ElasticsearchEmitter`.
+        """
+        if not isinstance(emitter, ElasticsearchEmitter):
+            raise JobDefinitionError(
+                f"set_emitter() takes an ElasticsearchEmitter such as ElasticsearchEmitter."
+                f"static_index('users', 'id'), not {emitter!r}"
+            )
+        self._emitter = emitter
+        return self
+
+    def set_hosts(self, hosts: str | list[str]) -> Elasticsearch7SinkBuilder:
+        """Addresses of nodes, such as ``https://node-1:9200``; the next is used when one is away.
+
+        Raises:
+            JobDefinitionError: there are none, or one is no address.
+        """
+        return self._connect(hosts=require_hosts(hosts))
+
+    def set_delivery_guarantee(
+        self, delivery_guarantee: DeliveryGuarantee
+    ) -> Elasticsearch7SinkBuilder:
+        """NONE or AT_LEAST_ONCE, which are the same here: every epoch ends with acknowledged
+        documents.
+
+        Raises:
+            JobDefinitionError: it is EXACTLY_ONCE, which clusters have no transactions for.
+        """
+        require_repeatable(
+            delivery_guarantee,
+            "Elasticsearch",
+            "an emitter with a key_field, by which a document that is written again replaces "
+            "itself",
+        )
+        return self
+
+    def set_bulk_flush_max_actions(self, num_max_actions: int) -> Elasticsearch7SinkBuilder:
+        """Actions of one request: 1000 unless set; -1: no limit.
+
+        Raises:
+            JobDefinitionError: it is neither -1 nor positive.
+        """
+        self._max_actions = _limit(num_max_actions, "set_bulk_flush_max_actions")
+        return self
+
+    def set_bulk_flush_max_size_mb(self, max_size_mb: int) -> Elasticsearch7SinkBuilder:
+        """Megabytes of one request: 5 unless set; -1: no limit.
+
+        Raises:
+            JobDefinitionError: it is neither -1 nor positive.
+        """
+        self._max_bytes = _limit(max_size_mb, "set_bulk_flush_max_size_mb") * _MB
+        return self
+
+    def set_bulk_flush_interval(self, interval_millis: int) -> Elasticsearch7SinkBuilder:
+        """Accepted for Flink programs, without effect: every epoch flushes.
+
+        Raises:
+            JobDefinitionError: it is neither -1 nor positive.
+        """
+        _limit(interval_millis, "set_bulk_flush_interval")
+        return self
+
+    def set_bulk_flush_backoff_strategy(
+        self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
+    ) -> Elasticsearch7SinkBuilder:
+        """How often, and after which waits, a request or document is sent again when nodes are
+        away or have no capacity (status 429, 502, 503, 504; 409 of an update).
+
+        Raises:
+            JobDefinitionError: it is no `FlushBackoffType`, or a number is negative.
+        """
+        if not isinstance(flush_backoff_type, FlushBackoffType):
+            raise JobDefinitionError(
+                "set_bulk_flush_backoff_strategy() takes a FlushBackoffType, not "
+                f"{flush_backoff_type!r}"
+            )
+        for number in (max_retries, delay_millis):
+            if not isinstance(number, int) or number < 0:
+                raise JobDefinitionError(
+                    "set_bulk_flush_backoff_strategy() takes a number of retries and of "
+                    f"milliseconds, not {number!r}"
+                )
+        self._backoff = Backoff(flush_backoff_type, max_retries, delay_millis)
+        return self
+
+    def set_failure_handler(self, failure_handler: FailureHandler) -> Elasticsearch7SinkBuilder:
+        """A function that is called with the `DocumentFailure` of each document that the cluster
+        refuses: if it returns, the document is passed over; if it raises, the job fails.
+
+        Raises:
+            JobDefinitionError: it is no function.
+        """
+        if not callable(failure_handler):
+            raise JobDefinitionError(
+                f"set_failure_handler() takes a function, not {failure_handler!r}"
+            )
+        self._handler = failure_handler
+        return self
+
+    def set_connection_username(self, username: str) -> Elasticsearch7SinkBuilder:
+        """The user who writes."""
+        return self._connect(username=username)
+
+    def set_connection_password(self, password: str) -> Elasticsearch7SinkBuilder:
+        """The user's password; take it from the environment, not from the program's text."""
+        return self._connect(password=password)
+
+    def set_connection_api_key(self, api_key: str) -> Elasticsearch7SinkBuilder:
+        """An API key in its encoded form, instead of a user."""
+        return self._connect(api_key=api_key)
+
+    def set_connection_token(self, token: str) -> Elasticsearch7SinkBuilder:
+        """A bearer token, instead of a user."""
+        return self._connect(token=token)
+
+    def set_connection_ca_certificates(self, path: str) -> Elasticsearch7SinkBuilder:
+        """A file of certificates, on every worker, by which ``https`` hosts are trusted; the
+        system's unless set."""
+        return self._connect(ca_certificates=path)
+
+    def set_connection_path_prefix(self, prefix: str) -> Elasticsearch7SinkBuilder:
+        """What the paths of all requests begin with, such as ``/search`` behind a proxy."""
+        stripped = prefix.strip("/")
+        return self._connect(path_prefix=f"/{stripped}" if stripped else "")
+
+    def set_connection_request_timeout(self, timeout: int) -> Elasticsearch7SinkBuilder:
+        """Accepted for Flink programs, without effect: a subtask has its own connection."""
+        return self
+
+    def set_connection_timeout(self, timeout: int) -> Elasticsearch7SinkBuilder:
+        """Milliseconds in which a connection must be made; 10000 unless set."""
+        return self._connect(connect_timeout_ms=_milliseconds(timeout, "set_connection_timeout"))
+
+    def set_socket_timeout(self, timeout: int) -> Elasticsearch7SinkBuilder:
+        """Milliseconds in which an answer must begin; 30000 unless set."""
+        return self._connect(socket_timeout_ms=_milliseconds(timeout, "set_socket_timeout"))
+
+    def build(self) -> ElasticsearchSink:
+        """The sink.
+
+        Raises:
+            JobDefinitionError: hosts or emitter are missing.
+        """
+        if not self._connection.hosts or self._emitter is None:
+            missing = "set_hosts()" if self._emitter is not None else "set_emitter()"
+            raise JobDefinitionError(f"an ElasticsearchSink needs {missing}")
+        settings = SinkSettings(
+            self._connection,
+            self._emitter,
+            self._backoff,
+            self._max_actions,
+            self._max_bytes,
+            self._handler,
+        )
+        return ElasticsearchSink(settings)
+
+    def _connect(self, **changes: Any) -> Elasticsearch7SinkBuilder:
+        self._connection = dataclasses.replace(self._connection, **changes)
+        return self
+
+
+def _limit(number: Any, call: str) -> float:
+    if number == -1:
+        return math.inf
+    if not isinstance(number, int) or number <= 0:
+        raise JobDefinitionError(f"{call}() takes a positive number or -1, not {number!r}")
+    return number
+
+
+def _milliseconds(number: Any, call: str) -> int:
+    if not isinstance(number, int) or number <= 0:
+        raise JobDefinitionError(
+            f"{call}() takes a positive number of milliseconds, not {number!r}"
+        )
+    return number

@@ -1,0 +1,167 @@
+"""A source of several sources, one after the other. Flink docs: "Hybrid Source"; FLIP-150."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import Boundedness, ReaderContext, Source, SplitEnumerator
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
+from millrace.common.types.type_information import TypeInformation
+from millrace.connectors.hybrid.hybrid_enumerator import HybridEnumerator
+from millrace.connectors.hybrid.hybrid_reader import HybridReader
+from millrace.connectors.hybrid.member import Member
+
+__all__ = ["HybridSource", "HybridSourceBuilder"]
+
+T = TypeVar("T")
+
+
+class HybridSource(Source[T]):
+    """Reads one source to its end, then the next: history, then what goes on.
+
+    All splits of a source are read to their ends before the next one begins. The switch is part of
+    the checkpoints: a job that resumes goes on with the source that it was at. Made by
+    `HybridSource.builder`.
+
+    Example:
+        >>> from millrace.connectors import NumberSequenceSource
+        >>> first, second = NumberSequenceSource(1, 3), NumberSequenceSource(4, 6)
+        >>> numbers = HybridSource.builder(first).add_source(second).build()
+        >>> numbers.boundedness.name
+        'BOUNDED'
+    """
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._members = tuple(members)
+
+    @staticmethod
+    def builder(first_source: Source[Any]) -> HybridSourceBuilder[Any]:
+        """Begin with the source that is read first."""
+        return HybridSourceBuilder(first_source)
+
+    @property
+    def boundedness(self) -> Boundedness:
+        """That of the last source."""
+        return self._members[-1].boundedness
+
+    @property
+    def supports_available_now(self) -> bool:
+        """Whether all sources do; what a function makes is asked when its turn comes."""
+        declared = [m.declared for m in self._members if m.declared is not None]
+        return all(source.supports_available_now for source in declared)
+
+    @property
+    def requires_checkpoints(self) -> bool:
+        declared = [m.declared for m in self._members if m.declared is not None]
+        return any(source.requires_checkpoints for source in declared)
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return HybridEnumerator(self._members)
+
+    def create_reader(self, context: ReaderContext) -> HybridReader:
+        return HybridReader(self._members, context)
+
+
+class _TypedHybridSource(HybridSource[T], ResultTypeQueryable):
+    """A source whose records' type is known."""
+
+    def __init__(self, members: Sequence[Member], produced_type: TypeInformation[Any]) -> None:
+        super().__init__(members)
+        self._produced_type = produced_type
+
+    def get_produced_type(self) -> TypeInformation[Any]:
+        return self._produced_type
+
+
+class HybridSourceBuilder(Generic[T]):
+    """Collects the sources of a `HybridSource`; names as in PyFlink."""
+
+    def __init__(self, first_source: Source[Any]) -> None:
+        self._members: list[Member] = []
+        self.add_source(first_source)
+
+    def add_source(
+        self,
+        source: Source[Any] | Callable[[Any], Source[Any]],
+        boundedness: Boundedness | None = None,
+        switch_position: Callable[[Any], Any] | None = None,
+    ) -> HybridSourceBuilder[T]:
+        """Add what is read next.
+
+        Where it starts may depend on what was read before: then give a function that makes the
+        source from a *switch position*, and a function that derives this position from the
+        enumerator of the source before, when that has ended. The position is part of the
+        checkpoint, and workers make their sources from it, too: it must be plain data.
+
+        Args:
+            source: a source, or a function from the switch position to a source.
+            boundedness: of what the function makes.
+            switch_position: of the previous enumerator; by default the position is None. That of a
+                `FileSource` has ``files``, the paths it has found.
+
+        Raises:
+            JobDefinitionError: the source before never ends, or arguments are missing.
+
+        Example:
+            >>> from millrace.common.source import Boundedness
+            >>> from millrace.connectors import NumberSequenceSource
+            >>> builder = HybridSource.builder(NumberSequenceSource(1, 3))
+            >>> source = builder.add_source(
+            ...     lambda start: NumberSequenceSource(start, start + 2),
+            ...     Boundedness.BOUNDED,
+            ...     switch_position=lambda enumerator: 4,
+            ... ).build()
+        """
+        if self._members and self._members[-1].boundedness is not Boundedness.BOUNDED:
+            raise JobDefinitionError(
+                f"source {len(self._members) - 1} of the HybridSource never ends, so nothing can "
+                "follow it: all but the last must be bounded, for example with set_bounded()"
+            )
+        self._members.append(self._member(source, boundedness, switch_position))
+        return self
+
+    def _member(
+        self,
+        source: Any,
+        boundedness: Boundedness | None,
+        switch_position: Callable[[Any], Any] | None,
+    ) -> Member:
+        index = len(self._members)
+        if isinstance(source, Source):
+            if switch_position is not None:
+                raise JobDefinitionError(
+                    "a source that is made already starts where it was told to; with "
+                    "switch_position give a function that makes it"
+                )
+            return Member(index, source.boundedness, source)
+        if not callable(source) or isinstance(source, type) or not self._members:
+            raise JobDefinitionError(
+                f"a HybridSource is made of sources, or functions that make them behind the first, "
+                f"not of {source!r}"
+            )
+        if not isinstance(boundedness, Boundedness):
+            raise JobDefinitionError(
+                "say whether the source that the function makes ends: "
+                "add_source(function, Boundedness.CONTINUOUS_UNBOUNDED), for example"
+            )
+        return Member(index, boundedness, None, source, switch_position)
+
+    def build(self) -> HybridSource[T]:
+        """The source.
+
+        Raises:
+            JobDefinitionError: the sources give records of different types.
+        """
+        declared = [m.declared for m in self._members if m.declared is not None]
+        typed = [s.get_produced_type() for s in declared if isinstance(s, ResultTypeQueryable)]
+        for other in typed:
+            if other != typed[0]:
+                raise JobDefinitionError(
+                    "the sources of a HybridSource must give records of one type, not "
+                    f"{typed[0].name} and {other.name}"
+                )
+        if typed and len(typed) == len(declared):
+            return _TypedHybridSource(self._members, typed[0])
+        return HybridSource(self._members)

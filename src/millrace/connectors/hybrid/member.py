@@ -1,0 +1,76 @@
+"""One of the sources that a `HybridSource` reads, and what its enumerator and readers exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import (
+    Boundedness,
+    Source,
+    SourceEvent,
+    SourceSplit,
+    SplitEnumerator,
+)
+
+__all__ = ["HybridSplit", "Member", "MemberEvent", "MemberRequest"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A source, or how to make it when its turn comes."""
+
+    index: int
+    boundedness: Boundedness
+    declared: Source[Any] | None = None
+    """None: it is made by the factory."""
+    factory: Callable[[Any], Source[Any]] | None = None
+    switch_position: Callable[[Any], Any] | None = None
+
+    def position_after(self, previous: SplitEnumerator) -> Any:
+        """Where to start, derived from the enumerator of the source before."""
+        return None if self.switch_position is None else self.switch_position(previous)
+
+    def source(self, position: Any) -> Source[Any]:
+        """The source.
+
+        Raises:
+            JobDefinitionError: the factory gave something else.
+        """
+        if self.declared is not None:
+            return self.declared
+        assert self.factory is not None
+        made = self.factory(position)
+        if not isinstance(made, Source) or made.boundedness is not self.boundedness:
+            raise JobDefinitionError(
+                f"the factory of source {self.index} of the HybridSource must give a source that "
+                f"is {self.boundedness.name}, as add_source() was told; it gave {made!r}"
+            )
+        return made
+
+
+@dataclass(frozen=True)
+class HybridSplit(SourceSplit):
+    """A split of one of the sources."""
+
+    index: int
+    """Of the source."""
+    position: Any
+    """Where the source starts, as its reader has to know."""
+    split: Any
+
+
+@dataclass(frozen=True)
+class MemberEvent(SourceEvent):
+    """An event of a member's enumerator or reader; to readers it also says whose turn it is."""
+
+    index: int
+    position: Any = None
+    event: SourceEvent | None = None
+
+
+@dataclass(frozen=True)
+class MemberRequest(SourceEvent):
+    """A reader without splits asks whose turn it is."""

@@ -1,0 +1,186 @@
+"""`IcebergSource`: reads an Iceberg table and follows the snapshots that append to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.source import (
+    Boundedness,
+    ReaderContext,
+    SourceSplit,
+    SplitEnumerator,
+    SplitReader,
+    SplitSource,
+)
+from millrace.connectors.data_file_reader import DataFileReader
+from millrace.connectors.iceberg.table import IcebergOptions, columns_of
+from millrace.filesystem.registry import resolved
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+
+__all__ = ["IcebergSource"]
+
+
+@dataclass(frozen=True)
+class IcebergFileSplit(SourceSplit):
+    """A data file, all of whose rows are new."""
+
+    location: str = ""
+
+
+class IcebergSource(SplitSource[Any]):
+    """Reads the rows of an Iceberg table, then those that new snapshots append, in columns.
+
+    A snapshot that deletes or overwrites ends the job, since nobody could say which rows changed;
+    one that only rewrites files (compaction) does not. Subtasks read the data files, and need no
+    catalog.
+
+    Args:
+        table: its name in the catalog, such as ``shop.orders``.
+        catalog: properties as of `pyiceberg.catalog.load_catalog`, ``name`` among them if it is
+            not "default", or the name of a catalog in ``.pyiceberg.yaml``.
+        after_snapshot: id of the snapshot whose successors are read; None: the table as it is when
+            the job starts, and what comes after that.
+        bounded: read what is there when the job starts, and end.
+        poll_interval: milliseconds between looks for new snapshots.
+
+    Raises:
+        ConfigurationError: there is no such table, or no package pyiceberg.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        catalog: str | Mapping[str, str],
+        after_snapshot: int | None = None,
+        bounded: bool = False,
+        poll_interval: int = 1_000,
+    ) -> None:
+        self._options: IcebergOptions | None = IcebergOptions(table, catalog)
+        self._schema = columns_of(self._options.open(), with_ids=True)
+        self._after = after_snapshot
+        self._bounded = bounded
+        self._poll_interval = poll_interval
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_options": None}  # workers do not see the catalog
+
+    @property
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED if self._bounded else Boundedness.CONTINUOUS_UNBOUNDED
+
+    @property
+    def supports_available_now(self) -> bool:
+        return True
+
+    def create_enumerator(self) -> IcebergEnumerator:
+        assert self._options is not None
+        return IcebergEnumerator(self._options, self._after, self._bounded, self._poll_interval)
+
+    def create_split_reader(
+        self, split: Any, position: Any, context: ReaderContext
+    ) -> SplitReader[Any]:
+        return DataFileReader(split.location, self._schema, position or 0)
+
+
+class IcebergEnumerator(SplitEnumerator):
+    """Looks for new snapshots of the table; its position is the last one that it has read."""
+
+    def __init__(
+        self, options: IcebergOptions, after: int | None, bounded: bool, poll_interval: int
+    ) -> None:
+        self._options = options
+        self._last = after
+        self._once = bounded
+        self._poll_interval = poll_interval
+        self._looked = False
+        self._table: Table | None = None
+
+    def prepare_for_available_now(self, now: int) -> None:
+        self._once = True
+
+    def discover(self, now: int) -> Sequence[SourceSplit]:
+        if self._once and self._looked:
+            return ()
+        self._looked = True
+        if self._table is None:
+            self._table = self._options.open()
+        else:
+            self._table.refresh()
+        newest = self._table.current_snapshot()
+        if newest is None or newest.snapshot_id == self._last:
+            return ()
+        if self._last is None:
+            found = self._all_files(self._table)
+        else:
+            snapshots = self._since(self._table, newest, self._last)
+            found = [split for each in snapshots for split in self._appended(self._table, each)]
+        self._last = newest.snapshot_id
+        return found
+
+    def _all_files(self, table: Table) -> list[SourceSplit]:
+        tasks = list(table.scan().plan_files())
+        if any(task.delete_files for task in tasks):
+            raise JobExecutionError(
+                f"table {self._options.table} has rows that are deleted by delete files, which "
+                "IcebergSource cannot read; compact the table, or read it by env.from_spark()"
+            )
+        return [_split(task.file.file_path) for task in tasks]
+
+    def _since(self, table: Table, newest: Snapshot, last: int) -> list[Snapshot]:
+        """The snapshots after the last one, the oldest first."""
+        found: list[Snapshot] = []
+        snapshot: Snapshot | None = newest
+        while snapshot is not None and snapshot.snapshot_id != last:
+            found.append(snapshot)
+            parent = snapshot.parent_snapshot_id
+            snapshot = None if parent is None else table.snapshot_by_id(parent)
+        if snapshot is None:
+            raise JobExecutionError(
+                f"snapshot {last} of table {self._options.table}, which was read last, is not "
+                "among those before the newest: it has expired, or the table was rolled back; "
+                "start the job anew, from the whole table"
+            )
+        return found[::-1]
+
+    def _appended(self, table: Table, snapshot: Snapshot) -> list[SourceSplit]:
+        from pyiceberg.manifest import ManifestEntryStatus
+
+        what = "unknown" if snapshot.summary is None else snapshot.summary.operation.value
+        if what == "replace":
+            return []
+        if what != "append":
+            raise JobExecutionError(
+                f"snapshot {snapshot.snapshot_id} of table {self._options.table} deletes or "
+                f"updates rows ({what}), and which it does not say; IcebergSource follows tables "
+                "that grow"
+            )
+        return [
+            _split(entry.data_file.file_path)
+            for manifest in snapshot.manifests(table.io)
+            if manifest.added_snapshot_id == snapshot.snapshot_id
+            for entry in manifest.fetch_manifest_entry(table.io)
+            if entry.status is ManifestEntryStatus.ADDED
+            and entry.snapshot_id == snapshot.snapshot_id
+        ]
+
+    def no_more_splits(self) -> bool:
+        return self._once and self._looked
+
+    def next_discovery(self, now: int) -> int | None:
+        return None if self._once else now + self._poll_interval
+
+    def snapshot_state(self) -> int | None:
+        return self._last
+
+    def restore_state(self, state: int | None) -> None:
+        self._last = state
+
+
+def _split(location: str) -> IcebergFileSplit:
+    return IcebergFileSplit(location, resolved(location))

@@ -1,0 +1,311 @@
+"""Asynchronous look-ups in a table: those that wait at the same time are one query."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions import RuntimeContext
+from millrace.common.functions.async_functions import AsyncFunction
+from millrace.common.time.amounts import Duration
+from millrace.common.types.row import Row, named_row
+from millrace.connectors.index_range import require_at_least
+from millrace.connectors.jdbc.client import JdbcError
+from millrace.connectors.jdbc.column_types import chosen, reflected
+from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
+from millrace.connectors.jdbc.session import Session
+from millrace.runtime.lookup_cache import LookupCache
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["JdbcLookupFunction", "JdbcLookupFunctionBuilder", "JdbcLookups", "LookupSettings"]
+
+Key = tuple[Any, ...]
+Join = Callable[[Any, Sequence[Row]], list[Any]]
+
+
+def pairs(record: Any, rows: Sequence[Row]) -> list[Any]:
+    """The record with each row that was found, or with None."""
+    return [(record, row) for row in rows] or [(record, None)]
+
+
+@dataclass(frozen=True)
+class LookupSettings:
+    """What is looked up, and how."""
+
+    connection: JdbcConnectionOptions
+    table: str = ""
+    key: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    """Empty: all."""
+    selector: Callable[[Any], Any] | None = None
+    join: Join = pairs
+    max_rows: int = 0
+    """Of the cache; 0: there is none."""
+    ttl_s: float = 0.0
+    missing: bool = True
+    batch_size: int = 500
+    connections: int = 2
+    max_retries: int = 3
+
+
+class JdbcLookupFunction(AsyncFunction[Any, Any]):
+    """Looks records up in a table, for `AsyncDataStream`; made by `JdbcLookupFunction.builder`.
+
+    Example:
+        >>> from millrace.common import Time
+        >>> from millrace.datastream import AsyncDataStream, StreamExecutionEnvironment
+        >>> options = (
+        ...     JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+        ...     .with_url("jdbc:postgresql://localhost/shop")
+        ...     .build()
+        ... )
+        >>> customers = (
+        ...     JdbcLookupFunction.builder()
+        ...     .set_connection_options(options)
+        ...     .set_table("customers")
+        ...     .set_key("id", selector=lambda order: order[0])
+        ...     .set_cache(max_rows=10_000, ttl=Duration.of_minutes(10))
+        ...     .build()
+        ... )
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> orders = env.from_collection([("ada", 5)])
+        >>> named = AsyncDataStream.unordered_wait(orders, customers, Time.seconds(10))
+    """
+
+    def __init__(self, settings: LookupSettings) -> None:
+        self._settings = settings
+
+    @staticmethod
+    def builder() -> JdbcLookupFunctionBuilder:
+        """Begin a function."""
+        return JdbcLookupFunctionBuilder()
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        settings = self._settings
+        self._cache = LookupCache(settings.max_rows, settings.ttl_s, settings.missing)
+        self._waiting: dict[Key, asyncio.Future[Sequence[Row]]] = {}
+        self._asked: dict[Key, asyncio.Future[Sequence[Row]]] = {}
+        self._all = [JdbcLookups(settings) for _ in range(settings.connections)]
+        self._idle = list(self._all)
+        self._closed = False
+        self._pool = ThreadPoolExecutor(settings.connections, "jdbc-lookup")
+        metrics = runtime_context.get_metrics_group()
+        self._hits = metrics.counter("hitCount")
+        self._misses = metrics.counter("missCount")
+        self._loads = metrics.counter("loadCount")
+
+    def close(self) -> None:
+        self._closed = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for lookups in self._all:
+            lookups.close()
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        settings = self._settings
+        assert settings.selector is not None
+        selected = settings.selector(value)
+        key = selected if isinstance(selected, tuple) else (selected,)
+        rows: Sequence[Row] | None = self._cache.get(key)
+        if rows is None:
+            self._misses.inc()
+            # whoever gives up waiting must not cancel what others wait for
+            rows = await asyncio.shield(self._load(key))
+        else:
+            self._hits.inc()
+        return settings.join(value, rows)
+
+    def _load(self, key: Key) -> asyncio.Future[Sequence[Row]]:
+        found = self._waiting.get(key) or self._asked.get(key)
+        if found is None:
+            loop = asyncio.get_running_loop()
+            found = self._waiting[key] = loop.create_future()
+            if len(self._waiting) == 1:
+                loop.call_soon(self._ask)  # with all that are asked for in this turn
+        return found
+
+    def _ask(self) -> None:
+        """Send what waits, while a connection is idle."""
+        loop = asyncio.get_running_loop()
+        while self._waiting and self._idle and not self._closed:
+            keys = list(self._waiting)[: self._settings.batch_size]
+            batch = {key: self._waiting.pop(key) for key in keys}
+            self._asked.update(batch)
+            lookups = self._idle.pop()
+            query = loop.run_in_executor(self._pool, lookups.rows, keys)
+            query.add_done_callback(lambda done, b=batch, u=lookups: self._answered(done, b, u))  # type: ignore[misc]
+
+    def _answered(
+        self,
+        done: asyncio.Future[dict[Key, list[Row]]],
+        batch: dict[Key, asyncio.Future[Sequence[Row]]],
+        lookups: JdbcLookups,
+    ) -> None:
+        self._idle.append(lookups)
+        error = asyncio.CancelledError() if done.cancelled() else done.exception()
+        found = {} if error is not None else done.result()
+        for key, future in batch.items():
+            del self._asked[key]
+            rows = found.get(key, [])
+            if error is None:
+                self._cache.put(key, rows)
+            if future.done():
+                continue
+            if error is None:
+                future.set_result(rows)
+            else:
+                future.set_exception(error)
+                future.exception()  # nobody may be waiting any more
+        self._loads.inc()
+        self._ask()
+
+
+class JdbcLookups:
+    """One connection that looks keys up. It is used by one thread at a time; `close` may be called
+    from another one, and never waits for a query."""
+
+    def __init__(self, settings: LookupSettings) -> None:
+        self._settings = settings
+        self._session = Session(settings.connection)
+        self._columns: list[Any] = []
+        """Keys first."""
+        self._lock = Lock()
+        """Held while a query runs: a driver in C crashes when its connection is closed then."""
+        self._closed = False
+
+    def rows(self, keys: list[Key]) -> dict[Key, list[Row]]:
+        """The rows by key; runs in a thread.
+
+        Raises:
+            JdbcError: the rows cannot be read, or the function was closed.
+        """
+        try:
+            with self._lock:
+                if self._closed:
+                    raise JdbcError(f"the look-ups in {self._settings.table} were closed")
+                return self._rows(keys)
+        finally:
+            if self._closed:
+                self.close()
+
+    def _rows(self, keys: list[Key]) -> dict[Key, list[Row]]:
+        settings = self._settings
+        found = self._session.transaction(lambda c: self._select(c, keys), settings.max_retries)
+        width = len(settings.key)
+        names = tuple(column.name for column in self._columns[width:])
+        rows: dict[Key, list[Row]] = {}
+        for row in found:
+            rows.setdefault(tuple(row[:width]), []).append(named_row(names, row[width:]))
+        return rows
+
+    def _select(self, connection: Connection, keys: list[Key]) -> Sequence[Any]:
+        from sqlalchemy import select, tuple_
+
+        settings = self._settings
+        if not self._columns:
+            table = reflected(connection, settings.table)
+            names = settings.columns or tuple(table.columns.keys())
+            self._columns = chosen(table, settings.table, [*settings.key, *names])
+        width = len(settings.key)
+        key_columns = self._columns[:width]
+        # few lengths: the server knows most of these statements already
+        length = 1 << (len(keys) - 1).bit_length()
+        padded = keys + keys[-1:] * (length - len(keys))
+        if width == 1:
+            condition = key_columns[0].in_([key for (key,) in padded])
+        else:
+            condition = tuple_(*key_columns).in_(padded)
+        labelled = [column.label(f"c{i}") for i, column in enumerate(self._columns)]
+        return connection.execute(select(*labelled).where(condition)).all()
+
+    def close(self) -> None:
+        self._closed = True
+        if self._lock.acquire(blocking=False):
+            try:
+                self._session.close()
+            finally:
+                self._lock.release()
+
+
+class JdbcLookupFunctionBuilder:
+    """Collects the options of a `JdbcLookupFunction`."""
+
+    def __init__(self) -> None:
+        self._settings = LookupSettings(JdbcConnectionOptions(""))
+
+    def set_connection_options(self, options: JdbcConnectionOptions) -> JdbcLookupFunctionBuilder:
+        """The database."""
+        return self._with(connection=options)
+
+    def set_table(self, table: str) -> JdbcLookupFunctionBuilder:
+        """The table: its name, or ``schema.table``."""
+        return self._with(table=table)
+
+    def set_key(
+        self, *columns: str, selector: Callable[[Any], Hashable]
+    ) -> JdbcLookupFunctionBuilder:
+        """The columns to look up by, and the function that gives their value for a record: a tuple
+        if they are several. They should have an index."""
+        return self._with(key=columns, selector=selector)
+
+    def set_columns(self, *columns: str) -> JdbcLookupFunctionBuilder:
+        """The columns of the rows that are found; by default all."""
+        return self._with(columns=columns)
+
+    def set_join(self, join: Join) -> JdbcLookupFunctionBuilder:
+        """The function that makes results of a record and the rows that were found, in a list. By
+        default pairs of the record and each row, or None if there is no row."""
+        return self._with(join=join)
+
+    def set_cache(
+        self, max_rows: int, ttl: Duration, cache_missing_key: bool = True
+    ) -> JdbcLookupFunctionBuilder:
+        """Keep rows in each subtask: so many, so long, and also that there are none.
+
+        Raises:
+            JobDefinitionError: it is to have less than one row.
+        """
+        require_at_least(1, max_rows=max_rows)
+        seconds = ttl.to_millis() / 1000
+        return self._with(max_rows=max_rows, ttl_s=seconds, missing=cache_missing_key)
+
+    def set_max_batch_size(self, keys: int) -> JdbcLookupFunctionBuilder:
+        """The most keys in one query (500)."""
+        require_at_least(1, keys=keys)
+        return self._with(batch_size=keys)
+
+    def set_connections(self, connections: int) -> JdbcLookupFunctionBuilder:
+        """Connections of each subtask, so queries at a time (2)."""
+        require_at_least(1, connections=connections)
+        return self._with(connections=connections)
+
+    def set_max_retries(self, max_retries: int) -> JdbcLookupFunctionBuilder:
+        """How often a query is made again when the server went away (3)."""
+        require_at_least(0, max_retries=max_retries)
+        return self._with(max_retries=max_retries)
+
+    def _with(self, **options: Any) -> JdbcLookupFunctionBuilder:
+        self._settings = replace(self._settings, **options)
+        return self
+
+    def build(self) -> JdbcLookupFunction:
+        """The function.
+
+        Raises:
+            JobDefinitionError: something is missing.
+        """
+        settings = self._settings
+        for present, call in (
+            (settings.connection.url, "set_connection_options()"),
+            (settings.table, "set_table()"),
+            (settings.key and callable(settings.selector), "set_key() with columns and a function"),
+        ):
+            if not present:
+                raise JobDefinitionError(f"a JdbcLookupFunction needs {call}")
+        return JdbcLookupFunction(settings)

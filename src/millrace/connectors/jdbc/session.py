@@ -1,0 +1,91 @@
+"""A connection that is made when it is needed, and again after it broke."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from millrace.connectors.jdbc.client import connect, create_engine, telling
+from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+__all__ = ["Session"]
+
+T = TypeVar("T")
+PAUSES_S = (0.25, 1.0, 4.0)
+"""Before the tries after the first; the last one before all others. As long as Flink waits."""
+
+
+class Session:
+    """One connection after the other to a database.
+
+    Args:
+        options: of the database.
+        prepare: called with each new connection, in a transaction of its own.
+    """
+
+    def __init__(
+        self,
+        options: JdbcConnectionOptions,
+        prepare: Callable[[Connection], object] | None = None,
+    ) -> None:
+        self._options = options
+        self._prepare = prepare
+        self._engine: Engine | None = None
+        self._connection: Connection | None = None
+
+    def transaction(
+        self,
+        work: Callable[[Connection], T],
+        retries: int = 0,
+        logger: logging.Logger | None = None,
+    ) -> T:
+        """What some work in a transaction of its own gives.
+
+        Args:
+            retries: how often it is done again, on a new connection, if the server went away or
+                rolled it back. It may have been done then, so twice must do no harm.
+
+        Raises:
+            ConnectionError: the server does not answer, or rolled it back.
+            JdbcError: the work cannot be done.
+        """
+        tries = 0
+        while True:
+            try:
+                return self._attempt(work)
+            except ConnectionError as error:
+                if tries >= retries:
+                    raise
+                if logger is not None:
+                    logger.warning("tried again: %s", error)
+                time.sleep(PAUSES_S[min(tries, len(PAUSES_S) - 1)])
+                tries += 1
+
+    def _attempt(self, work: Callable[[Connection], T]) -> T:
+        if self._engine is None:
+            self._engine = create_engine(self._options)
+        try:
+            with telling(self._engine):
+                if self._connection is None:
+                    self._connection = connect(self._engine)
+                    if self._prepare is not None:
+                        with self._connection.begin():
+                            self._prepare(self._connection)
+                with self._connection.begin():
+                    return work(self._connection)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Give the connection up; the next transaction makes a new one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()

@@ -1,0 +1,177 @@
+"""A source of tables and queries, read in parts side by side. Flink docs: "JDBC", JdbcSource."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import ReaderContext, SplitEnumerator, SplitSource
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
+from millrace.common.types.type_information import TypeInformation
+from millrace.connectors.index_range import require_at_least
+from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
+
+if TYPE_CHECKING:
+    from millrace.connectors.jdbc.table_splits import JdbcSplit
+
+__all__ = ["JdbcReading", "JdbcSource", "JdbcSourceBuilder"]
+
+
+@dataclass(frozen=True)
+class JdbcReading:
+    """What a JDBC source reads, and in which parts."""
+
+    connection: JdbcConnectionOptions
+    table: str | None = None
+    sql: str | None = None
+    type_info: RowTypeInfo | None = None
+    columns: tuple[str, ...] = ()
+    """Of the table; empty: all."""
+    split_column: str | None = None
+    splits: int = 8
+    conditions: tuple[str, ...] = ()
+    parameters: tuple[tuple[Any, ...], ...] = ()
+    snapshot: bool = False
+
+
+class JdbcSource(SplitSource[Any]):
+    """Reads a table or a query once, as rows in columns; made by `JdbcSource.builder`.
+
+    Example:
+        >>> options = (
+        ...     JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+        ...     .with_url("jdbc:postgresql://localhost/shop")
+        ...     .build()
+        ... )
+        >>> source = (
+        ...     JdbcSource.builder()
+        ...     .set_connection_options(options)
+        ...     .set_table("orders")
+        ...     .set_columns("id", "cents")
+        ...     .set_split_column("id", splits=16)
+        ...     .build()
+        ... )
+        >>> source.boundedness.name
+        'BOUNDED'
+    """
+
+    def __init__(self, reading: JdbcReading) -> None:
+        self._reading = reading
+
+    @staticmethod
+    def builder() -> JdbcSourceBuilder:
+        """Begin a source."""
+        return JdbcSourceBuilder()
+
+    def create_enumerator(self) -> SplitEnumerator:
+        from millrace.connectors.jdbc.split_enumerator import JdbcEnumerator
+
+        return JdbcEnumerator(self._reading)
+
+    def create_split_reader(self, split: JdbcSplit, position: Any, context: ReaderContext) -> Any:
+        from millrace.connectors.jdbc.split_reader import JdbcSplitReader
+
+        return JdbcSplitReader(self._reading, split, position)
+
+
+class TypedJdbcSource(JdbcSource, ResultTypeQueryable):
+    """A source whose rows have a declared type."""
+
+    def get_produced_type(self) -> TypeInformation[Any]:
+        assert self._reading.type_info is not None
+        return self._reading.type_info
+
+
+class JdbcSourceBuilder:
+    """Collects the options of a `JdbcSource`; names as in Flink where it has them."""
+
+    def __init__(self) -> None:
+        self._reading = JdbcReading(JdbcConnectionOptions(""))
+
+    def set_connection_options(self, options: JdbcConnectionOptions) -> JdbcSourceBuilder:
+        """The database."""
+        return self._with(connection=options)
+
+    def set_table(self, table: str) -> JdbcSourceBuilder:
+        """The table to read: its name, or ``schema.table``. Its types are asked for."""
+        return self._with(table=table)
+
+    def set_columns(self, *columns: str) -> JdbcSourceBuilder:
+        """The columns of the table to read; by default all."""
+        return self._with(columns=columns)
+
+    def set_sql(self, sql: str) -> JdbcSourceBuilder:
+        """Instead of a table: a query. It needs `set_type_information`."""
+        return self._with(sql=sql)
+
+    def set_type_information(self, type_info: TypeInformation[Any]) -> JdbcSourceBuilder:
+        """The type of the rows: its fields are the columns, in their order.
+
+        Raises:
+            JobDefinitionError: it is no row type.
+        """
+        if not isinstance(type_info, RowTypeInfo):
+            raise JobDefinitionError(
+                f"a JdbcSource gives rows, as of Types.ROW_NAMED(names, types), not {type_info!r}"
+            )
+        return self._with(type_info=type_info)
+
+    def set_split_column(self, column: str, splits: int = 8) -> JdbcSourceBuilder:
+        """Read ranges of this column side by side: numbers, times and texts can be cut.
+
+        Raises:
+            JobDefinitionError: there is to be less than one.
+        """
+        require_at_least(1, splits=splits)
+        return self._with(split_column=column, splits=splits)
+
+    def set_predicates(self, *predicates: str) -> JdbcSourceBuilder:
+        """Instead of ranges: conditions in SQL, each a part. Together they say what is read."""
+        return self._with(conditions=predicates)
+
+    def set_parameters(self, *parameters: Sequence[Any]) -> JdbcSourceBuilder:
+        """Values for the question marks of the query, each time another part. Flink:
+        ``JdbcParameterValuesProvider``."""
+        return self._with(parameters=tuple(map(tuple, parameters)))
+
+    def set_consistent_snapshot(self) -> JdbcSourceBuilder:
+        """Read all parts as of one moment, on PostgreSQL, by an exported snapshot. The transaction
+        that holds it ends with the run: what a resumed job has still to read is of a later one."""
+        return self._with(snapshot=True)
+
+    def _with(self, **options: Any) -> JdbcSourceBuilder:
+        self._reading = replace(self._reading, **options)
+        return self
+
+    def build(self) -> JdbcSource:
+        """The source.
+
+        Raises:
+            JobDefinitionError: something is missing or does not fit together.
+        """
+        reading = self._reading
+        is_query = reading.sql is not None
+        for fits, problem in (
+            (reading.connection.url != "", "needs set_connection_options()"),
+            ((reading.table is None) == is_query, "needs set_table() or set_sql()"),
+            (
+                not is_query or reading.type_info is not None,
+                "of a query needs set_type_information()",
+            ),
+            (not is_query or not reading.columns, "of a query has the columns of the query"),
+            (is_query or not reading.parameters, "takes set_parameters() with set_sql()"),
+            (
+                sum(map(bool, (reading.split_column, reading.conditions, reading.parameters))) <= 1,
+                "is cut by set_split_column(), set_predicates() or set_parameters(), not by two",
+            ),
+            (
+                not reading.snapshot or reading.connection.is_postgresql,
+                "has a consistent snapshot on PostgreSQL only",
+            ),
+        ):
+            if not fits:
+                raise JobDefinitionError(f"a JdbcSource {problem}")
+        return (JdbcSource if reading.type_info is None else TypedJdbcSource)(reading)

@@ -1,0 +1,91 @@
+"""Cuts what a JDBC source reads into parts, and holds the snapshot they are read in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.source import SourceSplit, SplitEnumerator
+from millrace.connectors.jdbc.client import JdbcError, connect, create_engine, telling
+from millrace.connectors.jdbc.select import Selection
+from millrace.connectors.jdbc.source import JdbcReading
+from millrace.connectors.jdbc.table_splits import JdbcSplit, range_splits
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["JdbcEnumerator"]
+
+
+class JdbcEnumerator(SplitEnumerator):
+    """Finds the parts once; each subtask reads one at a time, over one connection."""
+
+    def __init__(self, reading: JdbcReading) -> None:
+        self._reading = reading
+        self._found = False
+        self._snapshot: Connection | None = None
+
+    def discover(self, now: int) -> Sequence[SourceSplit]:
+        """The parts, the first time.
+
+        Raises:
+            JdbcError: the database cannot be asked.
+        """
+        if self._found:
+            return ()
+        engine = create_engine(self._reading.connection)
+        try:
+            with telling(engine):
+                connection = connect(engine)
+                try:
+                    splits = self._splits(connection)
+                finally:
+                    if connection is not self._snapshot:
+                        connection.close()
+        except ConnectionError as error:
+            raise JdbcError(f"the parts to read cannot be found: {error}") from None
+        self._found = True
+        return splits
+
+    def _splits(self, connection: Connection) -> list[JdbcSplit]:
+        reading, snapshot = self._reading, None
+        if reading.snapshot:
+            connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            snapshot = connection.exec_driver_sql("SELECT pg_export_snapshot()").scalar()
+            self._snapshot = connection  # others may read in it while its transaction is open
+        selection = Selection(connection, reading)
+        if selection.split_column is not None:
+            base, column = selection.base, selection.split_column
+            splits = range_splits(connection, base, column, reading.splits)
+        elif reading.conditions:
+            splits = [
+                JdbcSplit(f"condition-{i}", condition=condition)
+                for i, condition in enumerate(reading.conditions)
+            ]
+        elif reading.parameters:
+            splits = [
+                JdbcSplit(f"parameters-{i}", parameters=parameters)
+                for i, parameters in enumerate(reading.parameters)
+            ]
+        else:
+            splits = [JdbcSplit("all")]
+        return [replace(split, snapshot=snapshot) for split in splits]
+
+    def max_active_splits(self) -> int | None:
+        return 1
+
+    def no_more_splits(self) -> bool:
+        return self._found
+
+    def snapshot_state(self) -> Any:
+        return self._found
+
+    def restore_state(self, state: Any) -> None:
+        self._found = bool(state)
+
+    def close(self) -> None:
+        if self._snapshot is not None:
+            with suppress(Exception):
+                self._snapshot.close()

@@ -1,0 +1,92 @@
+"""Parts of a table or a query that are read side by side: ranges of a column, or conditions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.source import SourceSplit
+from millrace.connectors.jdbc.placeholders import named
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["JdbcSplit", "range_splits"]
+
+
+@dataclass(frozen=True)
+class JdbcSplit(SourceSplit):
+    """A part of a table or query."""
+
+    lower: Any = None
+    """Of the split column, included; None: from the first."""
+    upper: Any = None
+    """Not included; None: to the last."""
+    is_null: bool = False
+    """The rows without a value in the split column."""
+    condition: str | None = None
+    """In SQL."""
+    parameters: tuple[Any, ...] = ()
+    """In the place of the query's question marks."""
+    snapshot: str | None = None
+    """The exported snapshot of PostgreSQL to read in."""
+
+
+def range_splits(connection: Connection, base: str, column: str, parts: int) -> list[JdbcSplit]:
+    """At most so many ranges of a column: equal ones of numbers and times, else with equally many
+    rows. The first and the last have no end, and rows without a value are one of their own.
+
+    Args:
+        base: what is read, with a name, as it stands behind FROM.
+        column: quoted.
+    """
+    from sqlalchemy import text
+
+    base, column = named(base), named(column)
+    ends = text(f"SELECT min({column}), max({column}) FROM {base}")
+    [(low, high)] = connection.execute(ends).all()
+    bounds: list[Any] = []
+    if low is not None and low != high and parts > 1:
+        bounds = _between(low, high, parts)
+        if not bounds:
+            numbered = (
+                f"SELECT {column} AS v, ntile({parts}) OVER (ORDER BY {column}) AS n FROM {base} "
+                f"WHERE {column} IS NOT NULL"
+            )
+            first = f"SELECT min(v) AS v FROM ({numbered}) AS numbered GROUP BY n ORDER BY v"
+            bounds = list(connection.execute(text(first)).scalars())[1:]
+    cuts = [None, *dict.fromkeys(bounds), None]
+    splits = [JdbcSplit(f"range-{i}", *cut) for i, cut in enumerate(pairwise(cuts))]
+    empty = text(f"SELECT 1 FROM {base} WHERE {column} IS NULL LIMIT 1")
+    if connection.execute(empty).first() is not None:
+        splits.append(JdbcSplit("null", is_null=True))
+    return splits
+
+
+def _between(low: Any, high: Any, parts: int) -> list[Any]:
+    """The inner bounds of equal ranges; none for texts and the like, and where NaN is the last.
+
+    Example:
+        >>> _between(0, 10, 4), _between("a", "z", 4)
+        ([2, 5, 7], [])
+    """
+    if isinstance(low, (int, float, Decimal)) and not isinstance(low, bool):
+        width: Any = high - low
+        whole = isinstance(low, int)
+        if not (whole or math.isfinite(width)):
+            return []
+        found = [
+            low + (width * i // parts if whole else width * i / parts) for i in range(1, parts)
+        ]
+    elif isinstance(low, datetime):
+        found = [low + (high - low) * i / parts for i in range(1, parts)]
+    elif isinstance(low, date):
+        days = (high - low).days
+        found = [low + timedelta(days * i // parts) for i in range(1, parts)]
+    else:
+        return []
+    return [bound for bound in found if low < bound]

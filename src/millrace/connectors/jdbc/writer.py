@@ -1,0 +1,169 @@
+"""Writes rows to a database in batches, each in a transaction of its own."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.connectors.jdbc.commit_log import CommitLog, staging_table
+from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
+from millrace.connectors.jdbc.dialect import dialect_of
+from millrace.connectors.jdbc.execution_options import JdbcExecutionOptions
+from millrace.connectors.jdbc.placeholders import for_driver
+from millrace.connectors.jdbc.records import table_rows
+from millrace.connectors.jdbc.session import Session
+from millrace.connectors.jdbc.target_table import StagedTable, TargetTable
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["BatchWriting", "JdbcDirectWriter", "JdbcWriter", "JdbcStagedBatch", "JdbcStagingWriter"]
+
+_SESSION = "jdbc-session"
+_TEMPORARY = "millrace_incoming"
+
+Rows = list[tuple[Any, ...]]
+Deleted = list[bool] | None
+
+
+@dataclass(frozen=True)
+class BatchWriting:
+    """What a JDBC sink writes, where to and how."""
+
+    connection: JdbcConnectionOptions
+    execution: JdbcExecutionOptions
+    target: TargetTable
+    statement: str | None = None
+    """With a ``?`` for every column; instead of the target's name."""
+    sink_id: str | None = None
+    """Of an exactly-once sink."""
+
+
+class JdbcWriter(SinkWriter[Any], ABC):
+    """Collects rows, and sends them as batches."""
+
+    def __init__(self, writing: BatchWriting, context: WriterContext) -> None:
+        self._writing = writing
+        self._context = context
+        self._rows: Rows = []
+        self._deleted: Deleted = None
+        session = context.shared.get(_SESSION)
+        if session is None:
+            session = context.shared[_SESSION] = Session(writing.connection, self._prepare)
+        self._session: Session = session
+
+    def _prepare(self, connection: Connection) -> None:
+        """What a new connection needs."""
+
+    @abstractmethod
+    def _send(self, rows: Rows, deleted: Deleted) -> None:
+        """Make a batch durable."""
+
+    def write(self, batch: RowBatch[Any]) -> None:
+        self._add(batch)
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        self._add(batch)
+
+    def _add(self, batch: Batch) -> None:
+        target = self._writing.target
+        found = table_rows(batch, target.columns, bool(target.key))
+        if found.deleted is not None and self._deleted is None:
+            self._deleted = [False] * len(self._rows)
+        if self._deleted is not None:
+            self._deleted += found.deleted or [False] * len(found.rows)
+        self._rows += found.rows
+        size = self._writing.execution.batch_size
+        while len(self._rows) >= size:
+            self._flush(size)
+
+    def _flush(self, size: int) -> None:
+        deleted = None if self._deleted is None else self._deleted[:size]
+        self._send(self._rows[:size], deleted if deleted and any(deleted) else None)
+        del self._rows[:size]
+        if self._deleted is not None:
+            del self._deleted[:size]
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        if self._rows:
+            self._flush(len(self._rows))
+        return ()
+
+    def _transaction(self, work: Callable[[Connection], Any]) -> Any:
+        retries = self._writing.execution.max_retries
+        return self._session.transaction(work, retries, self._context.logger)
+
+
+class JdbcDirectWriter(JdbcWriter):
+    """Writes to the target at once: at least once, and once if there is a key."""
+
+    def _prepare(self, connection: Connection) -> None:
+        if self._writing.target.key:
+            self._incoming(connection).create()
+
+    def _incoming(self, connection: Connection) -> StagedTable:
+        return StagedTable(_TEMPORARY, self._writing.target, connection, lasting=False)
+
+    def _send(self, rows: Rows, deleted: Deleted) -> None:
+        target, statement = self._writing.target, self._writing.statement
+
+        def work(connection: Connection) -> None:
+            if statement is not None:
+                marked = for_driver(statement, dialect_of(connection).placeholder)
+                connection.exec_driver_sql(marked, rows)
+            elif target.key:
+                incoming = self._incoming(connection)
+                incoming.load(rows, deleted)
+                incoming.merge((), deletes=deleted is not None)
+                incoming.clear(())
+            else:
+                dialect_of(connection).load(connection, target.name, target.columns, rows)
+
+        self._transaction(work)
+
+
+@dataclass(frozen=True)
+class JdbcStagedBatch:
+    """Rows of an epoch that wait in the database to be committed."""
+
+    run_id: str
+    epoch: int
+    batch: int
+    rows: int
+    deletes: bool
+
+
+class JdbcStagingWriter(JdbcWriter):
+    """Writes an epoch's rows to the sink's staging table; the committer moves them."""
+
+    def __init__(self, writing: BatchWriting, context: WriterContext) -> None:
+        super().__init__(writing, context)
+        self._staged: list[JdbcStagedBatch] = []
+
+    def _send(self, rows: Rows, deleted: Deleted) -> None:
+        context, writing = self._context, self._writing
+        sink_id = writing.sink_id or ""
+        name = staging_table(sink_id, writing.target.name)
+
+        def work(connection: Connection) -> int:
+            log = CommitLog(connection, sink_id)
+            batch = log.new_batch(context.run_id, context.epoch, time.time_ns() // 1_000_000)
+            StagedTable(name, writing.target, connection, lasting=True).load(rows, deleted, batch)
+            return batch
+
+        # a batch that was staged twice is in no checkpoint once, and swept away
+        batch = self._transaction(work)
+        self._staged.append(
+            JdbcStagedBatch(context.run_id, context.epoch, batch, len(rows), deleted is not None)
+        )
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        super().prepare_commit(end_of_input)
+        return [
+            (item.run_id, item.epoch, item.batch, item.rows, item.deletes) for item in self._staged
+        ]

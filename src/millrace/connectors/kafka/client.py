@@ -1,0 +1,150 @@
+"""Kafka clients: their configuration from Kafka's properties, and what their errors mean."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.errors import ConnectorError
+
+__all__ = [
+    "KafkaError",
+    "ask",
+    "client_config",
+    "create_consumer",
+    "create_producer",
+    "import_confluent_kafka",
+    "is_transient",
+    "require_properties",
+]
+
+T = TypeVar("T")
+_COMMON = (
+    *("bootstrap.", "broker.", "client.", "socket."),
+    *("enable.sasl.", "enable.ssl.", "https.", "sasl.", "security.", "ssl."),
+)
+
+PATIENCE_S = 30.0
+_MOMENT_S = 0.1
+JAVA_ONLY = frozenset(
+    {
+        "key.deserializer",
+        "key.serializer",
+        "max.poll.records",
+        "register.consumer.metrics",
+        "register.producer.metrics",
+        "value.deserializer",
+        "value.serializer",
+    }
+)
+"""Properties of PyFlink programs that say nothing here."""
+_RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms"}
+"""Names of Kafka's Java clients that librdkafka calls otherwise."""
+
+
+class KafkaError(ConnectorError):
+    """Kafka cannot be read or written, or is not configured as the job needs it."""
+
+
+def import_confluent_kafka() -> Any:
+    """The module confluent_kafka.
+
+    Raises:
+        KafkaError: it is not installed.
+    """
+    try:
+        import confluent_kafka
+    except ImportError as error:
+        raise KafkaError(
+            "the Kafka connector needs the package confluent-kafka, on the driver and on every "
+            "worker: pip install 'millrace[kafka]'"
+        ) from error
+    return confluent_kafka
+
+
+def require_properties(properties: Any) -> dict[str, str]:
+    """Properties with their values as text, as clients take them.
+
+    Raises:
+        JobDefinitionError: they are not a mapping of names to plain values.
+    """
+    if not isinstance(properties, Mapping):
+        raise JobDefinitionError(f"Kafka properties are a dict, not {properties!r}")
+    found = {}
+    for name, value in properties.items():
+        if not isinstance(name, str) or not isinstance(value, (str, int, float)):
+            raise JobDefinitionError(
+                f"a Kafka property is a name and a text or number, not {name!r}: {value!r}"
+            )
+        found[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return found
+
+
+def create_consumer(config: Mapping[str, Any]) -> Any:
+    """A consumer.
+
+    Raises:
+        KafkaError: a property is unknown, or its value cannot be.
+    """
+    return _create("Consumer", config)
+
+
+def create_producer(config: Mapping[str, Any]) -> Any:
+    """A producer.
+
+    Raises:
+        KafkaError: a property is unknown, or its value cannot be.
+    """
+    return _create("Producer", config)
+
+
+def _create(kind: str, config: Mapping[str, Any]) -> Any:
+    confluent_kafka = import_confluent_kafka()
+    known = {_RENAMED.get(k, k): v for k, v in config.items() if k not in JAVA_ONLY}
+    known.setdefault("logger", logging.getLogger("millrace.kafka"))
+    try:
+        return getattr(confluent_kafka, kind)(known)
+    except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
+        raise KafkaError(
+            f"no Kafka {kind.lower()} can be made with these properties: {_text(error)}. They are "
+            "librdkafka's, most of which have the same names as those of Kafka's Java clients"
+        ) from error
+
+
+def client_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What producers and consumers share with clients that only ask."""
+    return {name: value for name, value in config.items() if name.startswith(_COMMON)}
+
+
+def is_transient(error: Any) -> bool:
+    """Whether the client gets over an error by itself: a broker that is away, for example."""
+    kinds = import_confluent_kafka().KafkaError
+    passing = (kinds._ALL_BROKERS_DOWN, kinds._TRANSPORT, kinds._RESOLVE, kinds._TIMED_OUT)
+    return not error.fatal() and (error.retriable() or error.code() in passing)
+
+
+def ask(request: Callable[[], T], patience: float = PATIENCE_S) -> T:
+    """The answer of brokers to a request; again after a moment while they are about to be ready.
+
+    Args:
+        patience: seconds after which an error that passes is an error all the same.
+
+    Raises:
+        KafkaException: the request cannot be answered.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return request()
+        except import_confluent_kafka().KafkaException as error:
+            if not is_transient(error.args[0]) or time.monotonic() > until:
+                raise
+            time.sleep(_MOMENT_S)
+
+
+def _text(error: Exception) -> str:
+    first = error.args[0] if error.args else error
+    return first.str() if hasattr(first, "str") else str(first)

@@ -1,0 +1,217 @@
+"""Finds the partitions that a Kafka source reads, also while it runs, and new records in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from millrace.common.source import EnumeratorContext, SourceSplit, SplitEnumerator
+from millrace.connectors.kafka.client import (
+    KafkaError,
+    ask,
+    client_config,
+    create_consumer,
+    import_confluent_kafka,
+)
+from millrace.connectors.kafka.offsets_initializer import KafkaOffsetsInitializer
+from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
+from millrace.connectors.kafka.partition_watch import NewRecords, PartitionWatch
+from millrace.connectors.kafka.subscription import KafkaSubscription
+from millrace.connectors.kafka.topic_ids import (
+    RecreatedTopicError,
+    require_same_topics,
+    topic_ids,
+)
+from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
+
+__all__ = ["KafkaEnumerator"]
+
+T = TypeVar("T")
+
+WATCH_INTERVAL = 20
+"""Milliseconds between looks for new records; one takes the broker half of one."""
+_LOOK_AGAIN = 100
+"""Milliseconds until it is seen whether the brokers have answered."""
+
+
+class KafkaEnumerator(SplitEnumerator):
+    """Remembers the partitions it has found: that is its state.
+
+    Args:
+        config: of the consumer that asks the brokers.
+        discovery_interval: ms between looks for new partitions; None: only one look.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        subscription: KafkaSubscription,
+        starting_offsets: KafkaOffsetsInitializer,
+        stopping_offsets: KafkaOffsetsInitializer | None,
+        discovery_interval: int | None,
+    ) -> None:
+        self._config = config
+        self._subscription = subscription
+        self._starting = starting_offsets
+        self._stopping = stopping_offsets
+        self._interval = discovery_interval
+        self._known: set[KafkaTopicPartition] | None = None
+        self._topic_ids: dict[str, str] = {}
+        self._looked = False
+        self._next = 0
+        self._consumer: Any = None
+        self._refusal: str | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._looking: Future[list[KafkaPartitionSplit]] | None = None
+        self._context = EnumeratorContext(1)
+        self._watch: PartitionWatch | None = None
+        self._available_now = False
+        self._looked_now = False
+        """Whether such a run has found its partitions."""
+        self._ends: dict[KafkaTopicPartition, int] = {}
+        """Where such a run ends."""
+
+    def start(self, context: EnumeratorContext) -> None:
+        self._context = context
+
+    def discover(self, now: int) -> Sequence[SourceSplit]:
+        if self._looked and self.no_more_splits():
+            return ()
+        if not self._looked or (self._available_now and not self._looked_now):
+            # the job has nothing to do before, or may not: a topic may be another one
+            found = self._look()
+            self._looked = True
+            self._looked_now = self._available_now
+            self._next = now + (self._interval or 0)
+            return self._new(found)
+        shrunk = self._watch_records()
+        if self._looking is None and not shrunk and (self._interval is None or now < self._next):
+            return ()
+        if self._looking is None:
+            self._pool = self._pool or ThreadPoolExecutor(1, "kafka-partitions")
+            self._looking = self._pool.submit(self._look)
+        if not self._looking.done():
+            self._next = now + _LOOK_AGAIN
+            return ()
+        looked, self._looking = self._looking, None
+        self._next = now + (self._interval or 0)
+        return self._new(self._answer(looked))
+
+    def _watch_records(self) -> bool:
+        """Tell readers of new records; returns whether a partition has fewer than before."""
+        if self._watch is None:
+            self._watch = PartitionWatch(client_config(self._config))
+        if self._watch.look(self._known or ()):
+            for subtask in range(self._context.parallelism):
+                self._context.send_source_event(subtask, NewRecords())
+        return self._watch.shrunk
+
+    def prepare_for_available_now(self, now: int) -> None:
+        self._available_now = True
+        self._ends = self._asked(lambda: self._ends_of(self._known or ()))
+
+    def available_now_end(self, split: KafkaPartitionSplit) -> int | None:
+        """None: it has an end of its own."""
+        return self._ends.get(split.place) if split.stopping_offset is None else None
+
+    def _ends_of(self, places: Iterable[KafkaTopicPartition]) -> dict[KafkaTopicPartition, int]:
+        latest = KafkaOffsetsInitializer.latest()
+        return latest.resolve(sorted(places), self._connected())
+
+    def _answer(self, looked: Future[list[KafkaPartitionSplit]]) -> list[KafkaPartitionSplit]:
+        try:
+            return looked.result()
+        except RecreatedTopicError:
+            raise
+        except KafkaError as error:
+            self._context.logger.warning("cannot look for new partitions now: %s", error)
+            return []
+
+    def _look(self) -> list[KafkaPartitionSplit]:
+        """What is there and was not known before."""
+        return self._asked(self._new_splits)
+
+    def _asked(self, question: Callable[[], T]) -> T:
+        kafka, servers = import_confluent_kafka(), self._config["bootstrap.servers"]
+
+        def asked() -> T:
+            try:
+                return question()
+            except kafka.KafkaException as error:
+                if self._consumer is not None:
+                    self._consumer.poll(0)  # has the client tell its errors
+                if self._refusal is None:
+                    raise
+                raise KafkaError(
+                    f"Kafka at {servers} does not let the job in: {self._refusal}"
+                ) from error
+
+        try:
+            return ask(asked)
+        except kafka.KafkaException as error:
+            raise KafkaError(
+                f"Kafka at {servers} does not tell its partitions: {error.args[0].str()}"
+            ) from error
+
+    def _note_refusal(self, error: Any) -> None:
+        """The client only tries again if its password or certificate is wrong."""
+        kinds = import_confluent_kafka().KafkaError
+        if error.code() in (kinds._AUTHENTICATION, kinds._SSL):
+            self._refusal = error.str()
+
+    def _new_splits(self) -> list[KafkaPartitionSplit]:
+        consumer, known = self._connected(), self._known
+        found = self._subscription.find(consumer)
+        identities = topic_ids(client_config(self._config), {place.topic for place in found})
+        require_same_topics(self._topic_ids, identities)
+        self._topic_ids |= identities
+        new = sorted(found - (known or set()))
+        # what appears while the job runs is new as a whole
+        starting = self._starting if known is None else KafkaOffsetsInitializer.earliest()
+        first = starting.resolve(new, consumer)
+        stop = self._stopping.resolve(new, consumer) if self._stopping is not None else {}
+        if self._available_now:
+            self._ends.update(self._ends_of(new))
+        return [KafkaPartitionSplit(str(p), *p, first[p], stop.get(p)) for p in new]
+
+    def _connected(self) -> Any:
+        if self._consumer is None:
+            self._consumer = create_consumer({**self._config, "error_cb": self._note_refusal})
+        return self._consumer
+
+    def _new(self, splits: list[KafkaPartitionSplit]) -> list[KafkaPartitionSplit]:
+        self._known = (self._known or set()) | {split.place for split in splits}
+        if splits:
+            places = ", ".join(f"{split.place}@{split.starting_offset}" for split in splits)
+            self._context.logger.info("reading partitions %s", places)
+        return splits
+
+    def no_more_splits(self) -> bool:
+        if self._available_now:
+            return self._looked_now
+        return self._stopping is not None and self._known is not None
+
+    def next_discovery(self, now: int) -> int | None:
+        if self.no_more_splits():
+            return None
+        watch = now + WATCH_INTERVAL
+        return watch if self._interval is None else min(watch, self._next)
+
+    def snapshot_state(self) -> dict[str, Any] | None:
+        if self._known is None:
+            return None
+        places = sorted((place.topic, place.partition) for place in self._known)
+        return {"partitions": places, "topics": dict(self._topic_ids)}
+
+    def restore_state(self, state: dict[str, Any] | None) -> None:
+        if state is not None:
+            self._known = {KafkaTopicPartition(*place) for place in state["partitions"]}
+            self._topic_ids = dict(state["topics"])
+
+    def close(self) -> None:
+        self._watch = None
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._consumer is not None:
+            self._consumer.close()

@@ -1,0 +1,27 @@
+"""The splits of a Kafka source: partitions, from an offset to another. Flink:
+``KafkaPartitionSplit``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.common.source import SourceSplit
+from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
+
+__all__ = ["KafkaPartitionSplit"]
+
+
+@dataclass(frozen=True)
+class KafkaPartitionSplit(SourceSplit):
+    """The records of a partition from one offset up to, but not including, another."""
+
+    topic: str
+    partition: int
+    starting_offset: int
+    stopping_offset: int | None = None
+    """None: it never ends."""
+
+    @property
+    def place(self) -> KafkaTopicPartition:
+        """The partition."""
+        return KafkaTopicPartition(self.topic, self.partition)

@@ -1,0 +1,128 @@
+"""A Kafka producer that takes batches and remembers what could not be delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from millrace.connectors.kafka.client import KafkaError, create_producer, import_confluent_kafka
+from millrace.connectors.kafka.record_serializer import Outgoing
+
+__all__ = ["BatchProducer"]
+
+_CHUNK = 10_000
+_QUEUE_FULL_WAIT_S = 0.05
+_DEFAULTS = {
+    "acks": "all",
+    "enable.idempotence": "true",
+    "partitioner": "murmur2_random",
+}
+"""Unless properties say otherwise; the partitioner is that of Kafka's Java clients."""
+
+
+class BatchProducer:
+    """Sends messages in the background.
+
+    Args:
+        config: of the producer, without what it sets itself.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._kafka = import_confluent_kafka()
+        self._undelivered: Any = None
+        """The first error since the last `forget`."""
+        own = {
+            "delivery.report.only.error": True,
+            "on_delivery": self._note,
+        }
+        self.client = create_producer({**_DEFAULTS, **config, **own})
+
+    def _note(self, error: Any, message: Any) -> None:
+        if error is None:
+            return
+        # what is purged, is so because of another record
+        known = self._undelivered
+        if known is None or known[1].code() == self._kafka.KafkaError._PURGE_QUEUE:
+            self._undelivered = (message, error)
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Hand messages to the client.
+
+        Raises:
+            KafkaError: the client refuses one, or could not deliver an earlier one.
+        """
+        for topic, messages in outgoing.items():
+            if any("timestamp" in m or "headers" in m or "partition" in m for m in messages):
+                self._send_one_by_one(topic, messages)
+            else:
+                for start in range(0, len(messages), _CHUNK):
+                    self._send_chunk(topic, messages[start : start + _CHUNK])
+        self._serve(lambda: self.client.poll(0))
+        self.check()
+
+    def _send_chunk(self, topic: str, messages: list[dict[str, Any]]) -> None:
+        while self.client.produce_batch(topic, messages) < len(messages):
+            messages = [message for message in messages if "_error" in message]
+            for message in messages:
+                error = message.pop("_error")
+                if error.code() != self._kafka.KafkaError._QUEUE_FULL:
+                    raise _refused(topic, error)
+            self._serve(lambda: self.client.poll(_QUEUE_FULL_WAIT_S))
+
+    def _send_one_by_one(self, topic: str, messages: list[dict[str, Any]]) -> None:
+        """The client takes time stamps, headers and partitions only so."""
+        produce = self.client.produce
+        for message in messages:
+            if "headers" in message:
+                message["headers"] = [(name, value) for name, value in message["headers"]]
+            while True:
+                try:
+                    produce(topic, **message)
+                except BufferError:
+                    self._serve(lambda: self.client.poll(_QUEUE_FULL_WAIT_S))
+                except self._kafka.KafkaException as error:
+                    raise _refused(topic, error.args[0]) from error
+                else:
+                    break
+
+    def flush(self) -> None:
+        """Wait until the brokers have all; the client gives up after ``delivery.timeout.ms``.
+
+        Raises:
+            KafkaError: a message could not be delivered.
+        """
+        self._serve(self.client.flush)
+        self.check()
+
+    def _serve(self, call: Callable[[], Any]) -> None:
+        """A call that serves callbacks, amid which the client may have raised a fatal error."""
+        try:
+            call()
+        except SystemError as error:
+            raise KafkaError(f"the producer has failed: {error.__cause__}") from error
+
+    def check(self) -> None:
+        """Raise a KafkaError if a message could not be delivered."""
+        if self._undelivered is not None:
+            message, error = self._undelivered
+            raise KafkaError(
+                f"a record for topic '{message.topic()}' was not delivered: {error.str()}"
+                + self._advice(error)
+            )
+
+    def _advice(self, error: Any) -> str:
+        kinds = self._kafka.KafkaError
+        if error.code() not in (kinds.INVALID_RECORD, kinds.INVALID_TIMESTAMP):
+            return ""
+        return (
+            ". Its event time may be too far from the broker's clock: see the topic's "
+            "message.timestamp.after.max.ms and message.timestamp.before.max.ms"
+        )
+
+    def forget(self) -> None:
+        """What was not delivered so far concerns nobody any more."""
+        self._undelivered = None
+
+
+def _refused(topic: str, error: Any) -> KafkaError:
+    return KafkaError(f"a record for topic '{topic}' cannot be sent: {error.str()}")

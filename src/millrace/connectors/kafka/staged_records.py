@@ -1,0 +1,80 @@
+"""The records of an epoch as part of its checkpoint, for the exactly-once Kafka sink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.types.batch import RowBatch
+from millrace.connectors.kafka.client import KafkaError
+from millrace.connectors.kafka.record_serializer import (
+    KafkaRecordSerializationSchema,
+    Outgoing,
+)
+from millrace.connectors.kafka.topic_partitions import TopicPartitions
+from millrace.connectors.staged_epoch import StagedEpoch
+
+__all__ = ["StagingWriter"]
+
+_OVERHEAD = 36
+"""Bytes that the client adds to every record before it compares it with its limit."""
+_HEADER_OVERHEAD = 10
+"""At most, for the two lengths of a header."""
+
+
+class StagingWriter(SinkWriter[Any]):
+    """Keeps an epoch's records for the committer.
+
+    Args:
+        largest: bytes of the largest record that the producer will take.
+        partitions: of the topics, for a partitioner.
+    """
+
+    def __init__(
+        self,
+        schema: KafkaRecordSerializationSchema,
+        largest: int,
+        partitions: TopicPartitions,
+        context: WriterContext,
+    ) -> None:
+        self._schema = schema
+        self._partitions = partitions
+        self._largest = largest
+        self._context = context
+        self._batches: list[Outgoing] = []
+
+    def write(self, batch: RowBatch[Any]) -> None:
+        """Take a batch.
+
+        Raises:
+            KafkaError: a record is too large: later, in the transaction, it would be too late.
+        """
+        outgoing = self._schema.serialize_batch(batch, self._partitions.of)
+        for topic, messages in outgoing.items():
+            size = max(map(_size, messages), default=0)
+            if size > self._largest:
+                raise KafkaError(
+                    f"a record for topic '{topic}' has {size} bytes; the producer sends at most "
+                    f"{self._largest}: set_property('message.max.bytes', ...), and the topic's "
+                    "max.message.bytes"
+                )
+        self._batches.append(outgoing)
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[tuple[Any, ...]]:
+        if not self._batches:
+            return ()
+        merged: Outgoing = {}
+        for outgoing in self._batches:
+            for topic, messages in outgoing.items():
+                merged.setdefault(topic, []).extend(messages)
+        context = self._context
+        return (tuple(StagedEpoch.pack(context.run_id, context.epoch, merged)),)
+
+
+def _size(message: dict[str, Any]) -> int:
+    """What the client counts, or a little more."""
+    size = _OVERHEAD + len(message["value"] or b"") + len(message.get("key") or b"")
+    for name, value in message.get("headers", ()):
+        size += _HEADER_OVERHEAD + len(name.encode()) + len(value or b"")
+    return size

@@ -1,0 +1,59 @@
+"""Notices topics that were deleted and made anew: the positions in them mean nothing any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from importlib import import_module
+from typing import Any
+
+from millrace.connectors.kafka.client import PATIENCE_S, KafkaError
+
+__all__ = ["RecreatedTopicError", "require_same_topics", "topic_ids"]
+
+_NONE = "AAAAAAAAAAAAAAAAAAAAAA"
+"""The id that brokers give who do not know of ids."""
+
+
+class RecreatedTopicError(KafkaError):
+    """A topic was deleted and made anew while a job has positions in it."""
+
+
+def topic_ids(config: Mapping[str, Any], topics: Collection[str]) -> dict[str, str]:
+    """The ids of topics, as far as the brokers know them.
+
+    Args:
+        config: of a client.
+
+    Raises:
+        KafkaException: the brokers do not answer.
+    """
+    if not topics:
+        return {}
+    kafka: Any = import_module("confluent_kafka")
+    administration: Any = import_module("confluent_kafka.admin")
+    admin = administration.AdminClient(dict(config))
+    asked = admin.describe_topics(kafka.TopicCollection(sorted(topics)), request_timeout=PATIENCE_S)
+    found = {}
+    for name, answer in asked.items():
+        try:
+            found[name] = str(answer.result(PATIENCE_S).topic_id)
+        except kafka.KafkaException as error:
+            if error.args[0].code() != kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+    return {name: identity for name, identity in found.items() if identity != _NONE}
+
+
+def require_same_topics(known: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Compare ids with those of before.
+
+    Raises:
+        RecreatedTopicError: that of a topic has changed.
+    """
+    for topic, identity in now.items():
+        if known.get(topic, identity) != identity:
+            raise RecreatedTopicError(
+                f"topic '{topic}' was deleted and made anew: the job has positions in the old one, "
+                "whose records are gone, and would skip or repeat records of the new one. Start "
+                "the job without its checkpoint, or give the source another uid() and allow "
+                "non-restored state"
+            )

@@ -1,0 +1,57 @@
+"""Which partitions a topic has, for a sink whose program chooses the partition of each record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from millrace.connectors.kafka.client import KafkaError, client_config, import_confluent_kafka
+
+__all__ = ["TopicPartitions"]
+
+_TIMEOUT_S = 30.0
+_FRESH_S = 300.0
+"""As long as the client itself keeps what it knows of topics."""
+
+
+class TopicPartitions:
+    """Asks the brokers, once in five minutes for each topic.
+
+    Args:
+        config: of a client.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = client_config(config)
+        self._admin: Any = None
+        self._known: dict[str, tuple[float, list[int]]] = {}
+
+    def of(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions.
+
+        Raises:
+            KafkaError: there is no such topic, or the brokers do not answer.
+        """
+        asked, partitions = self._known.get(topic, (0.0, []))
+        now = time.monotonic()
+        if not partitions or now - asked > _FRESH_S:
+            partitions = self._ask(topic)
+            self._known[topic] = now, partitions
+        return partitions
+
+    def _ask(self, topic: str) -> list[int]:
+        kafka = import_confluent_kafka()
+        if self._admin is None:
+            administration: Any = import_module("confluent_kafka.admin")
+            self._admin = administration.AdminClient(dict(self._config))
+        try:
+            found = self._admin.list_topics(topic, timeout=_TIMEOUT_S).topics[topic]
+            if found.error is not None:
+                raise kafka.KafkaException(found.error)
+        except kafka.KafkaException as error:
+            raise KafkaError(
+                f"the partitions of topic '{topic}' are not known: {error.args[0].str()}"
+            ) from error
+        return sorted(found.partitions)

@@ -1,0 +1,67 @@
+"""Decodes what a poll gave of one partition; finds the records that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+from millrace.common.error_policy import ErrorPolicy
+from millrace.common.source import ReaderContext
+from millrace.common.types.batch import Batch
+from millrace.connectors.kafka.client import KafkaError
+from millrace.connectors.kafka.record_deserializer import (
+    KafkaRecordDeserializationSchema,
+    require_one_each,
+)
+from millrace.connectors.malformed_records import MalformedRecords
+from millrace.connectors.record_decoding import decode_around, with_times
+from millrace.formats.malformed_record import MalformedRecordError, as_malformed, shown_bytes
+
+__all__ = ["ValueDecoder"]
+
+
+class ValueDecoder:
+    """Reads the messages of one partition with their time stamps.
+
+    Args:
+        place: of the partition, for messages.
+    """
+
+    def __init__(
+        self,
+        schema: KafkaRecordDeserializationSchema[Any],
+        policy: ErrorPolicy,
+        context: ReaderContext,
+        place: str,
+    ) -> None:
+        self._schema = schema
+        self._place = place
+        self._malformed = None if policy.fails else MalformedRecords(policy, context, place)
+
+    def decode(self, messages: Sequence[Any]) -> Iterator[Batch]:
+        """The records in their order, in one batch, or several around those that cannot be read.
+
+        Raises:
+            KafkaError: one cannot be read, and the error policy is to fail.
+        """
+        flat = self._schema.deserialize_flat
+        for read, (batch, origins) in decode_around(messages, flat, self._give_up):
+            stamps = map(type(read[0]).timestamp, read)
+            times = list(map(itemgetter(1), stamps))
+            if origins is None:
+                require_one_each(batch, read)
+            else:
+                times = [times[origin] for origin in origins]
+            yield with_times(batch, times)
+
+    def _give_up(self, message: Any, error: Exception) -> None:
+        found, raw = as_malformed(error), message.value() or b""
+        if self._malformed is None:
+            raise KafkaError(
+                f"the record at offset {message.offset()} of {self._place} cannot be read: "
+                f"{found.reason}: {shown_bytes(raw)}; go on behind such records with "
+                "set_error_policy(ErrorPolicy.skip()) or side_output()"
+            ) from error
+        place = message.offset(), None, found.column
+        self._malformed.take(MalformedRecordError(found.reason, raw, *place))

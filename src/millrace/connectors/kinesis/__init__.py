@@ -1,0 +1,22 @@
+"""Amazon Kinesis data streams as a source and a sink, through the package botocore."""
+
+from __future__ import annotations
+
+from millrace.connectors.kinesis.client import KinesisError
+from millrace.connectors.kinesis.partition_key import PartitionKeyGenerator
+from millrace.connectors.kinesis.record_deserializer import (
+    KinesisDeserializationSchema,
+    KinesisRecord,
+)
+from millrace.connectors.kinesis.sink import KinesisStreamsSink, KinesisStreamsSinkBuilder
+from millrace.connectors.kinesis.source import FlinkKinesisConsumer
+
+__all__ = [
+    "FlinkKinesisConsumer",
+    "KinesisDeserializationSchema",
+    "KinesisError",
+    "KinesisRecord",
+    "KinesisStreamsSink",
+    "KinesisStreamsSinkBuilder",
+    "PartitionKeyGenerator",
+]

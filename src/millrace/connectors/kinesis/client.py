@@ -1,0 +1,176 @@
+"""Clients of Kinesis: their configuration from Flink's properties, and what their errors mean.
+
+Unless properties say otherwise, credentials, region and endpoint are found as every program of AWS
+finds them: environment variables, profiles, roles of containers and machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.errors import ConnectorError
+
+__all__ = ["KinesisError", "KinesisProperties", "create_client", "explained", "is_transient"]
+
+_REGION = "aws.region"
+_ENDPOINT = "aws.endpoint"
+_PROFILE = "aws.credentials.provider.profile.name"
+_KEY_ID = "aws.credentials.provider.basic.accesskeyid"
+_SECRET = "aws.credentials.provider.basic.secretkey"
+_TOKEN = "aws.credentials.provider.basic.token"
+_OF_CLIENTS = (_REGION, _ENDPOINT, _PROFILE, _KEY_ID, _SECRET, _TOKEN)
+_WITHOUT_EFFECT = (
+    "aws.credentials.provider",
+    "aws.http.protocol.version",
+    "aws.http-client.max-concurrency",
+    "aws.http-client.read-timeout",
+)
+"""Accepted for Flink programs: which credentials count, botocore decides."""
+_PASSING = frozenset(
+    {
+        "InternalFailure",
+        "InternalFailureException",
+        "KMSThrottlingException",
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ServiceUnavailable",
+        "ThrottlingException",
+    }
+)
+_CREDENTIALS = frozenset(
+    {
+        "AccessDeniedException",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationTokenException",
+        "UnrecognizedClientException",
+    }
+)
+
+
+class KinesisError(ConnectorError):
+    """Kinesis cannot be read or written, or is not configured as the job needs it."""
+
+
+@dataclass(frozen=True)
+class KinesisProperties:
+    """Properties under Flink's names; their values are not in its `repr`, since some are secret."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def of(properties: Any, more: Collection[str] = ()) -> KinesisProperties:
+        """Check the names.
+
+        Args:
+            more: names that are allowed besides those of clients.
+
+        Raises:
+            JobDefinitionError: they are no dict of texts, or a name is unknown.
+        """
+        if not isinstance(properties, Mapping):
+            raise JobDefinitionError(f"Kinesis properties are a dict, not a {type(properties)}")
+        known = {*_OF_CLIENTS, *_WITHOUT_EFFECT, *more}
+        for name, value in properties.items():
+            if name not in known:
+                raise JobDefinitionError(
+                    f"there is no Kinesis property {name!r}; there are {', '.join(sorted(known))}"
+                )
+            if not isinstance(value, (str, int, float)):
+                raise JobDefinitionError(f"the Kinesis property {name} is a text or a number")
+        return KinesisProperties({name: str(value) for name, value in properties.items()})
+
+    def number(self, name: str, default: int) -> int:
+        """A property that is a whole number above 0.
+
+        Raises:
+            JobDefinitionError: it is none.
+        """
+        text = self.values.get(name, str(default))
+        if not text.isdecimal() or int(text) == 0:
+            raise JobDefinitionError(f"the Kinesis property {name} is a number, not {text!r}")
+        return int(text)
+
+
+def create_client(properties: KinesisProperties) -> Any:
+    """A client of botocore.
+
+    Raises:
+        KinesisError: botocore is not installed, or region or credentials are missing.
+    """
+    try:
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
+        from botocore.session import Session
+    except ImportError as error:
+        raise KinesisError(
+            "the Kinesis connector needs the package botocore, on the driver and on every worker: "
+            "pip install 'millrace[kinesis]'"
+        ) from error
+    values = properties.values
+    try:
+        session = Session(profile=values.get(_PROFILE))
+        if _KEY_ID not in values and session.get_credentials() is None:
+            raise KinesisError(
+                "no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or "
+                "AWS_PROFILE, or run where a role gives some"
+            )
+        return session.create_client(
+            "kinesis",
+            values.get(_REGION),
+            endpoint_url=values.get(_ENDPOINT),
+            aws_access_key_id=values.get(_KEY_ID),
+            aws_secret_access_key=values.get(_SECRET),
+            aws_session_token=values.get(_TOKEN),
+            config=Config(
+                connect_timeout=10,
+                read_timeout=20,
+                retries={"mode": "standard", "max_attempts": 3},
+            ),
+        )
+    except (BotoCoreError, ValueError) as error:
+        raise KinesisError(
+            f"no client of Kinesis can be made: {error}; the region is the property {_REGION} or "
+            "the environment variable AWS_REGION"
+        ) from error
+
+
+def code_of(error: Exception) -> str:
+    """The service's name of an error; empty if it did not answer."""
+    response = getattr(error, "response", None) or {}
+    return str(response.get("Error", {}).get("Code", ""))
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether a request may succeed if it is repeated: limits, a service that is away."""
+    from botocore.exceptions import ConnectionError as ClientConnectionError
+    from botocore.exceptions import HTTPClientError
+
+    return code_of(error) in _PASSING or isinstance(error, (ClientConnectionError, HTTPClientError))
+
+
+def explained(error: Exception, stream: str, doing: str) -> KinesisError:
+    """What a request about a stream was refused for.
+
+    Args:
+        doing: such as ``read``.
+    """
+    code = code_of(error)
+    said = str(getattr(error, "response", {}).get("Error", {}).get("Message", "") or error)
+    if code == "ResourceNotFoundException":
+        return KinesisError(
+            f"cannot {doing} the Kinesis stream '{stream}': there is no such stream in this "
+            f"account and region ({said})"
+        )
+    if code in _CREDENTIALS:
+        return KinesisError(
+            f"cannot {doing} the Kinesis stream '{stream}': AWS refuses the credentials, or they "
+            f"lack the right to ({code})"
+        )
+    return KinesisError(f"cannot {doing} the Kinesis stream '{stream}': {code} {said}")

@@ -1,0 +1,178 @@
+"""Finds the shards of streams, also those that resharding makes; parents before children."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from millrace.common.source import EnumeratorContext, SourceSplit, SplitEnumerator
+from millrace.connectors.kinesis.client import (
+    KinesisError,
+    KinesisProperties,
+    create_client,
+    explained,
+)
+from millrace.connectors.kinesis.shard_split import (
+    InitialPosition,
+    KinesisShardSplit,
+)
+
+__all__ = ["KinesisEnumerator"]
+
+_LOOK_AGAIN = 100
+"""Milliseconds until it is seen whether the service has answered."""
+
+
+class _Shard(NamedTuple):
+    stream: str
+    shard_id: str
+    parents: tuple[str, ...]
+    closed: bool
+    hash_range: tuple[int, int]
+
+    @property
+    def split_id(self) -> str:
+        return f"{self.stream}:{self.shard_id}"
+
+
+class KinesisEnumerator(SplitEnumerator):
+    """Assigns a shard when all that its parents have was read: so records of a key stay in order.
+
+    Its state: the shards that were assigned, those of them that have ended, and since when a job
+    reads that began with the latest records.
+
+    Args:
+        timestamp: for `InitialPosition.AT_TIMESTAMP`, in ms since 1970.
+        interval: ms between looks for new shards.
+    """
+
+    def __init__(
+        self,
+        streams: Sequence[str],
+        properties: KinesisProperties,
+        initial: InitialPosition,
+        timestamp: int | None,
+        interval: int,
+    ) -> None:
+        self._streams = streams
+        self._properties = properties
+        self._initial = initial
+        self._timestamp = timestamp
+        self._interval = interval
+        self._assigned: set[str] | None = None
+        self._ended: set[str] = set()
+        self._listed: dict[str, _Shard] = {}
+        self._next = 0
+        self._client: Any = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._looking: Future[list[_Shard]] | None = None
+        self._context = EnumeratorContext(1)
+
+    def start(self, context: EnumeratorContext) -> None:
+        self._context = context
+
+    def discover(self, now: int) -> Sequence[SourceSplit]:
+        if not self._listed:  # the job has nothing to do before
+            self._take(self._list(), now)
+            self._next = now + self._interval
+        elif self._looking is not None and self._looking.done():
+            looked, self._looking = self._looking, None
+            self._next = now + self._interval
+            try:
+                self._take(looked.result(), now)
+            except KinesisError as error:
+                self._context.logger.warning("cannot look for new shards now: %s", error)
+        elif now >= self._next:
+            if self._looking is None:
+                self._pool = self._pool or ThreadPoolExecutor(1, "kinesis-shards")
+                self._looking = self._pool.submit(self._list)
+            self._next = now + _LOOK_AGAIN
+        return self._ready()
+
+    def _take(self, shards: list[_Shard], now: int) -> None:
+        """The shards that there are now; what is kept no longer is forgotten."""
+        self._listed = {shard.split_id: shard for shard in shards}
+        if self._assigned is None:
+            self._assigned = set()
+            if self._initial is InitialPosition.LATEST:
+                self._timestamp = now
+                past = {shard.split_id for shard in shards if shard.closed}
+                self._assigned |= past
+                self._ended |= past
+        self._assigned &= self._listed.keys()
+        self._ended &= self._listed.keys()
+
+    def _ready(self) -> list[SourceSplit]:
+        """Shards that may be read now: none of their parents has anything left."""
+        assert self._assigned is not None
+        ready: list[SourceSplit] = []
+        for split_id, shard in self._listed.items():
+            parents = (f"{shard.stream}:{parent}" for parent in shard.parents)
+            unread = (p for p in parents if p in self._listed and p not in self._ended)
+            if split_id not in self._assigned and not any(unread):
+                place = shard.stream, shard.shard_id
+                start = self._timestamp
+                ready.append(KinesisShardSplit(split_id, *place, start, shard.hash_range))
+        self._assigned.update(split.split_id for split in ready)
+        return ready
+
+    def _list(self) -> list[_Shard]:
+        return [shard for stream in self._streams for shard in self._shards_of(stream)]
+
+    def _shards_of(self, stream: str) -> list[_Shard]:
+        self._client = self._client or create_client(self._properties)
+        shards: list[_Shard] = []
+        request: dict[str, Any] = {"StreamName": stream}
+        while True:
+            try:
+                answer = self._client.list_shards(**request)
+            except Exception as error:  # whatever kinds the client has
+                raise explained(error, stream, "read the shards of") from error
+            shards += (_shard(stream, found) for found in answer["Shards"])
+            if not (token := answer.get("NextToken")):
+                return shards
+            request = {"NextToken": token}
+
+    def no_more_splits(self) -> bool:
+        return False
+
+    def next_discovery(self, now: int) -> int:
+        return self._next
+
+    def handle_split_finished(self, split: KinesisShardSplit) -> None:
+        """The shard was split or merged: its children can be read."""
+        self._ended.add(split.split_id)
+        children = (s for s in self._listed.values() if split.shard_id in s.parents)
+        if not any(child.stream == split.stream for child in children):
+            self._next = 0  # what it has become is not known yet: look
+
+    def snapshot_state(self) -> Mapping[str, Any] | None:
+        if self._assigned is None:
+            return None
+        return {
+            "assigned": sorted(self._assigned),
+            "ended": sorted(self._ended),
+            "timestamp": self._timestamp,
+        }
+
+    def restore_state(self, state: Mapping[str, Any] | None) -> None:
+        if state is not None:
+            self._assigned, self._ended = set(state["assigned"]), set(state["ended"])
+            self._timestamp = state["timestamp"]
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _shard(stream: str, found: Mapping[str, Any]) -> _Shard:
+    parents = (found.get("ParentShardId"), found.get("AdjacentParentShardId"))
+    hashes = found["HashKeyRange"]
+    return _Shard(
+        stream,
+        found["ShardId"],
+        tuple(parent for parent in parents if parent),
+        "EndingSequenceNumber" in found["SequenceNumberRange"],
+        (int(hashes["StartingHashKey"]), int(hashes["EndingHashKey"])),
+    )

@@ -1,0 +1,34 @@
+"""Shards of Kinesis streams as splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from millrace.common.source import SourceSplit
+
+__all__ = ["InitialPosition", "KinesisShardSplit"]
+
+
+class InitialPosition(Enum):
+    """Where a stream is read from by a job that does not go on from a checkpoint."""
+
+    LATEST = "LATEST"
+    TRIM_HORIZON = "TRIM_HORIZON"
+    AT_TIMESTAMP = "AT_TIMESTAMP"
+
+
+@dataclass(frozen=True)
+class KinesisShardSplit(SourceSplit):
+    """A shard; a position in it is the sequence number of the last record that was read.
+
+    Attributes:
+        start: the time of arrival, in ms since 1970, from which it is read; None: from the oldest
+            record that is kept.
+        hash_range: the first and the last hash key of its records.
+    """
+
+    stream: str
+    shard_id: str
+    start: int | None
+    hash_range: tuple[int, int]

@@ -1,0 +1,1 @@
+"""Sources of systems without offsets: messages are acknowledged when a checkpoint has them."""

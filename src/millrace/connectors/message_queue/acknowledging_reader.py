@@ -1,0 +1,178 @@
+"""Reads a message queue, and acknowledges what is in a checkpoint that is complete.
+
+What is read and not in one comes again after a failure, as the queue has not been told that it is
+done with. What is in one may come again as well, if its acknowledgement was lost: it is recognised
+if messages have ids.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from millrace.common.error_policy import ErrorPolicy
+from millrace.common.source import AssignedSplit, ReaderContext, SourceReader, SplitRecords
+from millrace.common.types.batch import Batch, RowBatch
+from millrace.connectors.errors import ConnectorError
+from millrace.connectors.malformed_records import MalformedRecords
+from millrace.connectors.message_queue.processed_ids import ProcessedIds
+from millrace.connectors.message_queue.queue_client import Delivery, QueueClient
+from millrace.connectors.record_decoding import decode_around
+from millrace.formats.malformed_record import MalformedRecordError, as_malformed, shown_bytes
+
+__all__ = ["AcknowledgingReader", "QueueReading"]
+
+Deserialize = Callable[[Sequence[Delivery]], Batch]
+"""The records of several messages, None for what is to be left out."""
+
+
+class QueueReading:
+    """How a source reads its queue; part of the program.
+
+    Args:
+        place: the queue, for messages.
+        connect: makes the client of a consumer, by the id of its split.
+        deserialize: see `Deserialize`.
+        has_ids: whether each message has an id, by which it is recognised.
+        missing_id: what to say of a message that has none.
+        policy: for messages that cannot be read.
+        kind: of the source's errors.
+    """
+
+    def __init__(
+        self,
+        place: str,
+        connect: Callable[[str], QueueClient],
+        deserialize: Deserialize,
+        has_ids: bool,
+        missing_id: str,
+        policy: ErrorPolicy,
+        kind: type[ConnectorError],
+    ) -> None:
+        self.place = place
+        self.connect = connect
+        self.deserialize = deserialize
+        self.has_ids = has_ids
+        self.missing_id = missing_id
+        self.policy = policy
+        self.kind = kind
+
+
+class _Consumer:
+    """One split: its connection, and what of it is not acknowledged.
+
+    Its position is who has polled last, how much, and ids. Two readers that went on from the same
+    position never have equal ones again, so one whose epoch failed is never taken for the other.
+    """
+
+    def __init__(self, client: QueueClient, position: Any, now: int) -> None:
+        self.client = client
+        self.name = uuid.uuid4().hex
+        self.polled = 0
+        self.tags: list[Any] = []
+        self.paused = False
+        origin: tuple[str, int]
+        origin, restored = position if position is not None else (("", 0), None)
+        self._origin = origin
+        self.ids = ProcessedIds(restored, now)
+
+    @property
+    def position(self) -> Any:
+        origin = (self.name, self.polled) if self.polled else self._origin
+        return origin, self.ids.snapshot()
+
+
+class AcknowledgingReader(SourceReader[Any]):
+    """Reads the consumers of one subtask."""
+
+    def __init__(self, reading: QueueReading, context: ReaderContext) -> None:
+        self._reading = reading
+        self._context = context
+        self._consumers: dict[str, _Consumer] = {}
+        self._busy = False
+        policy = reading.policy
+        self._malformed = None if policy.fails else MalformedRecords(policy, context, reading.place)
+        self._redelivered = context.metrics.counter("numRecordsRedelivered")
+
+    def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
+        for split, position, _ in splits:
+            client = self._reading.connect(split.split_id)
+            now = self._context.current_time()
+            self._consumers[split.split_id] = _Consumer(client, position, now)
+
+    def begin_epoch(self, max_records_per_split: int) -> None:
+        self._busy = False
+
+    def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
+        found = []
+        for split_id, consumer in self._consumers.items():
+            deliveries = [] if consumer.paused else consumer.client.take(max_records)
+            if deliveries:
+                self._busy = True
+                batches = self._read(consumer, deliveries)
+                count = sum(map(len, batches))
+                found += [SplitRecords(split_id, batch) for batch in batches]
+                if count < len(deliveries):
+                    skipped = len(deliveries) - count
+                    found.append(SplitRecords(split_id, RowBatch([]), skipped=skipped))
+        return found
+
+    def _read(self, consumer: _Consumer, deliveries: list[Delivery]) -> list[Batch]:
+        consumer.polled += len(deliveries)
+        consumer.tags += [delivery.tag for delivery in deliveries]
+        if self._reading.has_ids:
+            fresh = [d for d in deliveries if consumer.ids.add(self._id_of(d))]
+            self._redelivered.inc(len(deliveries) - len(fresh))
+            deliveries = fresh
+        return self._decode(deliveries)
+
+    def _id_of(self, delivery: Delivery) -> str:
+        if not delivery.message_id:
+            raise self._reading.kind(
+                f"a message of {self._reading.place} {self._reading.missing_id}"
+            )
+        return delivery.message_id
+
+    def _decode(self, deliveries: Sequence[Delivery]) -> list[Batch]:
+        """The records in their order, in several batches around those that cannot be read."""
+        found = []
+        for _, batch in decode_around(deliveries, self._reading.deserialize, self._give_up):
+            if isinstance(batch, RowBatch) and None in batch.values:
+                batch = RowBatch([value for value in batch.values if value is not None])
+            if len(batch):
+                found.append(batch)
+        return found
+
+    def _give_up(self, delivery: Delivery, error: Exception) -> None:
+        found = as_malformed(error)
+        if self._malformed is None:
+            raise self._reading.kind(
+                f"a message of {self._reading.place} cannot be read: {found.reason}: "
+                f"{shown_bytes(delivery.body)}; go on behind such messages with error_policy="
+                "ErrorPolicy.skip() or side_output()"
+            ) from error
+        self._malformed.take(MalformedRecordError(found.reason, delivery.body, None, None))
+
+    def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
+        for split_id in (*pause, *resume):
+            self._consumers[split_id].paused = split_id in pause
+
+    def snapshot_state(self) -> Mapping[str, Any]:
+        return {split_id: consumer.position for split_id, consumer in self._consumers.items()}
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        now = self._context.current_time()
+        for consumer in self._consumers.values():
+            if consumer.tags:
+                consumer.client.acknowledge(consumer.tags)
+                consumer.tags = []
+            consumer.ids.acknowledged(now)
+
+    def next_wakeup(self, now: int) -> int | None:
+        return now if self._busy else None  # more come while the epoch ends
+
+    def close(self) -> None:
+        for consumer in self._consumers.values():
+            consumer.client.close()
+        self._consumers = {}

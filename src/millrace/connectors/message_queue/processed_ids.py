@@ -1,0 +1,52 @@
+"""The ids of messages that were processed and may come again, because the queue may not know yet.
+
+Flink: ``MultipleIdsMessageAcknowledgingSourceBase``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["ACKNOWLEDGED_MS", "RESTORED_MS", "ProcessedIds"]
+
+RESTORED_MS = 2 * 3_600_000
+"""How long ids are kept that an earlier reader left: queues give up on a reader sooner."""
+ACKNOWLEDGED_MS = 5_000
+"""How long ids are kept after their acknowledgement: a server that is killed may forget it, since
+it has them on its disk a little later."""
+
+
+class ProcessedIds:
+    """Ids in a position: those of this reader, and those that may come again for a while.
+
+    Args:
+        restored: what `snapshot` gave, or nothing.
+        now: milliseconds since the epoch.
+    """
+
+    def __init__(self, restored: Any, now: int) -> None:
+        fresh, kept = restored or ((), ())
+        self._fresh: dict[str, None] = {}
+        ids = [*fresh, *(message_id for _, some in kept for message_id in some)]
+        self._until = dict.fromkeys(ids, now + RESTORED_MS)
+        """Processed before, and when to forget them."""
+
+    def add(self, message_id: str) -> bool:
+        """Note that a message comes to be processed; False: it was before."""
+        known = message_id in self._fresh or self._until.pop(message_id, None) is not None
+        self._fresh[message_id] = None
+        return not known
+
+    def acknowledged(self, now: int) -> None:
+        """The queue has been told of all that this reader has processed."""
+        if self._until:
+            self._until = {id: until for id, until in self._until.items() if until > now}
+        self._until.update(dict.fromkeys(self._fresh, now + ACKNOWLEDGED_MS))
+        self._fresh = {}
+
+    def snapshot(self) -> Any:
+        """Plain data for the position."""
+        kept: dict[int, list[str]] = {}
+        for message_id, until in self._until.items():
+            kept.setdefault(until, []).append(message_id)
+        return tuple(self._fresh), tuple((until, tuple(ids)) for until, ids in kept.items())

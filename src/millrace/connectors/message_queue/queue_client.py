@@ -1,0 +1,59 @@
+"""A connection to a message queue: what has arrived and is not acknowledged yet."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["Delivery", "QueueClient"]
+
+
+class Delivery(NamedTuple):
+    """A message as it has arrived."""
+
+    tag: Any
+    """By which this connection acknowledges it."""
+    message_id: str | None
+    """By which a message that comes again is recognised, if the source has such ids."""
+    body: bytes
+    message: Any
+    """The client's own."""
+
+
+class QueueClient(ABC):
+    """Receives messages in a thread of its own, as many as may be unacknowledged.
+
+    What was not acknowledged when it is closed, or lost, comes again to the next one.
+    """
+
+    def __init__(self) -> None:
+        self.arrived: deque[Delivery] = deque()
+        """Filled by the client's thread."""
+        self.failure: Exception | None = None
+        """Set by the client's thread when no more can arrive: of the connector's own kind."""
+
+    def take(self, count: int) -> list[Delivery]:
+        """At most so many of the messages that are there, the oldest first.
+
+        Raises:
+            ConnectorError: the connection is lost.
+        """
+        if self.failure is not None:
+            raise self.failure
+        arrived = self.arrived
+        return [arrived.popleft() for _ in range(min(count, len(arrived)))]
+
+    @abstractmethod
+    def acknowledge(self, tags: Sequence[Any]) -> None:
+        """Tell the queue that messages are done with; all that `take` gave before the last of them
+        are, too.
+
+        Raises:
+            ConnectorError: the connection is lost.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Disconnect."""

@@ -1,0 +1,124 @@
+"""What a MongoDB sink does with records: upserts and deletes by key, or what a function says."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.connectors.mongodb.documents import codec, fields_of, is_number_of_numpy
+from millrace.connectors.row_changes import changes
+
+__all__ = ["FunctionOperations", "KeyedOperations", "Operations"]
+
+_ID = "_id"
+_PLAIN = frozenset({str, int, bytes})
+_NAN = object()
+"""The token of keys that are not a number, which are equal to MongoDB."""
+
+
+class Operations(ABC):
+    """Makes operations of records."""
+
+    ordered: bool
+    """Whether they must be carried out one after the other."""
+
+    @abstractmethod
+    def of(self, values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        """Pairs of what the operation makes superfluous if it was before, and the operation.
+
+        Raises:
+            SerializationError: a record is no document, or has no key.
+        """
+
+
+@dataclass(frozen=True)
+class KeyedOperations(Operations):
+    """A record replaces the document of its key, or deletes it; without key fields its ``_id`` is
+    the key, and a record that has none becomes a new document."""
+
+    key: tuple[str, ...] = ()
+    ordered = False
+
+    def of(self, values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        from bson.objectid import ObjectId
+        from pymongo import DeleteOne, ReplaceOne
+
+        fields, single = self.key, self.key[0] if len(self.key) == 1 else None
+        for written, record in changes(values):
+            document = fields_of(record)
+            try:
+                if single is not None:
+                    key = document[single]
+                elif fields:
+                    key = {name: document[name] for name in fields}
+                elif _ID in document:
+                    key = document[_ID]
+                elif written:
+                    key = ObjectId()
+                else:
+                    raise KeyError(_ID)
+            except KeyError as error:
+                raise _keyless(document, error.args[0]) from None
+            if key is None:
+                raise _keyless(document, single or _ID)
+            if not written:
+                yield _token(key), DeleteOne(_of(key))
+                continue
+            if _ID not in document or fields:
+                document = {**document, _ID: key}
+            yield _token(key), ReplaceOne(_of(key), document, upsert=True)
+
+
+@dataclass(frozen=True)
+class FunctionOperations(Operations):
+    """What a function makes of a record: operations of pymongo, one, a list or None."""
+
+    function: Callable[[Any], Any]
+    ordered = True
+
+    def of(self, values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        for value in values:
+            made = self.function(value)
+            for operation in made if isinstance(made, (list, tuple)) else (made,):
+                if operation is not None:
+                    if not hasattr(operation, "_add_to_bulk"):
+                        raise SerializationError(
+                            "the function of set_serialization_schema() returns operations of "
+                            "pymongo such as UpdateOne(filter, update), lists of them or None, "
+                            f"not a {type(operation).__name__}"
+                        )
+                    yield object(), operation
+
+
+def _of(key: Any) -> dict[str, Any]:
+    """The filter of the document with this key, whatever it is: a key such as ``{"$gte": ""}`` is
+    one to compare with, not a condition."""
+    return {_ID: {"$eq": key}}
+
+
+def _token(key: Any) -> Any:
+    """Equal for keys that are one to MongoDB: 1, 1.0 and Decimal(1), but not 1 and True."""
+    if type(key) in _PLAIN:
+        return key
+    if is_number_of_numpy(key):
+        key = key.item()
+    if type(key) in (int, float, Decimal):
+        return _NAN if math.isnan(key) else key
+    import bson
+
+    try:
+        return bson.encode({_ID: key}, codec_options=codec())
+    except (bson.errors.BSONError, OverflowError, TypeError, ValueError) as error:
+        raise SerializationError(f"{key!r} cannot be the key of a document: {error}") from error
+
+
+def _keyless(document: dict[str, Any], field: str) -> SerializationError:
+    return SerializationError(
+        f"a record with the fields {', '.join(map(str, document))} has no value in {field!r}, "
+        "which is its key; see set_key()"
+    )

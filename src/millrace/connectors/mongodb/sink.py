@@ -1,0 +1,195 @@
+"""A sink of collections. Flink docs: "MongoDB", MongoDB Sink."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from millrace.common.error_policy import ErrorPolicy
+from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import DeliveryGuarantee, Sink, SinkWriter, WriterContext
+from millrace.connectors.index_range import require_at_least
+from millrace.connectors.mongodb.client import require_name, require_uri
+from millrace.connectors.mongodb.operations import FunctionOperations, KeyedOperations
+from millrace.connectors.mongodb.writer import MongoWriter, MongoWriting
+from millrace.connectors.refused_writes import require_sink_error_policy
+from millrace.connectors.repeatable_writes import require_repeatable
+
+__all__ = ["MongoSink", "MongoSinkBuilder"]
+
+
+class MongoSink(Sink[Any]):
+    """Writes documents to a collection; made by `MongoSink.builder`.
+
+    An epoch ends when MongoDB has acknowledged all its documents: at least once. By key a repeated
+    write replaces what the first has written, so each document is there once.
+
+    Example:
+        >>> sink = (
+        ...     MongoSink.builder()
+        ...     .set_uri("mongodb://app:secret@localhost:27017/")
+        ...     .set_database("shop")
+        ...     .set_collection("totals")
+        ...     .set_key("customer")
+        ...     .build()
+        ... )
+        >>> sink
+        MongoSink(collection shop.totals at localhost:27017)
+    """
+
+    def __init__(self, writing: MongoWriting) -> None:
+        self._writing = writing
+
+    @staticmethod
+    def builder() -> MongoSinkBuilder:
+        """Begin a sink."""
+        return MongoSinkBuilder()
+
+    def __repr__(self) -> str:
+        return f"MongoSink({self._writing.connection})"
+
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+        return MongoWriter(self._writing, context)
+
+
+class MongoSinkBuilder:
+    """Collects the options of a `MongoSink`; names as in Flink where it has them."""
+
+    def __init__(self) -> None:
+        self._writing = MongoWriting()
+
+    def set_uri(self, uri: str) -> MongoSinkBuilder:
+        """The connection string: ``mongodb://user:password@host:27017/``, ``mongodb+srv://...``.
+
+        Raises:
+            JobDefinitionError: it is none.
+        """
+        return self._connect(uri=require_uri(uri))
+
+    def set_database(self, database: str) -> MongoSinkBuilder:
+        """The database.
+
+        Raises:
+            JobDefinitionError: it is no name.
+        """
+        return self._connect(database=require_name("a database", database))
+
+    def set_collection(self, collection: str) -> MongoSinkBuilder:
+        """The collection; MongoDB makes it with its first document.
+
+        Raises:
+            JobDefinitionError: it is no name.
+        """
+        return self._connect(collection=require_name("a collection", collection))
+
+    def set_key(self, *fields: str) -> MongoSinkBuilder:
+        """The fields that tell documents apart: the value of one is the document's ``_id``, of
+        several a document of them, as in Flink's tables. Without: the records' own ``_id``.
+
+        Raises:
+            JobDefinitionError: there are none, or one is no name.
+        """
+        if not fields:
+            raise JobDefinitionError("set_key() takes at least one field")
+        names = tuple(require_name("a field", name) for name in fields)
+        return self._with(operations=KeyedOperations(names))
+
+    def set_serialization_schema(self, function: Callable[[Any], Any]) -> MongoSinkBuilder:
+        """Instead of documents by key: a function that makes of each record an operation of
+        pymongo (``UpdateOne``, ``ReplaceOne``, ...), a list of them or None. They are carried
+        out in their order, and some again after a failure: they must be repeatable, as setting a
+        field is and adding to one is not.
+
+        Raises:
+            JobDefinitionError: it is no function.
+        """
+        if not callable(function):
+            raise JobDefinitionError(
+                f"set_serialization_schema() takes a function, not {function!r}"
+            )
+        return self._with(operations=FunctionOperations(function))
+
+    def set_batch_size(self, batch_size: int) -> MongoSinkBuilder:
+        """Operations of one bulk: 1,000 unless set; -1: all of an epoch.
+
+        Raises:
+            JobDefinitionError: it is neither -1 nor positive.
+        """
+        if batch_size != -1:
+            require_at_least(1, batch_size=batch_size)
+        return self._with(batch_size=math.inf if batch_size == -1 else batch_size)
+
+    def set_batch_interval_ms(self, batch_interval_ms: int) -> MongoSinkBuilder:
+        """Accepted for Flink programs, without effect: every epoch flushes."""
+        return self
+
+    def set_max_retries(self, max_retries: int) -> MongoSinkBuilder:
+        """How often a bulk is sent again that no server took: 3 times unless set.
+
+        Raises:
+            JobDefinitionError: it is no number from 0 on.
+        """
+        require_at_least(0, max_retries=max_retries)
+        return self._with(max_retries=max_retries)
+
+    def set_retry_interval_ms(self, retry_interval_ms: int) -> MongoSinkBuilder:
+        """Milliseconds before each retry: 1,000 unless set.
+
+        Raises:
+            JobDefinitionError: it is no number from 0 on.
+        """
+        require_at_least(0, retry_interval_ms=retry_interval_ms)
+        return self._with(retry_interval_ms=retry_interval_ms)
+
+    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> MongoSinkBuilder:
+        """NONE or AT_LEAST_ONCE, which are the same here.
+
+        Raises:
+            JobDefinitionError: it is EXACTLY_ONCE.
+        """
+        require_repeatable(
+            delivery_guarantee,
+            "a MongoSink",
+            "set_key(), by which a document that is written again replaces itself",
+        )
+        return self
+
+    def set_error_policy(self, policy: ErrorPolicy) -> MongoSinkBuilder:
+        """What becomes of documents that the server refuses: the job fails, or goes on.
+
+        Raises:
+            JobDefinitionError: it is no policy, or one with a side output.
+        """
+        return self._with(policy=require_sink_error_policy(policy))
+
+    def build(self) -> MongoSink:
+        """The sink.
+
+        Raises:
+            JobDefinitionError: connection string, database or collection are missing, or writes
+                are not to be acknowledged.
+        """
+        connection = self._writing.connection
+        for given, call in (
+            (connection.uri, "set_uri()"),
+            (connection.database, "set_database()"),
+            (connection.collection, "set_collection()"),
+        ):
+            if not given:
+                raise JobDefinitionError(f"a MongoSink needs {call}")
+        if re.search(r"[?&]w=0(&|$)", connection.uri):
+            raise JobDefinitionError(
+                "a MongoSink waits until its writes are acknowledged, else it could lose them: "
+                "leave w=0 out of the connection string"
+            )
+        return MongoSink(self._writing)
+
+    def _connect(self, **changes: Any) -> MongoSinkBuilder:
+        return self._with(connection=replace(self._writing.connection, **changes))
+
+    def _with(self, **changes: Any) -> MongoSinkBuilder:
+        self._writing = replace(self._writing, **changes)
+        return self

@@ -1,0 +1,168 @@
+"""Writes the operations of a subtask in bulks, again when no server took them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.error_policy import ErrorPolicy
+from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.types.batch import RowBatch
+from millrace.connectors.mongodb.client import (
+    PASSING,
+    MongoConnection,
+    MongoError,
+    MongoUnavailableError,
+    connected,
+    telling,
+)
+from millrace.connectors.mongodb.documents import codec, require_storable
+from millrace.connectors.mongodb.operations import KeyedOperations, Operations
+from millrace.connectors.refused_writes import RefusedWrites
+
+__all__ = ["MongoWriter", "MongoWriting"]
+
+_CLIENT = "mongodb-client"
+_REASON_LENGTH = 300
+
+
+@dataclass(frozen=True)
+class MongoWriting:
+    """What a MongoDB sink writes, where to and how."""
+
+    connection: MongoConnection = field(default_factory=MongoConnection)
+    operations: Operations = field(default_factory=KeyedOperations)
+    batch_size: float = 1_000
+    """Infinite: an epoch is one batch."""
+    max_retries: int = 3
+    retry_interval_ms: int = 1_000
+    policy: ErrorPolicy = field(default_factory=ErrorPolicy.fail)
+
+
+class MongoWriter(SinkWriter[Any]):
+    """Collects operations; of several on one document in a bulk only the last is sent.
+
+    Args:
+        sleep: waits between retries; replaced by tests.
+    """
+
+    def __init__(
+        self,
+        writing: MongoWriting,
+        context: WriterContext,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._writing = writing
+        self._logger = context.logger
+        self._sleep = sleep
+        self._sent = context.metrics.counter("numRecordsSend")
+        self._refused = RefusedWrites(writing.policy, MongoError, context.metrics, context.logger)
+        place = writing.connection
+        client = context.shared.get(_CLIENT)
+        if client is None:
+            client = context.shared[_CLIENT] = connected(place)
+        database = client.get_database(place.database)
+        self._collection = database.get_collection(place.collection, codec_options=codec())
+        self._waiting: dict[Any, Any] = {}
+
+    def write(self, batch: RowBatch[Any]) -> None:
+        """Take a batch, and send bulks that are full.
+
+        Raises:
+            MongoError: no server takes them, or one refuses them.
+        """
+        waiting, size = self._waiting, self._writing.batch_size
+        for token, operation in self._writing.operations.of(batch.values):
+            waiting[token] = operation
+            if len(waiting) >= size:
+                self._flush()
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        if self._waiting:
+            self._flush()
+        return ()
+
+    def _flush(self) -> None:
+        operations = list(self._waiting.values())
+        self._waiting.clear()
+        self._sent.inc(len(operations))
+        retries, wait = self._writing.max_retries, self._writing.retry_interval_ms / 1000
+        tries = 0
+        while operations:
+            failure = None
+            try:
+                operations, failure = self._send(operations)
+            except MongoUnavailableError as error:
+                failure = error
+            if failure is None:
+                continue
+            if tries >= retries:
+                tried = f" (tried {tries + 1} times: see set_max_retries())"
+                raise MongoUnavailableError(f"{failure}{tried}") from failure
+            self._logger.warning("a bulk is sent again in %g s: %s", wait, failure)
+            self._sleep(wait)
+            tries += 1
+
+    def _send(self, operations: list[Any]) -> tuple[list[Any], MongoUnavailableError | None]:
+        """Carry out operations; returns those that have to be sent (again), and why if no server
+        took or confirmed them."""
+        import bson
+        from pymongo.errors import BulkWriteError, DocumentTooLarge
+
+        place = self._writing.connection
+        with telling(place):
+            try:
+                self._collection.bulk_write(operations, ordered=self._writing.operations.ordered)
+            except BulkWriteError as error:
+                return self._left(operations, error.details)
+            except (
+                bson.errors.BSONError, OverflowError, DocumentTooLarge, TypeError, ValueError,
+            ) as error:  # fmt: skip
+                require_storable([_document(operation) for operation in operations], place)
+                raise MongoError(
+                    f"{place} cannot store a document: {str(error)[:_REASON_LENGTH]}"
+                ) from error
+        return [], None
+
+    def _left(
+        self, operations: list[Any], details: Any
+    ) -> tuple[list[Any], MongoUnavailableError | None]:
+        """What is left of a bulk that was not carried out whole."""
+        place, ordered = self._writing.connection, self._writing.operations.ordered
+        failed: list[dict[str, Any]] = details["writeErrors"]
+        passing = [one for one in failed if one.get("code") in PASSING]
+        refused = {one["index"]: one for one in failed if one.get("code") not in PASSING}
+        self._refused.take([self._said(one, operations) for one in refused.values()])
+        unconfirmed: list[dict[str, Any]] = details["writeConcernErrors"]
+        if unconfirmed:
+            # what was carried out may be lost with the server that did
+            reason = f"did not confirm a bulk: {_text(unconfirmed[0])}; see writeConcern in the "
+            left = [one for index, one in enumerate(operations) if index not in refused]
+            return left, MongoUnavailableError(f"{place} {reason}connection string")
+        indexes = [one["index"] for one in failed]
+        if ordered:
+            left = operations[indexes[0] + (not passing) :]
+        else:
+            left = [operations[one["index"]] for one in passing]
+        if passing:
+            return left, MongoUnavailableError(f"{place} takes no writes now: {_text(passing[0])}")
+        return left, None
+
+    def _said(self, refused: dict[str, Any], operations: list[Any]) -> str:
+        operation = operations[refused["index"]]
+        key = (getattr(operation, "_filter", None) or {}).get("_id", "without an id")
+        place = self._writing.connection
+        code = refused.get("code")
+        return f"{place} refuses the document {key!r}: {_text(refused)} (code {code})"
+
+
+def _text(error: dict[str, Any]) -> str:
+    return str(error.get("errmsg", "no reason given"))[:_REASON_LENGTH]
+
+
+def _document(operation: Any) -> dict[str, Any]:
+    """What an operation stores, of those that store a document."""
+    document = getattr(operation, "_doc", None)
+    return document if isinstance(document, dict) else {}

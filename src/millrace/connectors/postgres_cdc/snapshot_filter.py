@@ -1,0 +1,76 @@
+"""Leaves out changes that the queries which read the tables have seen already."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millrace.connectors.postgres_cdc.chunk_reader import key_buckets
+from millrace.connectors.postgres_cdc.database_snapshot import DatabaseSnapshot
+from millrace.connectors.postgres_cdc.log_cursor import LogChange
+from millrace.connectors.postgres_cdc.splits import Page
+
+__all__ = ["SnapshotFilter"]
+
+
+class SnapshotFilter:
+    """Compares each change with the page that holds its row.
+
+    A page saw a transaction whole or not at all, and PostgreSQL says which ones it saw: there are
+    no changes that may or may not be in it.
+
+    Args:
+        pages: of each table, by its full name, in the order of their keys.
+    """
+
+    def __init__(self, pages: Mapping[str, Sequence[Page]]) -> None:
+        self._pages = pages
+        self._snapshots = {
+            name: list({DatabaseSnapshot.parse(page.snapshot) for page in own})
+            for name, own in pages.items()
+        }
+
+    def unseen(self, connection: Any, changes: Sequence[LogChange]) -> list[LogChange]:
+        """The changes that no page has."""
+        verdicts = self._by_transaction(changes)
+        open_by_table: dict[str, list[int]] = defaultdict(list)
+        for index, verdict in enumerate(verdicts):
+            if verdict is None and changes[index].op != "t":
+                open_by_table[changes[index].table.table.full_name].append(index)
+        for name, indexes in open_by_table.items():
+            self._decide(connection, name, changes, indexes, verdicts)
+        return [change for change, seen in zip(changes, verdicts, strict=True) if not seen]
+
+    def _by_transaction(self, changes: Sequence[LogChange]) -> list[bool | None]:
+        """Whether pages have the change; None if some saw its transaction and others did not."""
+        known: dict[tuple[str, int], bool | None] = {}
+        verdicts = []
+        for change in changes:
+            place = change.table.table.full_name, change.transaction.xid
+            if place not in known:
+                known[place] = self._seen_by_all(*place)
+            verdicts.append(known[place])
+        return verdicts
+
+    def _seen_by_all(self, name: str, xid: int) -> bool | None:
+        seen = {snapshot.sees(xid) for snapshot in self._snapshots.get(name, ())}
+        return seen.pop() if len(seen) == 1 else None if seen else False
+
+    def _decide(
+        self,
+        connection: Any,
+        name: str,
+        changes: Sequence[LogChange],
+        indexes: Sequence[int],
+        verdicts: list[bool | None],
+    ) -> None:
+        """Find the pages of rows, which the database alone can: it knows the order of keys."""
+        pages = self._pages[name]
+        bounds = [page.start for page in pages if page.start is not None]
+        keys = [changes[index].key for index in indexes]
+        table = changes[indexes[0]].table.table
+        buckets = key_buckets(connection, table, bounds, keys)
+        for index, bucket in zip(indexes, buckets, strict=True):
+            snapshot = DatabaseSnapshot.parse(pages[bucket].snapshot)
+            verdicts[index] = snapshot.sees(changes[index].transaction.xid)

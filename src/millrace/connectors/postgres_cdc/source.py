@@ -1,0 +1,284 @@
+"""A source of the changes of PostgreSQL tables. Flink CDC docs: "Postgres CDC Connector"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import Boundedness, ReaderContext, Source, SplitEnumerator
+from millrace.common.time.amounts import Duration, Time, millis
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
+from millrace.common.types.type_information import TypeInformation
+from millrace.connectors.postgres_cdc.changes_reader import SlotSettings
+from millrace.connectors.postgres_cdc.connection import PostgresConnection
+from millrace.connectors.postgres_cdc.deserialization import (
+    CdcDeserializationSchema,
+    RowDeserializationSchema,
+)
+from millrace.connectors.postgres_cdc.enumerator import PostgresCdcEnumerator, TableSelection
+from millrace.connectors.postgres_cdc.reader import PostgresCdcReader
+from millrace.connectors.postgres_cdc.startup_options import StartupMode, StartupOptions
+
+__all__ = ["PostgresCdcSource", "PostgresCdcSourceBuilder"]
+
+T = TypeVar("T")
+_SPLIT_SIZE = 8096
+_SLOT_NAME = re.compile("[a-z0-9_]{1,63}")
+
+
+@dataclass(frozen=True)
+class CapturePlan:
+    """What a source captures, and how."""
+
+    connection: PostgresConnection
+    settings: SlotSettings
+    selection: TableSelection
+    schema: CdcDeserializationSchema[Any]
+
+
+class PostgresCdcSource(Source[T]):
+    """Reads what is in tables of PostgreSQL, then their changes; made by `builder`.
+
+    Each change comes once. A record's event time is that of the commit, and 0 for rows that were
+    there before, unless the `WatermarkStrategy` assigns another.
+
+    Example:
+        >>> source = (
+        ...     PostgresCdcSource.builder()
+        ...     .hostname("localhost")
+        ...     .database("shop")
+        ...     .table_list("public.orders")
+        ...     .username("shop")
+        ...     .slot_name("orders_to_kafka")
+        ...     .build()
+        ... )
+        >>> source.boundedness.name
+        'CONTINUOUS_UNBOUNDED'
+    """
+
+    def __init__(self, plan: CapturePlan) -> None:
+        self._plan = plan
+
+    @staticmethod
+    def builder() -> PostgresCdcSourceBuilder[Any]:
+        """Begin a source."""
+        return PostgresCdcSourceBuilder()
+
+    @property
+    def boundedness(self) -> Boundedness:
+        if self._plan.selection.startup.mode is StartupMode.SNAPSHOT:
+            return Boundedness.BOUNDED
+        return Boundedness.CONTINUOUS_UNBOUNDED
+
+    @property
+    def supports_available_now(self) -> bool:
+        """Always: such a run reads what was committed before it began."""
+        return True
+
+    @property
+    def requires_checkpoints(self) -> bool:
+        """Unless it ends with what is in the tables: the server forgets changes that a checkpoint
+        has, and without checkpoints it would have to keep them all."""
+        return self.boundedness is Boundedness.CONTINUOUS_UNBOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        plan = self._plan
+        return PostgresCdcEnumerator(plan.connection, plan.settings, plan.selection)
+
+    def create_reader(self, context: ReaderContext) -> PostgresCdcReader:
+        plan = self._plan
+        return PostgresCdcReader(plan.connection, plan.settings, plan.schema, context)
+
+
+class _TypedPostgresCdcSource(PostgresCdcSource[T], ResultTypeQueryable):
+    """One whose records have a known type."""
+
+    def __init__(self, plan: CapturePlan, produced: TypeInformation[Any]) -> None:
+        super().__init__(plan)
+        self._produced = produced
+
+    def get_produced_type(self) -> TypeInformation[Any]:
+        return self._produced
+
+
+class PostgresCdcSourceBuilder(Generic[T]):
+    """Makes a `PostgresCdcSource`. Flink CDC: ``PostgresSourceBuilder``."""
+
+    def __init__(self) -> None:
+        self._connection = PostgresConnection("", 5432, "")
+        self._settings = SlotSettings("", "")
+        self._selection = TableSelection((), (), _SPLIT_SIZE, StartupOptions.initial())
+        self._schema: CdcDeserializationSchema[Any] = RowDeserializationSchema()
+
+    def hostname(self, hostname: str) -> PostgresCdcSourceBuilder[T]:
+        """Where the server is."""
+        self._connection = replace(self._connection, hostname=hostname)
+        return self
+
+    def port(self, port: int) -> PostgresCdcSourceBuilder[T]:
+        """Its port; by default 5432."""
+        self._connection = replace(self._connection, port=port)
+        return self
+
+    def database(self, database: str) -> PostgresCdcSourceBuilder[T]:
+        """The database there."""
+        self._connection = replace(self._connection, database=database)
+        return self
+
+    def username(self, username: str) -> PostgresCdcSourceBuilder[T]:
+        """A user with the attribute ``REPLICATION`` who may read the tables; by default as libpq
+        finds it (``PGUSER``)."""
+        self._connection = replace(self._connection, username=username)
+        return self
+
+    def password(self, password: str) -> PostgresCdcSourceBuilder[T]:
+        """The password; by default as libpq finds it (``PGPASSWORD``, ``~/.pgpass``)."""
+        self._connection = replace(self._connection, password=password)
+        return self
+
+    def connection_options(self, options: Mapping[str, str]) -> PostgresCdcSourceBuilder[T]:
+        """Further parameters of libpq, such as ``sslmode``."""
+        self._connection = replace(self._connection, options=tuple(sorted(options.items())))
+        return self
+
+    def schema_list(self, *schemas: str) -> PostgresCdcSourceBuilder[T]:
+        """Capture tables of schemas that one of these regular expressions matches; by default of
+        all."""
+        self._selection = replace(self._selection, schemas=_patterns("schema_list", schemas))
+        return self
+
+    def table_list(self, *tables: str) -> PostgresCdcSourceBuilder[T]:
+        r"""Capture tables whose ``schema.table`` one of these regular expressions matches, such as
+        ``public.orders`` or ``shop\..*``; by default all of the schemas."""
+        self._selection = replace(self._selection, tables=_patterns("table_list", tables))
+        return self
+
+    def slot_name(self, slot_name: str) -> PostgresCdcSourceBuilder[T]:
+        """The replication slot, which is of this job alone; it is created if it is missing.
+
+        Raises:
+            JobDefinitionError: no slot can be called so.
+        """
+        if not isinstance(slot_name, str) or not _SLOT_NAME.fullmatch(slot_name):
+            raise JobDefinitionError(
+                "a replication slot has a name of small letters, digits and underscores, not "
+                f"{slot_name!r}"
+            )
+        self._settings = replace(self._settings, slot=slot_name)
+        return self
+
+    def publication_name(self, publication_name: str) -> PostgresCdcSourceBuilder[T]:
+        """The publication, which is created if it is missing; by default it has the slot's name."""
+        self._settings = replace(self._settings, publication=publication_name)
+        return self
+
+    def deserializer(self, schema: CdcDeserializationSchema[Any]) -> PostgresCdcSourceBuilder[T]:
+        """What makes records of changes; by default a `RowDeserializationSchema`.
+
+        Raises:
+            JobDefinitionError: it is no `CdcDeserializationSchema`.
+        """
+        if not isinstance(schema, CdcDeserializationSchema):
+            raise JobDefinitionError(
+                f"deserializer() takes a CdcDeserializationSchema such as "
+                f"RowDeserializationSchema(), not {schema!r}"
+            )
+        self._schema = schema
+        return self
+
+    def startup_options(self, startup_options: StartupOptions) -> PostgresCdcSourceBuilder[T]:
+        """Where a job begins that does not go on from a checkpoint; by default `initial`.
+
+        Raises:
+            JobDefinitionError: they are no `StartupOptions`.
+        """
+        if not isinstance(startup_options, StartupOptions):
+            raise JobDefinitionError(
+                f"startup_options() takes StartupOptions such as latest(), not {startup_options!r}"
+            )
+        self._selection = replace(self._selection, startup=startup_options)
+        return self
+
+    def split_size(self, split_size: int) -> PostgresCdcSourceBuilder[T]:
+        """Rows of a chunk, in which tables are read in parallel; by default 8096.
+
+        Raises:
+            JobDefinitionError: it is not positive.
+        """
+        if not isinstance(split_size, int) or split_size < 1:
+            raise JobDefinitionError(f"a chunk has at least one row, not {split_size!r}")
+        self._selection = replace(self._selection, split_size=split_size)
+        return self
+
+    def heartbeat_interval(self, interval: Duration | Time | int) -> PostgresCdcSourceBuilder[T]:
+        """Time between signs of life to the server while nothing changes, with which the slot moves
+        on; by default 10 s (an int: ms). Must be shorter than the server's ``wal_sender_timeout``.
+        """
+        seconds = _positive("heartbeat_interval", interval)
+        self._settings = replace(self._settings, heartbeat_interval=seconds)
+        return self
+
+    def connect_timeout(self, timeout: Duration | Time | int) -> PostgresCdcSourceBuilder[T]:
+        """How long to try to connect again before the job fails; by default 60 s (an int: ms)."""
+        seconds = _positive("connect_timeout", timeout)
+        self._settings = replace(self._settings, patience=seconds)
+        return self
+
+    def skip_truncates(self) -> PostgresCdcSourceBuilder[T]:
+        """Say nothing when a table is emptied by ``TRUNCATE``, rather than fail."""
+        self._settings = replace(self._settings, skips_truncates=True)
+        return self
+
+    def build(self) -> PostgresCdcSource[T]:
+        """The source.
+
+        Raises:
+            JobDefinitionError: server, database or slot is missing.
+        """
+        for value, call in (
+            (self._connection.hostname, "hostname()"),
+            (self._connection.database, "database()"),
+            (self._settings.slot, "slot_name()"),
+            (self._selection.tables or self._selection.schemas, "table_list() or schema_list()"),
+        ):
+            if not value:
+                raise JobDefinitionError(f"a PostgresCdcSource needs {call}")
+        publication = self._settings.publication or self._settings.slot
+        settings = replace(self._settings, publication=publication)
+        plan = CapturePlan(self._connection, settings, self._selection, self._schema)
+        produced = self._schema.produced_type
+        return (
+            PostgresCdcSource(plan) if produced is None else _TypedPostgresCdcSource(plan, produced)
+        )
+
+
+def _patterns(call: str, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """The regular expressions.
+
+    Raises:
+        JobDefinitionError: one is none, or there is none.
+    """
+    try:
+        for pattern in patterns:
+            re.compile(pattern)
+    except (TypeError, re.error) as error:
+        raise JobDefinitionError(
+            f"{call}() takes regular expressions, not {pattern!r}: {error}"
+        ) from None
+    if not patterns:
+        raise JobDefinitionError(f"{call}() takes at least one regular expression")
+    return patterns
+
+
+def _positive(call: str, interval: Duration | Time | int) -> float:
+    """Seconds.
+
+    Raises:
+        JobDefinitionError: it is not positive.
+    """
+    if (found := millis(interval)) <= 0:
+        raise JobDefinitionError(f"{call}() takes a positive duration, not {interval!r}")
+    return found / 1000

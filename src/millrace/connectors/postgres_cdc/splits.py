@@ -1,0 +1,99 @@
+"""What the readers of the source read: chunks of tables, and the changes of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from millrace.common.source import SourceEvent, SourceSplit
+from millrace.connectors.postgres_cdc.captured_table import CapturedTable
+
+__all__ = [
+    "ChangesSplit",
+    "ChunkFinished",
+    "ChunkPosition",
+    "ChunkSplit",
+    "Key",
+    "NewChanges",
+    "Page",
+    "RunEnded",
+]
+
+Key = tuple[str, ...]
+"""Values of a primary key, as PostgreSQL writes them as text."""
+
+
+class Page(NamedTuple):
+    """Rows of a table that one query has read: those from a key up to the next page's."""
+
+    start: Key | None
+    """None: from the first row of the table on."""
+    snapshot: str
+    """What the query saw (`DatabaseSnapshot`)."""
+
+
+class ChunkPosition(NamedTuple):
+    """How far a chunk has been read."""
+
+    start: Key | None
+    """Of the page to read next."""
+    pages: tuple[Page, ...]
+
+
+@dataclass(frozen=True)
+class ChunkSplit(SourceSplit):
+    """Rows of a table whose primary keys lie in a range.
+
+    Attributes:
+        table: the table.
+        number: of the chunk in the table.
+        start: the first key; None: that of the first row.
+        end: the first key behind it; None: there is none.
+    """
+
+    table: CapturedTable
+    number: int
+    start: Key | None
+    end: Key | None
+
+
+@dataclass(frozen=True)
+class ChangesSplit(SourceSplit):
+    """Changes of all tables, from a position of the log on.
+
+    Attributes:
+        tables: the tables.
+        reader_name: application name of its connections, by which those that were left behind are
+            recognised.
+        start_lsn: transactions that were committed from here on.
+        end_lsn: and before here; None: for ever.
+        pages: by the full name of each table, what has been read of it by queries, in the order of
+            keys. Changes that these saw are left out.
+    """
+
+    tables: tuple[CapturedTable, ...]
+    reader_name: str
+    start_lsn: int
+    end_lsn: int | None = None
+    pages: tuple[tuple[str, tuple[Page, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class ChunkFinished(SourceEvent):
+    """A chunk has been read, by these queries."""
+
+    table: str
+    """Its full name."""
+    number: int
+    pages: tuple[Page, ...]
+
+
+@dataclass(frozen=True)
+class RunEnded(SourceEvent):
+    """The log has been read to where the run ends."""
+
+    lsn: int
+
+
+class NewChanges(SourceEvent):
+    """The log has grown: there may be something to read."""

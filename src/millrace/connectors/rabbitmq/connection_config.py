@@ -1,0 +1,255 @@
+"""How to reach a RabbitMQ server. Flink docs: "RabbitMQ Connector"."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.errors import ConnectorError
+
+__all__ = ["RMQConnectionConfig", "RabbitMQError", "import_pika"]
+
+
+class RabbitMQError(ConnectorError):
+    """RabbitMQ cannot be reached, or cannot be read or written."""
+
+
+def import_pika() -> Any:
+    """The module pika.
+
+    Raises:
+        RabbitMQError: it is not installed.
+    """
+    try:
+        import pika
+    except ImportError as error:
+        raise RabbitMQError(
+            "the RabbitMQ connector needs the package pika, on the driver and on every worker: "
+            "pip install 'millrace[rabbitmq]'"
+        ) from error
+    log = logging.getLogger("pika")
+    if log.level == logging.NOTSET:
+        log.setLevel(logging.CRITICAL)  # it writes pages for what comes as an error, too
+    return pika
+
+
+@dataclass(frozen=True)
+class _Settings:
+    uri: str | None = None
+    host: str | None = None
+    port: int = 5672
+    virtual_host: str = "/"
+    user_name: str = "guest"
+    password: str = "guest"
+    prefetch_count: int = 10_000
+    heartbeat: int | None = None
+    frame_max: int | None = None
+    channel_max: int | None = None
+    connection_timeout: int | None = None
+    network_recovery_interval: int | None = None
+    automatic_recovery: bool = True
+    topology_recovery: bool = True
+
+
+class RMQConnectionConfig:
+    """Server, virtual host, user and limits; made by `RMQConnectionConfig.Builder`.
+
+    Example:
+        >>> config = RMQConnectionConfig.Builder().set_host("localhost").build()
+        >>> config
+        RMQConnectionConfig(localhost:5672)
+    """
+
+    def __init__(self, settings: _Settings) -> None:
+        self._settings = settings
+
+    def __repr__(self) -> str:
+        return f"RMQConnectionConfig({self.place})"
+
+    @property
+    def place(self) -> str:
+        """Host and port, without user and password."""
+        settings = self._settings
+        if settings.uri is None:
+            return f"{settings.host}:{settings.port}"
+        return urlsplit(settings.uri).netloc.rpartition("@")[2]
+
+    @property
+    def prefetch_count(self) -> int:
+        """How many messages a consumer may have that are not acknowledged."""
+        return self._settings.prefetch_count
+
+    def parameters(self) -> Any:
+        """Connection parameters of pika."""
+        pika, settings = import_pika(), self._settings
+        if settings.uri is not None:
+            found = pika.URLParameters(settings.uri)
+        else:
+            credentials = pika.PlainCredentials(settings.user_name, settings.password)
+            found = pika.ConnectionParameters(
+                settings.host, settings.port, settings.virtual_host, credentials
+            )
+        for name in ("heartbeat", "frame_max", "channel_max"):
+            if (value := getattr(settings, name)) is not None:
+                setattr(found, name, value)
+        if settings.connection_timeout is not None:
+            found.socket_timeout = found.stack_timeout = settings.connection_timeout / 1000
+        return found
+
+    def get_uri(self) -> str | None:
+        """The URI, if one was given."""
+        return self._settings.uri
+
+    def get_host(self) -> str | None:
+        """The host."""
+        return self._settings.host
+
+    def get_port(self) -> int:
+        """The port."""
+        return self._settings.port
+
+    def get_virtual_host(self) -> str:
+        """The virtual host."""
+        return self._settings.virtual_host
+
+    def get_user_name(self) -> str:
+        """The user."""
+        return self._settings.user_name
+
+    def get_password(self) -> str:
+        """The password."""
+        return self._settings.password
+
+    def get_connection_timeout(self) -> int | None:
+        """In milliseconds; None: the client's own."""
+        return self._settings.connection_timeout
+
+    def get_requested_heartbeat(self) -> int | None:
+        """In seconds; None: the server's."""
+        return self._settings.heartbeat
+
+    def get_requested_frame_max(self) -> int | None:
+        """In bytes; None: the client's own."""
+        return self._settings.frame_max
+
+    def get_requested_channel_max(self) -> int | None:
+        """The number of channels; None: the client's own."""
+        return self._settings.channel_max
+
+    def get_network_recovery_interval(self) -> int | None:
+        """In milliseconds; kept for Flink programs."""
+        return self._settings.network_recovery_interval
+
+    def is_automatic_recovery(self) -> bool:
+        """Kept for Flink programs: a job recovers by its restart strategy."""
+        return self._settings.automatic_recovery
+
+    def is_topology_recovery(self) -> bool:
+        """Kept for Flink programs: a job recovers by its restart strategy."""
+        return self._settings.topology_recovery
+
+    class Builder:
+        """Collects the settings; names as in PyFlink."""
+
+        def __init__(self) -> None:
+            self._settings = _Settings()
+
+        def set_uri(self, uri: str) -> RMQConnectionConfig.Builder:
+            """``amqp://user:password@host:port/virtual-host``, ``amqps://`` with TLS, in place of
+            the single settings."""
+            if not isinstance(uri, str) or not _is_address(uri):
+                raise JobDefinitionError(  # without it: it may have a password anywhere
+                    "the URI of a RabbitMQ server is amqp://user:...@host/vhost; in user and "
+                    "password characters such as #, / and ? are written as %23, %2F and %3F"
+                )
+            return self._with(uri=uri)
+
+        def set_host(self, host: str) -> RMQConnectionConfig.Builder:
+            """The server's name or address."""
+            return self._with(host=host)
+
+        def set_port(self, port: int) -> RMQConnectionConfig.Builder:
+            """Its port, by default 5672."""
+            return self._with(port=port)
+
+        def set_virtual_host(self, vhost: str) -> RMQConnectionConfig.Builder:
+            """The virtual host, by default ``/``."""
+            return self._with(virtual_host=vhost)
+
+        def set_user_name(self, user_name: str) -> RMQConnectionConfig.Builder:
+            """The user, by default ``guest``."""
+            return self._with(user_name=user_name)
+
+        def set_password(self, password: str) -> RMQConnectionConfig.Builder:
+            """The password, by default ``guest``."""
+            return self._with(password=password)
+
+        def set_prefetch_count(self, prefetch_count: int) -> RMQConnectionConfig.Builder:
+            """How many messages a consumer may have that are not acknowledged, by default 10,000:
+            as many can be read from one checkpoint to the next."""
+            if not isinstance(prefetch_count, int) or not 0 < prefetch_count < 65_536:
+                raise JobDefinitionError(
+                    f"a prefetch count is a number from 1 to 65535, not {prefetch_count!r}"
+                )
+            return self._with(prefetch_count=prefetch_count)
+
+        def set_connection_timeout(self, connection_timeout: int) -> RMQConnectionConfig.Builder:
+            """In milliseconds."""
+            return self._with(connection_timeout=connection_timeout)
+
+        def set_requested_heartbeat(self, requested_heartbeat: int) -> RMQConnectionConfig.Builder:
+            """In seconds."""
+            return self._with(heartbeat=requested_heartbeat)
+
+        def set_requested_frame_max(self, requested_frame_max: int) -> RMQConnectionConfig.Builder:
+            """In bytes."""
+            return self._with(frame_max=requested_frame_max)
+
+        def set_requested_channel_max(
+            self, requested_channel_max: int
+        ) -> RMQConnectionConfig.Builder:
+            """The number of channels."""
+            return self._with(channel_max=requested_channel_max)
+
+        def set_network_recovery_interval(
+            self, network_recovery_interval: int
+        ) -> RMQConnectionConfig.Builder:
+            """Accepted for Flink programs: the restart strategy says when to try again."""
+            return self._with(network_recovery_interval=network_recovery_interval)
+
+        def set_automatic_recovery(self, automatic_recovery: bool) -> RMQConnectionConfig.Builder:
+            """Accepted for Flink programs: a job recovers by its restart strategy."""
+            return self._with(automatic_recovery=automatic_recovery)
+
+        def set_topology_recovery_enabled(
+            self, topology_recovery_enabled: bool
+        ) -> RMQConnectionConfig.Builder:
+            """Accepted for Flink programs: a job recovers by its restart strategy."""
+            return self._with(topology_recovery=topology_recovery_enabled)
+
+        def build(self) -> RMQConnectionConfig:
+            """The configuration.
+
+            Raises:
+                JobDefinitionError: there is neither URI nor host.
+            """
+            if self._settings.uri is None and not self._settings.host:
+                raise JobDefinitionError("an RMQConnectionConfig needs set_uri() or set_host()")
+            return RMQConnectionConfig(self._settings)
+
+        def _with(self, **changes: Any) -> RMQConnectionConfig.Builder:
+            self._settings = replace(self._settings, **changes)
+            return self
+
+
+def _is_address(uri: str) -> bool:
+    """Whether a host can be told from user and password: a # in these ends what counts as it."""
+    try:
+        parts = urlsplit(uri)
+        fits = parts.scheme in ("amqp", "amqps") and parts.port != 0
+    except ValueError:
+        return False
+    return fits and uri.count("@") == parts.netloc.count("@")

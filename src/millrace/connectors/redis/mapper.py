@@ -1,0 +1,280 @@
+"""Mappers: the Redis commands that write a record."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.time.amounts import Duration
+from millrace.connectors.redis.client import Command, RedisError
+from millrace.connectors.row_changes import additions, changes
+
+__all__ = ["RedisMapper"]
+
+Part = Callable[[Any], Any]
+"""From a record to a text, bytes or a number."""
+Key = str | Part
+"""The same key for all records, or a function of the record."""
+
+
+class RedisMapper(ABC):
+    """Chooses the commands for each record; made by one of the functions here, or a subclass.
+
+    A key is a text, which is the same for all records, or a function of the record. Values are
+    texts, bytes or numbers. A row of kind ``DELETE`` deletes what one with its key would write;
+    ``UPDATE_BEFORE`` is left out.
+
+    Example:
+        >>> mapper = RedisMapper.set_value(lambda r: f"total:{r[0]}", lambda r: r[1])
+        >>> mapper.commands([("ada", 5)])
+        [('SET', 'total:ada', 5)]
+    """
+
+    @abstractmethod
+    def write(self, record: Any) -> Sequence[Command]:
+        """The commands that write a record."""
+
+    def delete(self, record: Any) -> Sequence[Command]:
+        """The commands that delete what the record's key has.
+
+        Raises:
+            RedisError: that is not possible (the default).
+        """
+        raise RedisError(
+            f"{type(self).__name__.lstrip('_')} cannot take back a row of kind DELETE: filter such "
+            "rows out, or write by a key, as set_value() and set_fields() do"
+        )
+
+    def commands(self, records: Sequence[Any]) -> list[Command]:
+        """Those of a batch, in the order of its records."""
+        write, delete = self.write, self.delete
+        pairs = changes(records)
+        return list(chain.from_iterable(write(r) if kept else delete(r) for kept, r in pairs))
+
+    @staticmethod
+    def set_value(key: Key, value: Part, ttl: Duration | None = None) -> RedisMapper:
+        """A key with a value (``SET``), for as long as the ``ttl``; deleted by ``DEL``."""
+        return _SetValue(_part(key), _part(value), _milliseconds(ttl))
+
+    @staticmethod
+    def set_fields(
+        key: Key, fields: Callable[[Any], Mapping[str, Any]], ttl: Duration | None = None
+    ) -> RedisMapper:
+        """Fields of a hash (``HSET``), others of which stay; deleted by ``DEL`` of the hash."""
+        return _SetFields(_part(key), _part(fields), _milliseconds(ttl))
+
+    @staticmethod
+    def set_field(key: Key, field: Key, value: Part) -> RedisMapper:
+        """One field of a hash (``HSET``); deleted by ``HDEL``."""
+        return _SetField(_part(key), _part(field), _part(value))
+
+    @staticmethod
+    def add_to_set(key: Key, member: Part) -> RedisMapper:
+        """A member of a set (``SADD``); deleted by ``SREM``."""
+        return _AddToSet(_part(key), _part(member))
+
+    @staticmethod
+    def add_to_sorted_set(key: Key, member: Part, score: Part) -> RedisMapper:
+        """A member of a sorted set, with its score (``ZADD``); deleted by ``ZREM``."""
+        return _AddToSortedSet(_part(key), _part(member), _part(score))
+
+    @staticmethod
+    def push(key: Key, value: Part, max_length: int | None = None) -> RedisMapper:
+        """The last element of a list (``RPUSH``), which keeps only as many (``LTRIM``)."""
+        return _Push(_part(key), _part(value), _length(max_length))
+
+    @staticmethod
+    def add_to_stream(
+        key: Key, fields: Callable[[Any], Mapping[str, Any]], max_length: int | None = None
+    ) -> RedisMapper:
+        """An entry of a stream (``XADD``), which keeps about as many."""
+        return _AddToStream(_part(key), _part(fields), _length(max_length))
+
+    @staticmethod
+    def publish(channel: Key, message: Part) -> RedisMapper:
+        """A message to those who listen now (``PUBLISH``)."""
+        return _Publish(_part(channel), _part(message))
+
+    @staticmethod
+    def increment(key: Key, by: Part, field: Key | None = None) -> RedisMapper:
+        """Add to a number (``INCRBY``, ``INCRBYFLOAT``), or to one in a hash (``HINCRBY``,
+        ``HINCRBYFLOAT``). A row of kind ``DELETE`` is subtracted, and so is ``UPDATE_BEFORE``."""
+        return _Increment(_part(key), _part(by), None if field is None else _part(field))
+
+    @staticmethod
+    def of(commands: Callable[[Any], Command | Sequence[Command]]) -> RedisMapper:
+        """Any command, or several: tuples of name and arguments. Rows of all kinds come to the
+        function."""
+        if not callable(commands):
+            raise JobDefinitionError(f"RedisMapper.of() takes a function, not {commands!r}")
+        return _Commands(commands)
+
+
+@dataclass(frozen=True)
+class _SetValue(RedisMapper):
+    key: Part
+    value: Part
+    ttl: int | None
+
+    def write(self, record: Any) -> Sequence[Command]:
+        if self.ttl is None:
+            return (("SET", self.key(record), self.value(record)),)
+        return (("SET", self.key(record), self.value(record), "PX", self.ttl),)
+
+    def delete(self, record: Any) -> Sequence[Command]:
+        return (("DEL", self.key(record)),)
+
+
+@dataclass(frozen=True)
+class _SetFields(RedisMapper):
+    key: Part
+    fields: Part
+    ttl: int | None
+
+    def write(self, record: Any) -> Sequence[Command]:
+        key = self.key(record)
+        written = ("HSET", key, *chain.from_iterable(self.fields(record).items()))
+        return (written,) if self.ttl is None else (written, ("PEXPIRE", key, self.ttl))
+
+    def delete(self, record: Any) -> Sequence[Command]:
+        return (("DEL", self.key(record)),)
+
+
+@dataclass(frozen=True)
+class _SetField(RedisMapper):
+    key: Part
+    field: Part
+    value: Part
+
+    def write(self, record: Any) -> Sequence[Command]:
+        return (("HSET", self.key(record), self.field(record), self.value(record)),)
+
+    def delete(self, record: Any) -> Sequence[Command]:
+        return (("HDEL", self.key(record), self.field(record)),)
+
+
+@dataclass(frozen=True)
+class _AddToSet(RedisMapper):
+    key: Part
+    member: Part
+
+    def write(self, record: Any) -> Sequence[Command]:
+        return (("SADD", self.key(record), self.member(record)),)
+
+    def delete(self, record: Any) -> Sequence[Command]:
+        return (("SREM", self.key(record), self.member(record)),)
+
+
+@dataclass(frozen=True)
+class _AddToSortedSet(RedisMapper):
+    key: Part
+    member: Part
+    score: Part
+
+    def write(self, record: Any) -> Sequence[Command]:
+        return (("ZADD", self.key(record), self.score(record), self.member(record)),)
+
+    def delete(self, record: Any) -> Sequence[Command]:
+        return (("ZREM", self.key(record), self.member(record)),)
+
+
+@dataclass(frozen=True)
+class _Push(RedisMapper):
+    key: Part
+    value: Part
+    max_length: int | None
+
+    def write(self, record: Any) -> Sequence[Command]:
+        key = self.key(record)
+        pushed = ("RPUSH", key, self.value(record))
+        if self.max_length is None:
+            return (pushed,)
+        return (pushed, ("LTRIM", key, -self.max_length, -1))
+
+
+@dataclass(frozen=True)
+class _AddToStream(RedisMapper):
+    key: Part
+    fields: Part
+    max_length: int | None
+
+    def write(self, record: Any) -> Sequence[Command]:
+        limit = () if self.max_length is None else ("MAXLEN", "~", self.max_length)
+        entry = chain.from_iterable(self.fields(record).items())
+        return (("XADD", self.key(record), *limit, "*", *entry),)
+
+
+@dataclass(frozen=True)
+class _Publish(RedisMapper):
+    channel: Part
+    message: Part
+
+    def write(self, record: Any) -> Sequence[Command]:
+        return (("PUBLISH", self.channel(record), self.message(record)),)
+
+
+@dataclass(frozen=True)
+class _Increment(RedisMapper):
+    key: Part
+    by: Part
+    field: Part | None
+
+    def write(self, record: Any) -> Sequence[Command]:
+        return (self._add(record, self.by(record)),)
+
+    def commands(self, records: Sequence[Any]) -> list[Command]:
+        by = self.by
+        return [self._add(r, by(r) if adds else -by(r)) for adds, r in additions(records)]
+
+    def _add(self, record: Any, by: Any) -> Command:
+        kind = "INCRBYFLOAT" if isinstance(by, float) else "INCRBY"
+        if self.field is None:
+            return (kind, self.key(record), by)
+        return ("H" + kind, self.key(record), self.field(record), by)
+
+
+@dataclass(frozen=True)
+class _Commands(RedisMapper):
+    function: Callable[[Any], Any]
+
+    def write(self, record: Any) -> Sequence[Command]:
+        found = self.function(record)
+        is_one = isinstance(found, tuple) and found and not isinstance(found[0], tuple)
+        return (found,) if is_one else found
+
+    def commands(self, records: Sequence[Any]) -> list[Command]:
+        return list(chain.from_iterable(map(self.write, records)))
+
+
+@dataclass(frozen=True)
+class _Constant:
+    value: str
+
+    def __call__(self, record: Any) -> str:
+        return self.value
+
+
+def _part(part: Any) -> Part:
+    if isinstance(part, str):
+        return _Constant(part)
+    if not callable(part):
+        raise JobDefinitionError(f"a key is a text or a function of the record, not {part!r}")
+    return part  # type: ignore[no-any-return]
+
+
+def _milliseconds(ttl: Any) -> int | None:
+    if ttl is None:
+        return None
+    if not isinstance(ttl, Duration) or ttl.to_millis() <= 0:
+        raise JobDefinitionError(f"a ttl is a Duration above 0, not {ttl!r}")
+    return ttl.to_millis()
+
+
+def _length(length: Any) -> int | None:
+    if length is not None and (not isinstance(length, int) or length < 1):
+        raise JobDefinitionError(f"max_length is a number from 1 on, not {length!r}")
+    return length

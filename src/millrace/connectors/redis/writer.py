@@ -1,0 +1,101 @@
+"""Writes records to Redis at once: at least once, which commands that can be repeated make one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.types.batch import RowBatch
+from millrace.connectors.redis.client import (
+    Command,
+    RedisClient,
+    require_plain,
+    shown_command,
+)
+from millrace.connectors.redis.mapper import RedisMapper
+from millrace.connectors.refused_writes import RefusedWrites
+from millrace.connectors.staged_epoch import StagedEpoch
+
+__all__ = ["RedisStagingWriter", "RedisWriter", "refusals"]
+
+_CLIENT = "redis-client"
+
+
+class RedisWriter(SinkWriter[Any]):
+    """Sends what it is given in pipelines; its connection goes on from epoch to epoch.
+
+    Args:
+        pipeline: commands that are sent before answers are waited for.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        mapper: RedisMapper,
+        pipeline: int,
+        refused: RefusedWrites,
+        context: WriterContext,
+    ) -> None:
+        self._mapper = mapper
+        self._pipeline = pipeline
+        self._refused = refused
+        client = context.shared.get(_CLIENT)
+        if client is None:
+            client = context.shared[_CLIENT] = RedisClient(url)
+        self._client: RedisClient = client
+
+    def write(self, batch: RowBatch[Any]) -> None:
+        """Write a batch.
+
+        Raises:
+            RedisError: the server cannot be reached, or refuses a command.
+        """
+        commands = self._mapper.commands(batch.values)
+        require_plain(commands)
+        for start in range(0, len(commands), self._pipeline):
+            together = commands[start : start + self._pipeline]
+            self._refused.take(refusals(together, self._client.run(together)))
+
+
+class RedisStagingWriter(SinkWriter[Any]):
+    """Keeps an epoch's commands for the committer."""
+
+    def __init__(self, mapper: RedisMapper, context: WriterContext) -> None:
+        self._mapper = mapper
+        self._context = context
+        self._commands: list[Command] = []
+
+    def write(self, batch: RowBatch[Any]) -> None:
+        """Take a batch.
+
+        Raises:
+            RedisError: a value cannot be written.
+        """
+        commands = self._mapper.commands(batch.values)
+        require_plain(commands)
+        self._commands += commands
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[tuple[Any, ...]]:
+        if not self._commands:
+            return ()
+        context = self._context
+        try:
+            staged = StagedEpoch.pack(context.run_id, context.epoch, self._commands)
+        except OverflowError:  # a whole number of more than 64 bits; Redis is sent digits anyway
+            commands = [tuple(map(_digits, command)) for command in self._commands]
+            staged = StagedEpoch.pack(context.run_id, context.epoch, commands)
+        return (tuple(staged),)
+
+
+def _digits(part: Any) -> Any:
+    return str(part) if isinstance(part, int) else part
+
+
+def refusals(commands: Sequence[Command], answers: Sequence[Any]) -> list[str]:
+    """In words, which of the commands were refused, and why."""
+    return [
+        f"Redis refused '{shown_command(command)}': {answer}"
+        for command, answer in zip(commands, answers, strict=True)
+        if isinstance(answer, Exception)
+    ]

@@ -1,0 +1,65 @@
+"""A sink's error policy at work: records that the system at the other end refuses."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from millrace.common.error_policy import ErrorPolicy, require_error_policy
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.metrics import MetricGroup
+from millrace.connectors.errors import ConnectorError
+
+__all__ = ["RefusedWrites", "require_sink_error_policy"]
+
+
+class RefusedWrites:
+    """Fails the job, or counts and logs what is left out.
+
+    The metric is ``numRecordsSendErrors`` (Flink's FLIP-33).
+
+    Args:
+        kind: of the error by which the job fails.
+    """
+
+    def __init__(
+        self,
+        policy: ErrorPolicy,
+        kind: type[ConnectorError],
+        metrics: MetricGroup,
+        logger: logging.Logger,
+    ) -> None:
+        self._policy = policy
+        self._kind = kind
+        self._counter = metrics.counter("numRecordsSendErrors")
+        self._logger = logger
+
+    def take(self, reasons: list[str]) -> None:
+        """Go on without so many records, or raise the error; the first reason is told.
+
+        Raises:
+            ConnectorError: of the sink's kind, if the policy is to fail.
+        """
+        if not reasons:
+            return
+        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        if self._policy.fails:
+            raise self._kind(
+                f"{reasons[0]}{more}; leave out what is refused with "
+                "set_error_policy(ErrorPolicy.skip())"
+            )
+        self._counter.inc(len(reasons))
+        self._logger.warning("left out: %s%s", reasons[0], more)
+
+
+def require_sink_error_policy(policy: Any) -> ErrorPolicy:
+    """The policy itself.
+
+    Raises:
+        JobDefinitionError: it is none, or one for sources.
+    """
+    if require_error_policy(policy).tag is not None:
+        raise JobDefinitionError(
+            "a sink has no side output: its error policy is ErrorPolicy.fail() or .skip()"
+        )
+    return require_error_policy(policy)

@@ -1,0 +1,28 @@
+"""Guarantees of sinks to systems without transactions, where writing again does no harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import DeliveryGuarantee
+
+__all__ = ["require_repeatable"]
+
+
+def require_repeatable(guarantee: Any, system: str, instead: str) -> None:
+    """Refuse ``EXACTLY_ONCE``; the other two are the same: every epoch ends with what is written.
+
+    Args:
+        system: that has no transactions.
+        instead: what makes each result be there once.
+
+    Raises:
+        JobDefinitionError: it is ``EXACTLY_ONCE``, or no `DeliveryGuarantee`.
+    """
+    if not isinstance(guarantee, DeliveryGuarantee):
+        raise JobDefinitionError(
+            f"set_delivery_guarantee() takes a DeliveryGuarantee, not {guarantee!r}"
+        )
+    if guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+        raise JobDefinitionError(f"{system} has no transactions: use AT_LEAST_ONCE and {instead}")

@@ -1,0 +1,70 @@
+"""The values of rows as columns of a declared type, as drivers of databases give them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from millrace.connectors.errors import ConnectorError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["as_columns"]
+
+
+def as_columns(
+    rows: Sequence[Sequence[Any]], schema: pyarrow.Schema, kind: type[ConnectorError]
+) -> pyarrow.RecordBatch:
+    """Rows as Arrow columns.
+
+    Args:
+        kind: of the source's errors.
+
+    Raises:
+        ConnectorError: of this kind; a value is not of its column's type.
+    """
+    import pyarrow as pa
+
+    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
+    if not rows:
+        columns = [[] for _ in schema]
+    arrays = [_array(values, field, kind) for values, field in zip(columns, schema, strict=True)]
+    return pa.record_batch(arrays, schema=schema)
+
+
+def _array(
+    values: list[Any], field: pyarrow.Field, error_kind: type[ConnectorError]
+) -> pyarrow.Array:
+    import pyarrow as pa
+
+    kind = field.type
+    try:
+        return pa.array(values, type=kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass  # not as the driver gives it: a UUID as text, a number as decimal
+    try:
+        if pa.types.is_string(kind):
+            return pa.array(list(map(_text, values)), type=kind)
+        if pa.types.is_time(kind):
+            return pa.array(list(map(_time, values)), type=kind)
+        return pa.array(values).cast(kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise error_kind(
+            f"column '{field.name}' has values that are not of the type {kind}: {error}; give "
+            "the source another with set_type_information()"
+        ) from None
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).decode()
+    return json.dumps(value) if isinstance(value, (dict, list)) else str(value)
+
+
+def _time(value: Any) -> Any:
+    return (datetime.min + value).time() if isinstance(value, timedelta) else value

@@ -1,0 +1,92 @@
+"""`DeliveredReader`: reads the partitions of a DataFrame that Spark brings to its subtask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.source import (
+    AssignedSplit,
+    BatchDelivery,
+    Consumed,
+    Lane,
+    ReaderContext,
+    SourceEvent,
+    SourceReader,
+    SplitRecords,
+)
+from millrace.common.types.batch import ColumnBatch, RowBatch
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["DeliveredReader"]
+
+_NEVER = 24 * 3_600_000
+"""Milliseconds: records come when the enumerator says so, polling finds none."""
+
+
+class DeliveredReader(SourceReader[Any]):
+    """Reads the whole of each batch in the epoch that it is delivered with.
+
+    Args:
+        schema: of the DataFrame.
+        form: what a record is as a Python object, "row" or "dict".
+    """
+
+    def __init__(self, schema: pyarrow.Schema, form: str, context: ReaderContext) -> None:
+        self._schema = schema
+        self._form = form
+        self._context = context
+        self._lanes: dict[int, Lane] = {}
+        self._positions: dict[str, int | None] = {}
+        self._delivery: BatchDelivery | None = None
+        self._left: Iterator[SplitRecords[Any]] = iter(())
+        self._records = 0
+
+    def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
+        for split, position, _ in splits:
+            self._lanes[split.number] = split
+            self._positions[split.split_id] = position
+
+    def handle_source_event(self, event: SourceEvent) -> None:
+        assert isinstance(event, BatchDelivery)
+        self._delivery, self._records = event, 0
+        self._left = self._batches(event)
+
+    def _batches(self, delivery: BatchDelivery) -> Iterator[SplitRecords[Any]]:
+        for number, lane in list(self._lanes.items()):
+            self._positions[lane.split_id] = delivery.batch
+            messages = self._context.delivered.get(number, [])[::-1]
+            while messages:
+                batch = self._decoded(messages.pop())
+                self._records += len(batch)
+                yield SplitRecords(lane.split_id, batch)
+            if delivery.last:
+                del self._lanes[number], self._positions[lane.split_id]
+                yield SplitRecords(lane.split_id, RowBatch([]), finished=True)
+            elif delivery.at_end:
+                yield SplitRecords(lane.split_id, RowBatch([]), at_end=True)
+
+    def _decoded(self, message: memoryview) -> ColumnBatch:
+        import pyarrow as pa
+
+        data = pa.ipc.read_record_batch(pa.ipc.read_message(message), self._schema)
+        return ColumnBatch(data, form=self._form)
+
+    def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
+        batch = next(self._left, None)
+        if batch is None:
+            self._context.delivered.clear()
+            return ()
+        return [batch]
+
+    def snapshot_state(self) -> Mapping[str, Any]:
+        if self._delivery is not None:
+            answer = Consumed(self._delivery.feed, self._delivery.batch, self._records)
+            self._context.send_source_event(answer)
+            self._delivery = None
+        return dict(self._positions)
+
+    def next_wakeup(self, now: int) -> int | None:
+        return now + _NEVER

@@ -1,0 +1,139 @@
+"""`DataFrameSource`: reads a bounded DataFrame that is the same each time it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.errors import CheckpointError
+from millrace.common.source import BatchDelivery, Lane, ReaderContext, Source
+from millrace.common.types.row import Row
+from millrace.connectors.spark.delivered_reader import DeliveredReader
+from millrace.connectors.spark.lanes import LaneEnumerator
+from millrace.formats.records import require_record_type
+
+if TYPE_CHECKING:
+    from millrace.spark.feeds import Feed
+
+__all__ = ["DataFrameSource", "form_of"]
+
+_RECORDS = 500_000
+"""Records that an epoch should have, as long as partitions are not larger."""
+
+
+def form_of(record_type: type[Any]) -> str:
+    """What columns become as Python objects: ``Row`` or ``dict``.
+
+    Raises:
+        JobDefinitionError: the type is neither.
+    """
+    return "row" if require_record_type(record_type) is Row else "dict"
+
+
+class DataFrameSource(Source[Any]):
+    """Reads a bounded DataFrame in columns, where Spark computes it: nothing is copied.
+
+    An epoch reads some partitions whole; what a checkpoint has is how many have been read. So the
+    DataFrame has to be repeatable: the same rows in the same partitions whenever it is computed,
+    in a run that resumes as well. Files and tables that nobody changes are, and what is selected
+    from them row by row; what was shuffled, ordered or drawn at random is not.
+
+    Args:
+        dataframe: a `pyspark.sql.DataFrame`, not a streaming one.
+        record_type: the type of a record for those who want them one by one, ``Row`` or ``dict``.
+
+    Raises:
+        JobDefinitionError: Arrow has no type for a column.
+    """
+
+    def __init__(self, dataframe: Any, record_type: type[Any] = Row) -> None:
+        from millrace.spark.feeds import arrow_schema
+
+        self._dataframe = dataframe
+        self._schema = arrow_schema(dataframe)
+        self._form = form_of(record_type)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_dataframe": None}  # readers get what it computes
+
+    def create_enumerator(self) -> DataFrameEnumerator:
+        return DataFrameEnumerator(self._dataframe)
+
+    def create_reader(self, context: ReaderContext) -> DeliveredReader:
+        return DeliveredReader(self._schema, self._form, context)
+
+
+class DataFrameEnumerator(LaneEnumerator):
+    """Offers the partitions of a DataFrame, in their order."""
+
+    def __init__(self, dataframe: Any) -> None:
+        super().__init__()
+        self._dataframe = dataframe
+        self._opened: Feed | None = None
+        self._rdd: Any = None
+        self._count: int | None = None
+        """The partitions that there are."""
+        self._next = 0
+        """The first that has not been read."""
+        self._size = 0
+        """How many partitions the last batch had."""
+
+    @property
+    def _feed(self) -> Feed:
+        from millrace.spark.feeds import Feed
+
+        self._opened = self._opened or Feed()
+        return self._opened
+
+    def discover(self, now: int) -> Sequence[Lane]:
+        count = self._open()
+        if self._offered is not None or self._next >= count:
+            return ()
+        self._size = min(self._wanted(), count - self._next)
+        partitions = tuple(range(self._next, self._next + self._size))
+        self._feed.batches[self._next] = self._rdd
+        last = self._next + self._size == count
+        return self._offer(BatchDelivery(self._feed.id, self._next, partitions, last))
+
+    def _open(self) -> int:
+        if self._rdd is None:
+            from millrace.spark.feeds import partitions_of
+
+            self._rdd, found = partitions_of(self._dataframe)
+            if self._count not in (None, found):
+                raise CheckpointError(
+                    f"the DataFrame of from_spark() has {found} partitions now; it had "
+                    f"{self._count} when the checkpoint was made, so it is unknown which rows have "
+                    "been read. It is not repeatable (their number may follow the cores that "
+                    "Spark has): leave out repeatable=True, and the job reads a copy"
+                )
+            self._count = found
+        assert self._count is not None
+        return self._count
+
+    def _wanted(self) -> int:
+        """Partitions for the next epoch: one per subtask at first, then as their sizes allow."""
+        least = self._context.parallelism
+        if not self._size:
+            return least
+        read = max(1, sum(self._answers.values()))
+        return max(least, min(4 * self._size, self._size * _RECORDS // read))
+
+    def _consumed(self, delivery: BatchDelivery) -> None:
+        self._next = delivery.batch + len(delivery.partitions)
+
+    def no_more_splits(self) -> bool:
+        return self._count is not None and self._rdd is not None and self._next >= self._count
+
+    def next_discovery(self, now: int) -> int | None:
+        return now + 20
+
+    def snapshot_state(self) -> dict[str, Any]:
+        return {"lanes": self._lanes, "partitions": self._count, "next": self._next}
+
+    def restore_state(self, state: dict[str, Any]) -> None:
+        self._lanes, self._count, self._next = state["lanes"], state["partitions"], state["next"]
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()

@@ -1,0 +1,111 @@
+"""What a subtask wants written for an epoch, kept in the checkpoint until it is complete.
+
+For sinks whose system has transactions, but none that can be left open while an epoch runs: the
+committer writes what is staged, and which epoch it was, in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from millrace.common.sink import CommitRequest
+
+__all__ = ["CommittedEpochs", "StagedEpoch", "whole_epochs"]
+
+_COMPRESSION = "zstd"
+_RUNS = 50
+"""Runs whose last epochs are remembered: a checkpoint names what one run, rarely two, has left."""
+
+
+class StagedEpoch(NamedTuple):
+    """What one subtask wrote in one epoch: a committable.
+
+    Attributes:
+        run_id: of the run that wrote it.
+        epoch: of that run.
+        size: bytes of what is packed.
+        packed: in MessagePack, compressed.
+    """
+
+    run_id: str
+    epoch: int
+    size: int
+    packed: bytes
+
+    @staticmethod
+    def pack(run_id: str, epoch: int, content: Any) -> StagedEpoch:
+        """Pack plain data: lists, texts, bytes, numbers."""
+        import pyarrow as pa
+
+        raw = msgspec.msgpack.encode(content)
+        packed = pa.compress(raw, codec=_COMPRESSION, asbytes=True)
+        return StagedEpoch(run_id, epoch, len(raw), packed)
+
+    def content(self) -> Any:
+        """What was packed."""
+        import pyarrow as pa
+
+        raw = pa.decompress(
+            self.packed, decompressed_size=self.size, codec=_COMPRESSION, asbytes=True
+        )
+        return msgspec.msgpack.decode(raw)
+
+
+class CommittedEpochs:
+    """The mark that a transaction leaves: the last committed epoch of each run of the job.
+
+    By run, because somebody may go back to an older checkpoint, whose next epochs have old numbers
+    and new records.
+    """
+
+    def __init__(self, epochs: Mapping[str, int]) -> None:
+        self._epochs = dict(epochs)
+
+    @staticmethod
+    def decode(mark: bytes | None) -> CommittedEpochs:
+        """From the mark, or None if there is none yet.
+
+        Raises:
+            ValueError: that is no mark.
+        """
+        raw = b"{}" if mark is None else mark
+        try:
+            return CommittedEpochs(msgspec.json.decode(raw, type=dict[str, int]))
+        except msgspec.DecodeError as error:
+            raise ValueError("not a mark of committed epochs") from error
+
+    def encode(self) -> bytes:
+        """The mark."""
+        return msgspec.json.encode(self._epochs)
+
+    def cover(self, staged: StagedEpoch) -> bool:
+        """Whether it was committed."""
+        return self._epochs.get(staged.run_id, -1) >= staged.epoch
+
+    def with_epochs(self, staged: Sequence[StagedEpoch]) -> CommittedEpochs:
+        """The mark when these are committed, too."""
+        added = {one.run_id: one.epoch for one in staged}
+        noted = [(run, epoch) for run, epoch in self._epochs.items() if run not in added]
+        return CommittedEpochs(dict([*noted, *added.items()][-_RUNS:]))
+
+
+def whole_epochs(
+    requests: Sequence[CommitRequest[Any]], size: int
+) -> Iterator[list[tuple[CommitRequest[Any], StagedEpoch]]]:
+    """Requests in their order, several epochs together while they are smaller than ``size`` bytes;
+    never a part of an epoch, since what is noted as committed is a whole one."""
+    together: list[tuple[CommitRequest[Any], StagedEpoch]] = []
+    total, last = 0, None
+    for request in requests:
+        staged = StagedEpoch(*request.committable)
+        epoch = staged.run_id, staged.epoch
+        if total >= size and epoch != last:
+            yield together
+            together, total = [], 0
+        together.append((request, staged))
+        total, last = total + staged.size, epoch
+    if together:
+        yield together

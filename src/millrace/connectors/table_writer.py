@@ -1,0 +1,77 @@
+"""`TableWriter`: the data files of a table that one subtask writes in one epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.types.batch import ColumnBatch
+from millrace.connectors.committed_runs import origin
+from millrace.connectors.last_rows import require_equals, require_keys, with_kinds
+from millrace.connectors.partitioned_files import PartitionedFiles
+from millrace.connectors.table_columns import table_columns
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["TableWriter"]
+
+
+class TableWriter(SinkWriter[Any]):
+    """Writes files that a committer adds to the table or, with keys, merges into it.
+
+    Args:
+        table: its name, for messages.
+        directory: of its data.
+        schema: its columns.
+        partition_by: those that it is partitioned by.
+        keys: those that identify a row: files wait below the job's checkpoints, with the kinds of
+            their rows; None: rows are appended.
+        keep: whether files have the columns of partitions as well.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        directory: str,
+        schema: pyarrow.Schema,
+        partition_by: Sequence[str],
+        keys: tuple[str, ...] | None,
+        context: WriterContext,
+        keep: bool = False,
+    ) -> None:
+        self._table = table
+        self._schema = schema
+        self._keys = keys
+        self._partition_by = partition_by
+        if keys is not None:
+            directory = f"{context.directory}/staged"
+            schema, partition_by = with_kinds(schema), ()
+        self._about = {**origin(context), "directory": directory}
+        name = f"{context.attempt}.parquet"
+        self._files = PartitionedFiles(directory, name, schema, partition_by, keep)
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        data = table_columns(batch, self._schema, self._table)
+        if self._keys is not None:
+            require_keys(data, self._keys, self._table)
+            data = with_kinds(data, batch.row_kinds)
+        else:
+            require_equals(data, self._partition_by, "in the partitioning", self._table)
+        self._files.add(data)
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        return [
+            {
+                **self._about,
+                "path": file.path,
+                "size": file.size,
+                "rows": file.rows,
+                "partition": file.partition,
+            }
+            for file in self._files.complete()
+        ]
+
+    def close(self) -> None:
+        self._files.discard()

@@ -1,0 +1,50 @@
+"""Whether a job can be run on what there is now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import JobDefinitionError
+from millrace.plan.stages import inputs_first
+from millrace.plan.transformation import Transformation
+
+__all__ = ["require_available_now"]
+
+_NO_CHECKPOINTS = "NO_EXTERNALIZED_CHECKPOINTS"
+
+
+def require_available_now(configuration: Configuration, sinks: Sequence[Transformation]) -> None:
+    """Refuse to run a job on what there is now (`options.AVAILABLE_NOW`) if the run that follows
+    could not go on from it, or a source does not know where to end.
+
+    Raises:
+        JobDefinitionError: says what is in the way.
+    """
+    if configuration.get(options.RUNTIME_MODE) == "BATCH":
+        raise JobDefinitionError(
+            "a run on what is available now keeps its state for the next, which BATCH mode does "
+            "not; use STREAMING mode"
+        )
+    if configuration.get(options.CHECKPOINTING_DIR) is None:
+        raise JobDefinitionError(
+            "a run on what is available now goes on where the last one has ended, and needs a "
+            f"directory that tells where that was: set {options.CHECKPOINTING_DIR.key}"
+        )
+    if configuration.get(options.EXTERNALIZED_CHECKPOINT_RETENTION) == _NO_CHECKPOINTS:
+        raise JobDefinitionError(
+            "a run on what is available now leaves its checkpoint for the next, so it cannot keep "
+            f"{_NO_CHECKPOINTS}"
+        )
+    endless = [t.name for t in inputs_first(sinks) if not _can_end(t)]
+    if endless:
+        raise JobDefinitionError(
+            f"source '{endless[0]}' does not know how much of its input is there already, so a run "
+            "on what is available now would never end; watched files and bounded sources know it"
+        )
+
+
+def _can_end(transformation: Transformation) -> bool:
+    source = transformation.source
+    return source is None or source.supports_available_now

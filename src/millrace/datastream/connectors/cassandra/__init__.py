@@ -1,0 +1,27 @@
+"""Cassandra (``pip install 'millrace[cassandra]'``)."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from millrace.connectors.cassandra import (
+    CassandraError,
+    CassandraSink,
+    CassandraSinkBuilder,
+    CassandraUnavailableError,
+    ConsistencyLevel,
+)
+from millrace.missing_modules import missing_name
+
+__all__ = [
+    "CassandraError",
+    "CassandraSink",
+    "CassandraSinkBuilder",
+    "CassandraUnavailableError",
+    "ConsistencyLevel",
+]
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Explain what a program imports from here and Millrace does not have."""
+    raise missing_name(__name__, name)

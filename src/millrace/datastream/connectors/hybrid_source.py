@@ -1,0 +1,10 @@
+"""Several sources as one: the first to its end, then the next."""
+
+from __future__ import annotations
+
+from millrace.connectors.hybrid import HybridSource, HybridSourceBuilder
+
+__all__ = [
+    "HybridSource",
+    "HybridSourceBuilder",
+]

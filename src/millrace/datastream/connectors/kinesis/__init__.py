@@ -1,0 +1,31 @@
+"""Amazon Kinesis data streams (``pip install 'millrace[kinesis]'``)."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from millrace.connectors.kinesis import (
+    FlinkKinesisConsumer,
+    KinesisDeserializationSchema,
+    KinesisError,
+    KinesisRecord,
+    KinesisStreamsSink,
+    KinesisStreamsSinkBuilder,
+    PartitionKeyGenerator,
+)
+from millrace.missing_modules import missing_name
+
+__all__ = [
+    "FlinkKinesisConsumer",
+    "KinesisDeserializationSchema",
+    "KinesisError",
+    "KinesisRecord",
+    "KinesisStreamsSink",
+    "KinesisStreamsSinkBuilder",
+    "PartitionKeyGenerator",
+]
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Explain what a program imports from here and Millrace does not have."""
+    raise missing_name(__name__, name)

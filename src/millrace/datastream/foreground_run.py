@@ -1,0 +1,57 @@
+"""Running a job to its end while the program waits, and what Ctrl-C does meanwhile."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import current_thread, main_thread
+
+from millrace.common.job import JobExecutionResult
+from millrace.datastream.error_display import show_user_errors_first
+from millrace.engine.embedded_job_client import EmbeddedJobClient
+
+__all__ = ["run_beside", "run_here"]
+
+
+def run_here(client: EmbeddedJobClient) -> JobExecutionResult:
+    """Run a job in this thread, where Ctrl-C reaches the user's functions, which run here, too;
+    raises what made it fail."""
+    show_user_errors_first()
+    client.run()
+    return client.result()
+
+
+def run_beside(client: EmbeddedJobClient) -> JobExecutionResult:
+    """Run a job in a thread of its own, and wait for it; raises what made it fail.
+
+    Ctrl-C ends the job at once, so that it can be resumed, and then the program, with
+    KeyboardInterrupt; pressed again, it does not wait for the job's end. In the thread that talks
+    to the JVM it would come in the middle of a call.
+    """
+    show_user_errors_first()
+    with _pythons_own_interrupt():
+        try:
+            client.start()
+            return client.result()
+        except KeyboardInterrupt:
+            client.interrupt()
+            with suppress(Exception):
+                client.result()
+            raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _pythons_own_interrupt() -> Iterator[None]:
+    """In the meantime, Ctrl-C is what it is in Python: PySpark's handler cancels all that Spark
+    runs before anybody knows why. A handler of the user's stays."""
+    before = signal.getsignal(signal.SIGINT)
+    of_spark = str(getattr(before, "__module__", "")).startswith("pyspark.")
+    if not of_spark or current_thread() is not main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,1 @@
+"""Aggregate functions: their types, and accumulators in columns by slot."""

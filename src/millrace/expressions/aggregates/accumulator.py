@@ -1,0 +1,89 @@
+"""`ColumnAccumulator`: an aggregate function over many groups at once, in columns by slot.
+
+An accumulator knows nothing of tables of state: it is given its columns as NumPy arrays, long
+enough for every slot, and the slots that rows belong to.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import LogicalType
+
+__all__ = ["ColumnAccumulator", "Columns", "Signs", "Slots"]
+
+Slots = NDArray[np.int64]
+Signs = NDArray[np.int8] | None
+Columns = tuple[NDArray[Any], ...]
+
+
+class ColumnAccumulator(ABC):
+    """An aggregate function of columns by slot.
+
+    Args:
+        argument_types: types of the arguments.
+        result_type: type of the value.
+    """
+
+    retracts = True
+    """Whether ``signs`` of -1 take a row back."""
+    takes_nulls = False
+    """Whether rows count whose arguments are null, where values are counted for it."""
+    in_order = False
+    """Whether the value depends on the order of rows, so that slices are not put together."""
+
+    def __init__(self, argument_types: tuple[LogicalType, ...], result_type: LogicalType) -> None:
+        self.argument_types = argument_types
+        self.result_type = result_type
+        self.arrow = arrow_type(result_type)
+
+    @abstractmethod
+    def columns(self) -> tuple[np.dtype[Any], ...]:
+        """The types of its columns; a new slot has zeros (None in columns of objects)."""
+
+    @abstractmethod
+    def accumulate(
+        self, slots: Slots, columns: Columns, arguments: list[pa.Array], signs: Signs = None
+    ) -> None:
+        """Adds rows, or takes those with sign -1 back.
+
+        Args:
+            slots: of each row.
+            columns: changed in place.
+            arguments: columns of the rows.
+            signs: +1 or -1 of each row; None: all are +1.
+        """
+
+    def running(
+        self,
+        carry: Columns,
+        begins: Slots,
+        arguments: list[pa.Array],
+        counted: NDArray[np.bool_] | None,
+    ) -> Columns | None:
+        """Its columns after each of some rows, the rows of a slot together and in their order.
+
+        Args:
+            carry: its columns before, a value per slot.
+            begins: the place of each slot's first row.
+            arguments: columns of the rows.
+            counted: which rows are added; None: all.
+
+        Returns:
+            None: it adds rows of a slot one by one only.
+        """
+        return None
+
+    @abstractmethod
+    def merge(self, slots: Slots, columns: Columns, other_slots: Slots, others: Columns) -> None:
+        """Adds accumulators of other columns, one to each slot; a slot may occur more than once."""
+
+    @abstractmethod
+    def value(self, slots: Slots, columns: Columns) -> pa.Array:
+        """The value of each of these slots, in the Arrow type of the result."""

@@ -1,0 +1,158 @@
+"""Aggregate functions and their types (Flink docs, "System (Built-in) Functions", Aggregate)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.function_definition import (
+    CallContext,
+    FunctionDefinition,
+    FunctionKind,
+    ResultStrategy,
+    Signature,
+)
+from millrace.expressions.result_types import fixed
+
+__all__ = ["AGGREGATES"]
+
+CATEGORY = "Aggregate"
+
+
+def _sum(context: CallContext) -> LogicalType:
+    kind = context.types[0]
+    if isinstance(kind, logical.DecimalType):
+        return logical.DecimalType(logical.MAX_PRECISION, kind.scale)
+    return kind.with_nullable(True)
+
+
+def _average(context: CallContext) -> LogicalType:
+    kind = context.types[0]
+    if isinstance(kind, logical.DecimalType):
+        return logical.DecimalType(logical.MAX_PRECISION, max(kind.scale, 6))
+    return kind.with_nullable(True)
+
+
+def _spread(context: CallContext) -> LogicalType:
+    return _average(context)
+
+
+def _argument(context: CallContext) -> LogicalType:
+    return context.types[0].with_nullable(True)
+
+
+def _count_of(made: Callable[[LogicalType], LogicalType]) -> ResultStrategy:
+    return lambda context: made(context.types[0])
+
+
+def _percentile(context: CallContext) -> LogicalType:
+    if isinstance(context.types[1], logical.ArrayType):
+        return logical.ArrayType(logical.DoubleType())
+    return logical.DoubleType()
+
+
+def _aggregate(
+    name: str, result: ResultStrategy, text: str, *signatures: Signature
+) -> FunctionDefinition:
+    return FunctionDefinition(
+        name,
+        signatures,
+        result,
+        kind=FunctionKind.AGGREGATE,
+        category=CATEGORY,
+        text=text,
+    )
+
+
+def _window_size(name: str, result: str, text: str, *signatures: Signature) -> FunctionDefinition:
+    return _aggregate(name, fixed(result), text, *(signatures or ((),)))
+
+
+def _pairs(kind: LogicalType) -> LogicalType:
+    return logical.MultisetType(kind)
+
+
+AGGREGATES: tuple[FunctionDefinition, ...] = (
+    _aggregate(
+        "COUNT",
+        fixed("BIGINT NOT NULL"),
+        "How many rows there are; with arguments, those where none is NULL.",
+        ("<ANY>*",),
+    ),
+    _aggregate("SUM", _sum, "The sum of the values, NULL of none.", ("<NUMERIC>",)),
+    _aggregate("SUM0", lambda c: _sum(c).not_null(), "The sum, 0 of none.", ("<NUMERIC>",)),
+    _aggregate("AVG", _average, "The mean; of integers an integer.", ("<NUMERIC>",)),
+    _aggregate("MIN", _argument, "The least value.", ("<ANY>",)),
+    _aggregate("MAX", _argument, "The greatest value.", ("<ANY>",)),
+    _aggregate("STDDEV_POP", _spread, "The population standard deviation.", ("<NUMERIC>",)),
+    _aggregate("STDDEV_SAMP", _spread, "The sample standard deviation.", ("<NUMERIC>",)),
+    _aggregate("VAR_POP", _spread, "The population variance.", ("<NUMERIC>",)),
+    _aggregate("VAR_SAMP", _spread, "The sample variance.", ("<NUMERIC>",)),
+    _aggregate(
+        "COLLECT", _count_of(_pairs), "A multiset of the values that are not NULL.", ("<ANY>",)
+    ),
+    _aggregate(
+        "ARRAY_AGG",
+        _count_of(logical.ArrayType),
+        "An array of the values as they come; `IGNORE NULLS` leaves NULLs out.",
+        ("<ANY>",),
+    ),
+    _aggregate(
+        "LISTAGG",
+        fixed("STRING"),
+        "The texts as they come, joined by a separator, a comma where none is given.",
+        ("<CHARACTER_STRING>", "<CHARACTER_STRING>?"),
+    ),
+    _aggregate("FIRST_VALUE", _argument, "The first value that is not NULL.", ("<ANY>",)),
+    _aggregate("LAST_VALUE", _argument, "The last value that is not NULL.", ("<ANY>",)),
+    _aggregate("SINGLE_VALUE", _argument, "The only value; fails if there are two.", ("<ANY>",)),
+    _aggregate(
+        "PERCENTILE",
+        _percentile,
+        "The value below which a share of all values are, interpolated.",
+        ("<NUMERIC>", "<NUMERIC>", "<INTEGER_NUMERIC>?"),
+        ("<NUMERIC>", "ARRAY", "<INTEGER_NUMERIC>?"),
+    ),
+    _aggregate(
+        "APPROX_COUNT_DISTINCT",
+        fixed("BIGINT NOT NULL"),
+        "How many different values there are.",
+        ("<ANY>",),
+    ),
+    _aggregate(
+        "JSON_OBJECTAGG",
+        fixed("STRING NOT NULL"),
+        "A JSON object of keys, each once, and values; `ABSENT ON NULL` leaves NULLs out.",
+        ("<CHARACTER_STRING>", "<ANY>"),
+    ),
+    _aggregate(
+        "JSON_ARRAYAGG",
+        fixed("STRING NOT NULL"),
+        "A JSON array of values; `NULL ON NULL` keeps NULLs.",
+        ("<ANY>",),
+    ),
+    _window_size("RANK", "BIGINT NOT NULL", "The rank in order, with gaps after peers."),
+    _window_size("DENSE_RANK", "BIGINT NOT NULL", "The rank in order, without gaps."),
+    _window_size("ROW_NUMBER", "BIGINT NOT NULL", "The number of the row in order, from 1."),
+    _window_size("CUME_DIST", "DOUBLE NOT NULL", "The share of rows up to this one in order."),
+    _window_size("PERCENT_RANK", "DOUBLE NOT NULL", "The rank as a share from 0 to 1."),
+    _window_size(
+        "NTILE",
+        "BIGINT NOT NULL",
+        "The number of the row's bucket, of so many.",
+        ("<INTEGER_NUMERIC>",),
+    ),
+    _aggregate(
+        "LAG",
+        _argument,
+        "The value so many rows before in order, or a default.",
+        ("<ANY>", "<INTEGER_NUMERIC>?", "<ANY>?"),
+    ),
+    _aggregate(
+        "LEAD",
+        _argument,
+        "The value so many rows behind in order, or a default.",
+        ("<ANY>", "<INTEGER_NUMERIC>?", "<ANY>?"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""CAST and TRY_CAST between all types (Flink docs, "Data Types", CAST)."""

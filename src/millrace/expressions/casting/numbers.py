@@ -1,0 +1,89 @@
+"""Casts between numbers: Java's narrowing, and decimals rounded half up, null on overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.columns import Datum, is_scalar
+
+__all__ = ["cast_number", "to_decimal"]
+
+_LONGEST = 76
+"""Digits of ``decimal256``."""
+
+
+def cast_number(
+    datum: Datum, source: LogicalType, target: LogicalType, arrow: pa.DataType
+) -> Datum:
+    """A number in another type of numbers."""
+    if isinstance(target, logical.DecimalType):
+        return to_decimal(datum, target)
+    if isinstance(source, logical.DecimalType) and isinstance(target, logical.IntegralType):
+        whole = pc.cast(datum, pa.decimal128(38, source.scale))
+        return pc.cast(pc.trunc(whole), pa.int64(), safe=False).cast(arrow, safe=False)
+    approximate = isinstance(source, (logical.FloatType, logical.DoubleType))
+    if approximate and isinstance(target, logical.IntegralType):
+        return _from_float(datum, target, arrow)
+    return pc.cast(datum, arrow, safe=False)
+
+
+def _from_float(datum: Datum, target: logical.IntegralType, arrow: pa.DataType) -> Datum:
+    """As in Java: towards zero and up to the bounds of INT or BIGINT, NaN is 0, then narrowed."""
+    if is_scalar(datum):
+        return _from_float(pa.array([datum.as_py()], datum.type), target, arrow)[0]
+    wide = logical.BigIntType() if target.BITS == 64 else logical.IntType()
+    low, high = wide.bounds()
+    values = np.nan_to_num(datum.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64))
+    inside = np.clip(np.trunc(values), float(low), float(high))
+    # the greatest BIGINT is no double: what rounds up to 2**63 would wrap
+    whole = np.where(
+        inside >= float(high), high, np.where(inside >= float(high), 0, inside).astype(np.int64)
+    )
+    made = pa.array(whole.astype(arrow.to_pandas_dtype()), arrow)
+    return pc.if_else(datum.is_valid(), made, pa.scalar(None, arrow)) if datum.null_count else made
+
+
+def to_decimal(datum: Datum, target: logical.DecimalType) -> Datum:
+    """A number rounded half up to a decimal type; null where it does not fit."""
+    if pa.types.is_floating(datum.type):
+        datum = datum.cast(pa.float64())
+        text = pc.cast(datum, pa.string())
+        return _by_text(text, target)
+    arrow = pa.decimal128(target.precision, target.scale)
+    if pa.types.is_integer(datum.type):
+        datum = datum.cast(pa.decimal128(20, 0))
+    given = datum.type
+    if (
+        given.scale <= target.scale
+        and given.precision - given.scale <= target.precision - target.scale
+    ):
+        return datum.cast(arrow)
+    wide = datum.cast(pa.decimal256(_LONGEST, given.scale))
+    if given.scale > target.scale:
+        wide = pc.round(wide, target.scale, "half_towards_infinity")
+    limit = pa.scalar(10 ** (target.precision - target.scale), pa.decimal256(_LONGEST, 0))
+    fits = pc.less(pc.abs(wide), limit.cast(pa.decimal256(_LONGEST, given.scale)))
+    kept = pc.if_else(fits, wide, pa.scalar(None, wide.type))
+    return pc.cast(kept, pa.decimal256(_LONGEST, target.scale), safe=False).cast(arrow, safe=False)
+
+
+def _by_text(text: Datum, target: logical.DecimalType) -> Datum:
+    """Java makes decimals of doubles by their shortest text."""
+    from decimal import ROUND_HALF_UP, Decimal
+
+    from millrace.expressions.columns import per_value
+
+    step, limit = Decimal(1).scaleb(-target.scale), Decimal(10) ** (target.precision - target.scale)
+
+    def made(digits: str) -> Decimal | None:
+        value = Decimal(digits)
+        if not value.is_finite() or abs(value) >= limit:
+            return None
+        value = value.quantize(step, ROUND_HALF_UP)
+        return value if abs(value) < limit else None
+
+    return per_value(made, pa.decimal128(target.precision, target.scale), text)

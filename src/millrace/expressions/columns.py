@@ -1,0 +1,240 @@
+"""`Frame`, `CallSite` and datums: what kernels work on.
+
+A datum is a `pyarrow.Array` as long as the batch, or a `pyarrow.Scalar` that holds for all rows.
+Kernels keep scalars as scalars.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.session_settings import SessionSettings
+
+__all__ = [
+    "CallSite",
+    "Datum",
+    "Frame",
+    "ExpressionNode",
+    "array_of",
+    "conformed",
+    "is_scalar",
+    "per_value",
+]
+
+Datum = Any
+"""``pyarrow.Array | pyarrow.Scalar``"""
+
+
+class Frame:
+    """The rows that an expression is evaluated on: columns, their length and the instant.
+
+    Attributes:
+        length: number of rows.
+        instant: milliseconds since 1970 of NOW and its kin.
+        values: of subexpressions that occur more than once.
+    """
+
+    __slots__ = ("_columns", "_made", "_selection", "instant", "length", "values")
+
+    def __init__(
+        self,
+        columns: Sequence[Any],
+        length: int,
+        instant: int | None = None,
+        selection: Any = None,
+    ) -> None:
+        self._columns = columns
+        self._selection = selection
+        self._made: dict[int, Any] = {}
+        self.length = length
+        self.instant = int(time.time() * 1000) if instant is None else instant
+        self.values: dict[int, Datum] = {}
+
+    def column(self, index: int) -> Any:
+        """A column of the input, of these rows only."""
+        if self._selection is None:
+            return self._columns[index]
+        made = self._made.get(index)
+        if made is None:
+            made = self._made[index] = self._columns[index].take(self._selection)
+        return made
+
+    def narrowed(self, rows: np.ndarray[Any, Any]) -> Frame:
+        """A frame of some of its rows."""
+        base = rows if self._selection is None else np.asarray(self._selection)[rows]
+        return Frame(self._columns, len(rows), self.instant, pa.array(base))
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """What a kernel knows of its call when it is built.
+
+    Attributes:
+        function: the function's name.
+        argument_types: types of the arguments.
+        result_type: type of the value, and ``arrow``, its Arrow type.
+        payload: the call's.
+        session: settings of the session.
+    """
+
+    function: str
+    argument_types: tuple[LogicalType, ...]
+    result_type: LogicalType
+    arrow: Any
+    payload: Any
+    session: SessionSettings
+
+
+@dataclass(slots=True)
+class ExpressionNode:
+    """A compiled subexpression.
+
+    Attributes:
+        run: computes it.
+        may_fail: it raises for some values, so it must see no other rows than those it is for.
+        constant: its value, where it has one for all rows.
+        shared: it occurs more than once, so its value is kept for the batch.
+    """
+
+    run: Callable[[Frame], Datum]
+    may_fail: bool = False
+    constant: Any = None
+    shared: bool = False
+
+    def __call__(self, frame: Frame) -> Datum:
+        """Its value on a frame."""
+        if self.constant is not None:
+            return self.constant
+        if not self.shared:
+            return self.run(frame)
+        value = frame.values.get(id(self))
+        if value is None:
+            value = frame.values[id(self)] = self.run(frame)
+        return value
+
+
+def is_scalar(datum: Datum) -> bool:
+    """Whether a datum is one value for all rows."""
+    return isinstance(datum, pa.Scalar)
+
+
+def array_of(datum: Datum, length: int) -> Any:
+    """The datum as an array."""
+    if isinstance(datum, pa.Scalar):
+        return pa.repeat(datum, length)
+    return datum.combine_chunks() if isinstance(datum, pa.ChunkedArray) else datum
+
+
+def conformed(datum: Datum, arrow: Any) -> Datum:
+    """The datum in exactly an Arrow type, where only names or nullability of parts differ."""
+    if datum.type == arrow:
+        return datum
+    if isinstance(datum, pa.Scalar):
+        if not datum.is_valid:
+            return pa.scalar(None, arrow)
+        return conformed(pa.array([datum.as_py()], datum.type), arrow)[0]
+    if pa.types.is_nested(arrow):
+        return _nested(datum, arrow)
+    return datum.cast(arrow, safe=False)
+
+
+def _nested(array: Any, arrow: Any) -> Any:
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), arrow)
+    if array.offset:
+        array = pa.concat_arrays([array]) if array.offset == 0 else array.take(_all(array))
+    validity = pc.is_null(array) if array.null_count else None
+    if pa.types.is_struct(arrow):
+        parts = [
+            conformed(part, field.type) for part, field in zip(array.flatten(), arrow, strict=True)
+        ]
+        return pa.StructArray.from_arrays(parts, fields=list(arrow), mask=validity)
+    if pa.types.is_map(arrow):
+        keys, items = conformed(array.keys, arrow.key_type), conformed(array.items, arrow.item_type)
+        return pa.MapArray.from_arrays(array.offsets, keys, items, arrow, mask=validity)
+    values = conformed(array.values, arrow.value_type)
+    return pa.ListArray.from_arrays(array.offsets, values, arrow, mask=validity)
+
+
+def _all(array: Any) -> Any:
+    return pa.array(np.arange(len(array), dtype=np.int64))
+
+
+def per_value(
+    function: Callable[..., Any], arrow: Any, *datums: Datum, with_nulls: bool = False
+) -> Datum:
+    """A Python function of values, called once for each distinct combination of them.
+
+    Args:
+        function: of Python values; None is null.
+        arrow: type of its results.
+        with_nulls: it is called with nulls too; otherwise a null argument makes a null.
+    """
+    columns = [position for position, datum in enumerate(datums) if not is_scalar(datum)]
+    fixed = [None if position in columns else _values(d)[0] for position, d in enumerate(datums)]
+    if not with_nulls and any(is_scalar(d) and not d.is_valid for d in datums):
+        length = len(datums[columns[0]]) if columns else None
+        return pa.scalar(None, arrow) if length is None else pa.nulls(length, arrow)
+    if not columns:
+        return pa.array([function(*fixed)], arrow)[0]
+    if len(columns) == 1 and not pa.types.is_nested(datums[columns[0]].type):
+        return _per_entry(function, arrow, fixed, columns[0], datums[columns[0]], with_nulls)
+    seen: dict[Any, Any] = {}
+    results: list[Any] = []
+    hashable = not any(pa.types.is_nested(datums[c].type) for c in columns)
+    for row in zip(*(_values(datums[column]) for column in columns), strict=True):
+        if not with_nulls and None in row:
+            results.append(None)
+            continue
+        if hashable and row in seen:
+            results.append(seen[row])
+            continue
+        arguments = list(fixed)
+        for column, value in zip(columns, row, strict=True):
+            arguments[column] = value
+        results.append(function(*arguments))
+        if hashable:
+            seen[row] = results[-1]
+    return pa.array(results, arrow)
+
+
+def _per_entry(
+    function: Callable[..., Any],
+    arrow: Any,
+    fixed: list[Any],
+    column: int,
+    datum: Any,
+    with_nulls: bool,
+) -> Any:
+    encoded = datum.dictionary_encode(null_encoding="encode" if with_nulls else "mask")
+    results = []
+    for value in _values(encoded.dictionary):
+        fixed[column] = value
+        results.append(function(*fixed))
+    return pa.array(results, arrow).take(encoded.indices)
+
+
+def _values(datum: Datum) -> list[Any]:
+    """Python values; timestamps of nanoseconds, which Python lacks, as numbers."""
+    array = (
+        pa.array([datum.as_py()], datum.type)
+        if is_scalar(datum) and not _is_nanos(datum.type)
+        else datum
+    )
+    if _is_nanos(array.type):
+        if is_scalar(array):
+            return [array.value]
+        array = array.cast(pa.int64())
+    return list(array.to_pylist())
+
+
+def _is_nanos(kind: Any) -> bool:
+    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")

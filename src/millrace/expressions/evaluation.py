@@ -1,0 +1,282 @@
+"""`compiled`: an expression as a function of record batches, evaluated column by column.
+
+Constants are folded when it is built, a subexpression that occurs twice is computed once, and what
+may fail is computed only for the rows that ask for it. Evaluators are pickled as their expression
+and built anew.
+
+    >>> import pyarrow as pa
+    >>> from millrace.common.types.logical.logical_type import BigIntType, RowType
+    >>> from millrace.expressions.registry import resolve_call
+    >>> from millrace.expressions.resolved import FieldReference, ValueLiteral
+    >>> price = FieldReference(0, BigIntType(), "price")
+    >>> doubled = resolve_call("*", (price, ValueLiteral(2, BigIntType(nullable=False))))
+    >>> evaluate = compiled(doubled, RowType.of(("price", BigIntType())))
+    >>> evaluate(pa.record_batch({"price": [1, None, 3]})).to_pylist()
+    [2, None, 6]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.casting.cast import cast_may_fail, caster
+from millrace.expressions.columns import (
+    CallSite,
+    Datum,
+    ExpressionNode,
+    Frame,
+    array_of,
+    conformed,
+    is_scalar,
+)
+from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
+from millrace.expressions.registry import function
+from millrace.expressions.resolved import (
+    Call,
+    Cast,
+    FieldReference,
+    ResolvedExpression,
+    ValueLiteral,
+)
+from millrace.expressions.session_settings import SessionSettings
+
+__all__ = ["CompiledCalc", "Evaluator", "compiled", "is_deterministic"]
+
+
+class Evaluator:
+    """An expression that is evaluated on record batches.
+
+    Attributes:
+        expression: what is evaluated.
+        input_type: the columns it reads.
+        session: its settings.
+    """
+
+    def __init__(
+        self, expression: ResolvedExpression, input_type: RowType, session: SessionSettings
+    ) -> None:
+        self.expression, self.input_type, self.session = expression, input_type, session
+        self._node = _Compiler(session).node(expression)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Evaluator, (self.expression, self.input_type, self.session)
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether there may be rows for which it raises."""
+        return self._node.may_fail
+
+    def __call__(self, batch: pa.RecordBatch, instant: int | None = None) -> pa.Array:
+        """A value per row.
+
+        Args:
+            batch: columns of the input type.
+            instant: milliseconds since 1970 of NOW, PROCTIME and their kin in this batch.
+
+        Raises:
+            EvaluationError: a row has no value (division by zero, a cast that fails).
+        """
+        frame = Frame(batch.columns, batch.num_rows, _instant(self.session, instant))
+        return array_of(self._node(frame), batch.num_rows)
+
+
+def compiled(
+    expression: ResolvedExpression,
+    input_type: RowType,
+    session: SessionSettings | None = None,
+) -> Evaluator:
+    """The evaluator of an expression over rows of a type."""
+    return Evaluator(expression, input_type, session or SessionSettings())
+
+
+class CompiledCalc:
+    """A filter and projections over record batches.
+
+    Args:
+        projections: the columns to make.
+        condition: which rows to keep, those for which it is TRUE; None: all.
+        input_type: columns of the input.
+        session: its settings.
+    """
+
+    def __init__(
+        self,
+        projections: tuple[ResolvedExpression, ...],
+        condition: ResolvedExpression | None,
+        input_type: RowType,
+        session: SessionSettings | None = None,
+    ) -> None:
+        self._arguments = (projections, condition, input_type, session or SessionSettings())
+        compiler = _Compiler(self._arguments[3])
+        self._condition = None if condition is None else compiler.node(condition)
+        self._projections = [compiler.node(each) for each in projections]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledCalc, self._arguments
+
+    def __call__(
+        self, batch: pa.RecordBatch, instant: int | None = None
+    ) -> tuple[list[pa.Array], np.ndarray[Any, Any] | None]:
+        """The columns made of the rows kept, and the positions of these; None: all were kept."""
+        frame = Frame(batch.columns, batch.num_rows, _instant(self._arguments[3], instant))
+        rows = None
+        if self._condition is not None:
+            mask = self._condition(frame)
+            if is_scalar(mask):
+                rows = None if mask.as_py() else np.empty(0, np.int64)
+            elif mask.true_count < len(mask):
+                rows = pc.indices_nonzero(mask).to_numpy().astype(np.int64)
+            if rows is not None:
+                frame = frame.narrowed(rows)
+        return [array_of(node(frame), frame.length) for node in self._projections], rows
+
+
+def _instant(session: SessionSettings, instant: int | None) -> int | None:
+    return session.instant if session.instant is not None else instant
+
+
+class _Compiler:
+    """Makes nodes of expressions; equal deterministic ones share a node."""
+
+    def __init__(self, session: SessionSettings) -> None:
+        self._session = session
+        self._nodes: dict[ResolvedExpression, ExpressionNode] = {}
+
+    def node(self, expression: ResolvedExpression) -> ExpressionNode:
+        known = self._nodes.get(expression)
+        if known is not None:
+            known.shared = True
+            return known
+        made = self._made(expression)
+        if is_deterministic(expression):
+            self._nodes[expression] = made
+        return made
+
+    def _made(self, expression: ResolvedExpression) -> ExpressionNode:
+        if isinstance(expression, FieldReference):
+            index = expression.index
+            return ExpressionNode(lambda frame: frame.column(index))
+        if isinstance(expression, ValueLiteral):
+            arrow = arrow_type(expression.type)
+            return ExpressionNode(_unreachable, constant=pa.scalar(expression.value, arrow))
+        if isinstance(expression, Cast):
+            return self._cast(expression)
+        if isinstance(expression, Call):
+            return self._call(expression)
+        raise FunctionResolutionError(f"{expression} cannot be evaluated over the rows of a table")
+
+    def _cast(self, expression: Cast) -> ExpressionNode:
+        operand = self.node(expression.operand)
+        source, target = expression.operand.output_type, expression.type
+        kernel = caster(source, target, self._session, expression.safe)
+        fails = operand.may_fail or (cast_may_fail(source, target) and not expression.safe)
+        run = _placed(lambda frame: kernel(operand(frame)), expression)
+        return _folded(ExpressionNode(run, fails), [operand], True)
+
+    def _call(self, expression: Call) -> ExpressionNode:
+        definition = _definition(expression)
+        arguments = [self.node(each) for each in expression.arguments]
+        site = CallSite(
+            definition.name,
+            tuple(each.output_type for each in expression.arguments),
+            expression.type,
+            arrow_type(expression.type),
+            expression.payload,
+            self._session,
+        )
+        constants = [each.constant for each in arguments]
+        safe = definition.safe_with is not None and definition.safe_with(constants)
+        fails = (definition.may_fail and not safe) or any(each.may_fail for each in arguments)
+        run = _placed(_runner(definition, site, arguments), expression)
+        constant = definition.deterministic and not definition.of_batch
+        return _folded(ExpressionNode(run, fails), arguments, constant or definition.lazy)
+
+
+def _runner(definition: FunctionDefinition, site: CallSite, arguments: list[ExpressionNode]) -> Any:
+    kernel, arrow = definition.kernel, site.arrow
+    if kernel is None:
+        raise FunctionResolutionError(f"{site.function} is no scalar function")
+    if definition.lazy:
+        return lambda frame: conformed(kernel(site, frame, *arguments), arrow)
+    if definition.of_batch:
+        return lambda frame: conformed(
+            kernel(site, frame, *(argument(frame) for argument in arguments)), arrow
+        )
+    if len(arguments) == 1:
+        (only,) = arguments
+        return lambda frame: conformed(kernel(site, only(frame)), arrow)
+    if len(arguments) == 2:
+        left, right = arguments
+        return lambda frame: conformed(kernel(site, left(frame), right(frame)), arrow)
+    return lambda frame: conformed(
+        kernel(site, *(argument(frame) for argument in arguments)), arrow
+    )
+
+
+def _placed(run: Callable[[Frame], Datum], expression: Call | Cast) -> Callable[[Frame], Datum]:
+    """The same, whose errors say where the expression stands: the innermost one that has a place.
+    What functions of users raise is theirs."""
+    place = expression.place
+    if place is None:
+        return run
+    caught = () if _calls_users(expression) else (ArithmeticError, ValueError)
+
+    def placed(frame: Frame) -> Datum:
+        try:
+            return run(frame)
+        except EvaluationError as error:
+            error.place = error.place or place
+            raise
+        except caught as error:
+            made = EvaluationError(f"{expression} has no value: {error}")
+            made.place = place
+            raise made from None
+
+    return placed
+
+
+def _calls_users(expression: ResolvedExpression) -> bool:
+    if isinstance(expression, Call) and isinstance(expression.payload, FunctionDefinition):
+        return True
+    return any(map(_calls_users, expression.children()))
+
+
+def _folded(
+    node: ExpressionNode, arguments: list[ExpressionNode], foldable: bool
+) -> ExpressionNode:
+    """The node with its value, where the arguments are constants and it has one.
+
+    What fails is left to run time: a row may never ask for it.
+    """
+    if not foldable or any(argument.constant is None for argument in arguments):
+        return node
+    try:
+        value = node.run(Frame((), 1, 0))
+    except Exception:
+        return node
+    node.constant = value if is_scalar(value) else array_of(value, 1)[0]
+    return node
+
+
+def _definition(call: Call) -> FunctionDefinition:
+    own = call.payload
+    return own if isinstance(own, FunctionDefinition) else function(call.function)
+
+
+def is_deterministic(expression: ResolvedExpression) -> bool:
+    """Whether the same columns always give the same value."""
+    if isinstance(expression, Call) and not _definition(expression).deterministic:
+        return False
+    return all(map(is_deterministic, expression.children()))
+
+
+def _unreachable(frame: Frame) -> Any:
+    raise AssertionError("constants are not run")

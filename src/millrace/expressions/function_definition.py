@@ -1,0 +1,161 @@
+"""`FunctionDefinition`: a built-in function, its signatures, its result's type and its kernel.
+
+Names follow Flink's ``BuiltInFunctionDefinition``. A signature is a tuple of parameters, each the
+name of a type or of a family of types (`PARAMETERS`); ``?`` behind it makes it optional, ``*``
+takes any number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.parameters import accepted
+
+__all__ = [
+    "CallContext",
+    "FunctionDefinition",
+    "FunctionKind",
+    "FunctionResolutionError",
+    "Signature",
+]
+
+Signature = tuple[str, ...]
+ResultStrategy = Callable[["CallContext"], LogicalType]
+
+
+class FunctionResolutionError(JobDefinitionError):
+    """A function does not exist, or does not take these arguments."""
+
+
+class FunctionKind(Enum):
+    """What a function takes and gives. Flink: ``FunctionKind``."""
+
+    SCALAR = "SCALAR"
+    AGGREGATE = "AGGREGATE"
+    TABLE = "TABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """A call whose result is to be typed. Flink: ``CallContext``.
+
+    Attributes:
+        name: the function.
+        types: of the arguments, after implicit casts.
+        literals: value of each argument that is a constant; otherwise None.
+        payload: what is not an expression.
+    """
+
+    name: str
+    types: tuple[LogicalType, ...]
+    literals: tuple[Any, ...] = ()
+    payload: Any = None
+
+    @property
+    def any_nullable(self) -> bool:
+        """Whether an argument may be null."""
+        return any(kind.nullable for kind in self.types)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDefinition:
+    """A function of the registry.
+
+    Attributes:
+        name: upper case, or the symbol of an operator.
+        signatures: what it takes; the first that fits decides.
+        result: the type of its value.
+        kernel: ``kernel(site, *datums) -> datum`` over columns; None for aggregates.
+        adjust: casts beyond the signature's: types of arguments to types to cast to, or None where
+            they do not fit together.
+        lazy: its arguments are evaluated only for the rows that need them (CASE, COALESCE, AND).
+        may_fail: it raises for some values, so that a lazy function must guard it.
+        safe_with: of its arguments, each a constant or None, whether it does not fail with these.
+        of_batch: the kernel is given the `Frame` as well: the number of rows and the instant.
+        deterministic: the same arguments always give the same value.
+        parameters: types that a function of the user declares, shown instead of the signatures.
+        category, text, examples: for the documentation; examples are (expression, text of value).
+    """
+
+    name: str
+    signatures: tuple[Signature, ...]
+    result: ResultStrategy
+    kernel: Callable[..., Any] | None = None
+    kind: FunctionKind = FunctionKind.SCALAR
+    adjust: Callable[[CallContext], tuple[LogicalType, ...] | None] | None = None
+    lazy: bool = False
+    may_fail: bool = False
+    safe_with: Callable[[Sequence[Any]], bool] | None = None
+    of_batch: bool = False
+    deterministic: bool = True
+    parameters: tuple[str, ...] | None = None
+    category: str = ""
+    text: str = ""
+    examples: tuple[tuple[str, str], ...] = field(default=())
+
+    def infer(
+        self,
+        types: tuple[LogicalType, ...],
+        literals: tuple[Any, ...] = (),
+        payload: Any = None,
+    ) -> tuple[tuple[LogicalType, ...], LogicalType]:
+        """The types to cast the arguments to, and the type of the result.
+
+        Raises:
+            FunctionResolutionError: no signature takes such arguments.
+        """
+        for signature in self.signatures:
+            taken = _taken(signature, types)
+            if taken is None:
+                continue
+            context = CallContext(self.name, taken, literals, payload)
+            if self.adjust is not None:
+                adjusted = self.adjust(context)
+                if adjusted is None:
+                    continue
+                context = CallContext(self.name, adjusted, literals, payload)
+            return context.types, self.result(context)
+        raise FunctionResolutionError(self.refusal(types))
+
+    def refusal(self, types: tuple[LogicalType, ...]) -> str:
+        """What is wrong with arguments of these types, and which signatures there are."""
+        given = ", ".join(map(str, types))
+        return f"{self.name} does not take ({given}); its signatures are:\n" + "\n".join(
+            f"    {line}" for line in self.signature_texts()
+        )
+
+    def signature_texts(self) -> Iterator[str]:
+        """Its signatures as the documentation and errors show them."""
+        if self.parameters is not None:
+            yield f"{self.name}({', '.join(self.parameters)})"
+            return
+        for signature in self.signatures:
+            yield f"{self.name}({', '.join(map(_parameter_text, signature))})"
+
+
+def _parameter_text(parameter: str) -> str:
+    name = parameter.rstrip("?*").lower() if parameter[0] == "<" else parameter.rstrip("?*")
+    if parameter.endswith("?"):
+        return f"[{name}]"
+    return f"{name}, ..." if parameter.endswith("*") else name
+
+
+def _taken(signature: Signature, types: tuple[LogicalType, ...]) -> tuple[LogicalType, ...] | None:
+    """The types to cast to, or None where number or types of the arguments do not fit."""
+    least = sum(1 for each in signature if each[-1] not in "?*")
+    repeated = bool(signature) and signature[-1].endswith("*")
+    if len(types) < least or (len(types) > len(signature) and not repeated):
+        return None
+    taken: list[LogicalType] = []
+    for position, kind in enumerate(types):
+        parameter = signature[min(position, len(signature) - 1)].rstrip("?*")
+        wanted = accepted(parameter, kind)
+        if wanted is None:
+            return None
+        taken.append(wanted)
+    return tuple(taken)

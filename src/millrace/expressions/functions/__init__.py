@@ -1,0 +1,1 @@
+"""Built-in functions by category (Flink docs, "System (Built-in) Functions")."""

@@ -1,0 +1,497 @@
+"""Construction of, access to and functions of rows, arrays and maps (Flink docs, Collection)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, RowField
+from millrace.expressions.columns import (
+    CallSite,
+    Datum,
+    Frame,
+    array_of,
+    conformed,
+    is_scalar,
+    per_value,
+)
+from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.function_definition import (
+    CallContext,
+    FunctionDefinition,
+    ResultStrategy,
+    Signature,
+)
+from millrace.expressions.functions import lists
+from millrace.expressions.result_types import always, argument, fixed, merged_arguments
+from millrace.expressions.type_merging import common_type
+
+__all__ = ["COLLECTIONS", "TYPES"]
+
+CATEGORY = "Collection"
+ARRAY: Signature = ("ARRAY",)
+Types = tuple[LogicalType, ...]
+
+
+def _python(function: Callable[..., Any], with_nulls: bool = False) -> Callable[..., Datum]:
+    return lambda site, *datums: per_value(function, site.arrow, *datums, with_nulls=with_nulls)
+
+
+def _row_type(context: CallContext) -> LogicalType:
+    """The payload has names of the fields, where they are known."""
+    names = context.payload or tuple(f"EXPR${index}" for index in range(len(context.types)))
+    return logical.RowType(tuple(map(RowField, names, context.types)), nullable=False)
+
+
+def _array_type(context: CallContext) -> LogicalType:
+    return logical.ArrayType(common_type(context.types) or logical.NullType(), nullable=False)
+
+
+def _map_type(context: CallContext) -> LogicalType:
+    key, value = common_type(context.types[::2]), common_type(context.types[1::2])
+    assert key is not None
+    assert value is not None
+    return logical.MapType(key, value, nullable=False)
+
+
+def _map_arguments(context: CallContext) -> Types | None:
+    key, value = common_type(context.types[::2]), common_type(context.types[1::2])
+    if key is None or value is None or len(context.types) % 2:
+        return None
+    kinds = (key, value)
+    return tuple(kinds[i % 2].with_nullable(k.nullable) for i, k in enumerate(context.types))
+
+
+def _length(frame: Frame, datums: tuple[Datum, ...]) -> int:
+    return 1 if all(map(is_scalar, datums)) else frame.length
+
+
+def _made(datum: Any, datums: tuple[Datum, ...]) -> Datum:
+    return datum[0] if all(map(is_scalar, datums)) else datum
+
+
+def _row(site: CallSite, frame: Frame, *datums: Datum) -> Datum:
+    length = _length(frame, datums)
+    parts = [
+        conformed(array_of(datum, length), field.type)
+        for datum, field in zip(datums, site.arrow, strict=True)
+    ]
+    return _made(pa.StructArray.from_arrays(parts, fields=list(site.arrow)), datums)
+
+
+def _interleaved(datums: tuple[Datum, ...], length: int, kind: Any) -> Any:
+    """The first of each, the second of each, and so on."""
+    whole = pa.concat_arrays([conformed(array_of(datum, length), kind) for datum in datums])
+    order = np.arange(length * len(datums)).reshape(len(datums), length).T.ravel()
+    return whole.take(pa.array(order))
+
+
+def _array(site: CallSite, frame: Frame, *datums: Datum) -> Datum:
+    length = _length(frame, datums)
+    values = _interleaved(datums, length, site.arrow.value_type)
+    offsets = pa.array(range(0, length * len(datums) + 1, len(datums)), pa.int32())
+    return _made(pa.ListArray.from_arrays(offsets, values, site.arrow), datums)
+
+
+def _map(site: CallSite, frame: Frame, *datums: Datum) -> Datum:
+    length = _length(frame, datums)
+    rows = []
+    columns = [array_of(datum, length).to_pylist() for datum in datums]
+    for row in zip(*columns, strict=True):
+        rows.append(list(dict(zip(row[::2], row[1::2], strict=True)).items()))
+    return _made(pa.array(rows, site.arrow), datums)
+
+
+def _cardinality(site: CallSite, value: Datum) -> Datum:
+    if is_scalar(value) or not pa.types.is_list(value.type):
+        return per_value(len, pa.int32(), value)
+    return pc.list_value_length(value)
+
+
+def _item_type(context: CallContext) -> LogicalType:
+    kind = context.types[0]
+    if isinstance(kind, logical.RowType):
+        return _field(kind, context).type.with_nullable(True)
+    return kind.children()[-1].with_nullable(True)
+
+
+def _field(kind: logical.RowType, context: CallContext) -> RowField:
+    position = context.literals[1] if len(context.literals) > 1 else None
+    if not isinstance(position, int) or not 1 <= position <= len(kind):
+        raise EvaluationError(f"a field of {kind} is taken by a constant from 1 to {len(kind)}")
+    return kind.fields[position - 1]
+
+
+def _item(site: CallSite, value: Datum, key: Datum) -> Datum:
+    kind = site.argument_types[0]
+    if isinstance(kind, logical.RowType):
+        return pc.struct_field(value, key.as_py() - 1)
+    if isinstance(kind, logical.MapType):
+        return per_value(lambda pairs, key: dict(pairs).get(key), site.arrow, value, key)
+    return per_value(
+        lambda items, at: items[at - 1] if 1 <= at <= len(items) else None, site.arrow, value, key
+    )
+
+
+def _get_type(context: CallContext) -> LogicalType:
+    """A row's field, whose position from 0 is the payload."""
+    kind = context.types[0]
+    assert isinstance(kind, logical.RowType)
+    part: LogicalType = kind.fields[context.payload].type
+    return part.with_nullable(part.nullable or kind.nullable)
+
+
+def _get(site: CallSite, value: Datum) -> Datum:
+    return pc.struct_field(value, site.payload)
+
+
+def _element(items: list[Any]) -> Any:
+    if len(items) > 1:
+        raise EvaluationError("ELEMENT: the array has more than one element; use x[1]")
+    return items[0] if items else None
+
+
+def _contains_type(context: CallContext) -> LogicalType:
+    return logical.BooleanType(nullable=context.types[0].nullable)
+
+
+def _element_type(context: CallContext) -> LogicalType:
+    kind = context.types[0]
+    return kind.children()[0].with_nullable(kind.nullable or kind.children()[0].nullable)
+
+
+def _with_element() -> Callable[[CallContext], Types | None]:
+    """An array of the common type of its elements and the arguments behind."""
+
+    def adjust(context: CallContext) -> Types | None:
+        array, *others = context.types
+        kind = common_type((array.children()[0], *others))
+        if kind is None:
+            return None
+        made = logical.ArrayType(kind, nullable=array.nullable)
+        return (made, *(kind.with_nullable(each.nullable) for each in others))
+
+    return adjust
+
+
+def _needle(context: CallContext) -> Types | None:
+    array, needle = context.types
+    kind = common_type((array.children()[0].with_nullable(True), needle))
+    if kind is None:
+        return None
+    inner = kind.with_nullable(array.children()[0].nullable)
+    return logical.ArrayType(inner, nullable=array.nullable), kind.with_nullable(needle.nullable)
+
+
+def _find(items: list[Any] | None, needle: Any, give: Callable[[Any, list[Any]], Any]) -> Any:
+    return None if items is None else give(needle, items)
+
+
+def _searched(give: Callable[[Any, list[Any]], Any]) -> Callable[..., Datum]:
+    return _python(lambda items, needle: _find(items, needle, give), with_nulls=True)
+
+
+def _array_of(part: int) -> ResultStrategy:
+    return lambda context: logical.ArrayType(
+        context.types[0].children()[part], nullable=context.any_nullable
+    )
+
+
+def _entries_type(context: CallContext) -> LogicalType:
+    key, value = context.types[0].children()
+    row = logical.RowType.of(("key", key), ("value", value))
+    return logical.ArrayType(row, nullable=context.any_nullable)
+
+
+def _map_of_arrays(context: CallContext) -> LogicalType:
+    keys, values = context.types
+    return logical.MapType(keys.children()[0], values.children()[0], nullable=context.any_nullable)
+
+
+def _function(
+    name: str,
+    signatures: tuple[Signature, ...],
+    result: ResultStrategy,
+    kernel: Any,
+    text: str,
+    example: tuple[str, str],
+    adjust: Callable[[CallContext], Types | None] | None = None,
+    of_batch: bool = False,
+    may_fail: bool = False,
+) -> FunctionDefinition:
+    return FunctionDefinition(
+        name, signatures, result, kernel, adjust=adjust, of_batch=of_batch, may_fail=may_fail,
+        category=CATEGORY, text=text, examples=(example,),
+    )  # fmt: skip
+
+
+_PAIR: tuple[Signature, ...] = (("ARRAY", "ARRAY"),)
+_MERGED = merged_arguments()
+
+COLLECTIONS: tuple[FunctionDefinition, ...] = (
+    _function(
+        "ROW",
+        (("<ANY>*",),),
+        _row_type,
+        _row,
+        "A row of values.",
+        ("ROW(1, 'a')", "(1, a)"),
+        of_batch=True,
+    ),
+    _function(
+        "ARRAY",
+        (("<ANY>", "<ANY>*"),),
+        _array_type,
+        _array,
+        "An array of values.",
+        ("ARRAY[1, 2.5]", "[1.0, 2.5]"),
+        _MERGED,
+        of_batch=True,
+    ),
+    _function(
+        "MAP",
+        (("<ANY>", "<ANY>", "<ANY>*"),),
+        _map_type,
+        _map,
+        "A map of keys, each with its value behind.",
+        ("MAP['a', 1]", "{a=1}"),
+        _map_arguments,
+        of_batch=True,
+    ),
+    _function(
+        "CARDINALITY",
+        (ARRAY, ("MAP",), ("MULTISET",)),
+        always("INT"),
+        _cardinality,
+        "How many elements or entries there are.",
+        ("CARDINALITY(ARRAY[1, 2])", "2"),
+    ),
+    _function(
+        "ELEMENT",
+        (ARRAY,),
+        _element_type,
+        _python(_element),
+        "The only element; fails if there are more.",
+        ("ELEMENT(ARRAY[5])", "5"),
+        may_fail=True,
+    ),
+    _function(
+        "ITEM",
+        (("ARRAY", "INT"), ("MAP", "<ANY>"), ("ROW", "INT")),
+        _item_type,
+        _item,
+        "An element by its place from 1, or the value of a key; NULL where there is none.",
+        ("ARRAY[1, 2][2]", "2"),
+    ),
+    _function(
+        "GET",
+        (("ROW",),),
+        _get_type,
+        _get,
+        "A field of a row.",
+        ("CAST(ROW(1) AS ROW<a INT>)", "(1)"),
+    ),
+    _function(
+        "ARRAY_CONTAINS",
+        (("ARRAY", "<ANY>"),),
+        _contains_type,
+        _searched(lambda needle, items: needle in items),
+        "Whether an element is there.",
+        ("ARRAY_CONTAINS(ARRAY[1, 2], 2)", "TRUE"),
+        _needle,
+    ),
+    _function(
+        "ARRAY_POSITION",
+        (("ARRAY", "<ANY>"),),
+        always("INT"),
+        _searched(lambda n, items: items.index(n) + 1 if n in items else 0),
+        "Where an element is first, from 1; 0: nowhere.",
+        ("ARRAY_POSITION(ARRAY[1, 2, 2], 2)", "2"),
+        _needle,
+    ),
+    _function(
+        "ARRAY_REMOVE",
+        (("ARRAY", "<ANY>"),),
+        argument(0),
+        _searched(lambda needle, items: [item for item in items if item != needle]),
+        "Without an element.",
+        ("ARRAY_REMOVE(ARRAY[1, 2, 2], 2)", "[1]"),
+        _needle,
+    ),
+    _function(
+        "ARRAY_DISTINCT",
+        (ARRAY,),
+        argument(0),
+        _python(lists.unique),
+        "Each element once.",
+        ("ARRAY_DISTINCT(ARRAY[1, 2, 2])", "[1, 2]"),
+    ),
+    _function(
+        "ARRAY_UNION",
+        _PAIR,
+        argument(0),
+        _python(lambda a, b: lists.unique(a + b)),
+        "The elements of both, each once.",
+        ("ARRAY_UNION(ARRAY[1], ARRAY[1, 3])", "[1, 3]"),
+        _MERGED,
+    ),
+    _function(
+        "ARRAY_EXCEPT",
+        _PAIR,
+        argument(0),
+        _python(lambda a, b: lists.unique([item for item in a if item not in b])),
+        "The elements of the first that the second lacks, each once.",
+        ("ARRAY_EXCEPT(ARRAY[1, 2], ARRAY[2])", "[1]"),
+        _MERGED,
+    ),
+    _function(
+        "ARRAY_INTERSECT",
+        _PAIR,
+        argument(0),
+        _python(lambda a, b: lists.unique([item for item in a if item in b])),
+        "The elements that both have, each once.",
+        ("ARRAY_INTERSECT(ARRAY[1, 2], ARRAY[2])", "[2]"),
+        _MERGED,
+    ),
+    _function(
+        "ARRAY_REVERSE",
+        (ARRAY,),
+        argument(0),
+        _python(lambda items: items[::-1]),
+        "From the last to the first.",
+        ("ARRAY_REVERSE(ARRAY[1, 2])", "[2, 1]"),
+    ),
+    _function(
+        "ARRAY_SLICE",
+        (("ARRAY", "INT", "INT?"),),
+        argument(0),
+        _python(lists.part),
+        "From one place to another; negative ones count from the end.",
+        ("ARRAY_SLICE(ARRAY[1, 2, 3], 2, 3)", "[2, 3]"),
+    ),
+    _function(
+        "ARRAY_SORT",
+        (("ARRAY", "BOOLEAN?", "BOOLEAN?"),),
+        argument(0),
+        _python(lists.ordered),
+        "In order; ascending and nulls first unless told.",
+        ("ARRAY_SORT(ARRAY[3, 1, 2])", "[1, 2, 3]"),
+    ),
+    _function(
+        "ARRAY_JOIN",
+        (("ARRAY", "<CHARACTER_STRING>", "<CHARACTER_STRING>?"),),
+        always("STRING"),
+        _python(lists.joined),
+        "The texts with a separator between.",
+        ("ARRAY_JOIN(ARRAY['a', 'b'], '+')", "a+b"),
+    ),
+    _function(
+        "ARRAY_MAX",
+        (ARRAY,),
+        _item_type,
+        _python(lists.extreme(max)),
+        "The greatest element.",
+        ("ARRAY_MAX(ARRAY[3, 1, 2])", "3"),
+    ),
+    _function(
+        "ARRAY_MIN",
+        (ARRAY,),
+        _item_type,
+        _python(lists.extreme(min)),
+        "The least element.",
+        ("ARRAY_MIN(ARRAY[3, 1, 2])", "1"),
+    ),
+    _function(
+        "ARRAY_APPEND",
+        (("ARRAY", "<ANY>"),),
+        argument(0),
+        _searched(lambda new, items: [*items, new]),
+        "With an element at the end.",
+        ("ARRAY_APPEND(ARRAY[1], 3)", "[1, 3]"),
+        _with_element(),
+    ),
+    _function(
+        "ARRAY_PREPEND",
+        (("ARRAY", "<ANY>"),),
+        argument(0),
+        _searched(lambda new, items: [new, *items]),
+        "With an element at the beginning.",
+        ("ARRAY_PREPEND(ARRAY[1], 3)", "[3, 1]"),
+        _with_element(),
+    ),
+    _function(
+        "ARRAY_CONCAT",
+        (("ARRAY", "ARRAY*"),),
+        argument(0),
+        _python(lists.concatenated),
+        "Arrays one behind the other.",
+        ("ARRAY_CONCAT(ARRAY[1], ARRAY[3])", "[1, 3]"),
+        _MERGED,
+    ),
+    _function(
+        "MAP_KEYS",
+        (("MAP",),),
+        _array_of(0),
+        _python(lambda m: [k for k, _ in m]),
+        "The keys.",
+        ("MAP_KEYS(MAP['a', 1])", "[a]"),
+    ),
+    _function(
+        "MAP_VALUES",
+        (("MAP",),),
+        _array_of(1),
+        _python(lambda m: [v for _, v in m]),
+        "The values.",
+        ("MAP_VALUES(MAP['a', 1])", "[1]"),
+    ),
+    _function(
+        "MAP_ENTRIES",
+        (("MAP",),),
+        _entries_type,
+        _python(lambda m: [{"key": k, "value": v} for k, v in m]),
+        "The entries as rows of key and value.",
+        ("MAP_ENTRIES(MAP['a', 1])", "[(a, 1)]"),
+    ),
+    _function(
+        "MAP_FROM_ARRAYS",
+        _PAIR,
+        _map_of_arrays,
+        _python(lists.zipped),
+        "A map of keys and values.",
+        ("MAP_FROM_ARRAYS(ARRAY['a'], ARRAY[1])", "{a=1}"),
+        may_fail=True,
+    ),
+    _function(
+        "MAP_UNION",
+        (("MAP", "MAP*"),),
+        argument(0),
+        _python(lists.union),
+        "The entries of all; a later one's value holds.",
+        ("MAP_UNION(MAP['a', 1], MAP['a', 2])", "{a=2}"),
+        _MERGED,
+    ),
+)
+
+
+def _typeof(site: CallSite, value: Datum) -> Datum:
+    kind: LogicalType = site.argument_types[0]
+    return pa.scalar(str(kind))
+
+
+TYPES: tuple[FunctionDefinition, ...] = (
+    FunctionDefinition(
+        "TYPEOF",
+        (("<ANY>", "BOOLEAN?"),),
+        fixed("STRING"),
+        lambda site, value, *serializable: _typeof(site, value),
+        category="Type conversion",
+        text="The type of an expression as text.",
+        examples=(("TYPEOF(1)", "INT NOT NULL"),),
+    ),
+)
+"""Functions of types; CAST and TRY_CAST are expressions of their own."""

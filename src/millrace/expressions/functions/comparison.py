@@ -1,0 +1,274 @@
+"""Comparison functions (Flink docs, "System (Built-in) Functions", Comparison)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.columns import CallSite, Datum, Frame, is_scalar, per_value
+from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.function_definition import CallContext, FunctionDefinition
+from millrace.expressions.parameters import CHARACTERS
+from millrace.expressions.result_types import always, fixed
+from millrace.expressions.type_merging import common_type
+
+__all__ = ["COMPARISON"]
+
+CATEGORY = "Comparison"
+
+
+def comparable(context: CallContext) -> tuple[LogicalType, ...] | None:
+    """Casts to the type in which values are compared; text meets times as a time."""
+    known = tuple(k for k in context.types if not isinstance(k, CHARACTERS))
+    texts = len(known) < len(context.types)
+    times = (
+        logical.DateType,
+        logical.TimeType,
+        logical.TimestampType,
+        logical.LocalZonedTimestampType,
+    )
+    if texts and known and not all(isinstance(k, (*times, logical.NullType)) for k in known):
+        return None
+    kind = common_type(known if texts and known else context.types)
+    if texts and known and isinstance(kind, logical.NullType):
+        kind = common_type(context.types)
+    if kind is None:
+        return None
+    if isinstance(kind, logical.NullType):  # NULL = NULL: of a type that can be compared
+        kind = logical.BooleanType()
+    return tuple(_compared(each, kind) for each in context.types)
+
+
+def _compared(each: LogicalType, kind: LogicalType) -> LogicalType:
+    """Texts of any length are compared as they are; Arrow compares integers of any width."""
+    if isinstance(each, CHARACTERS) and isinstance(kind, CHARACTERS):
+        return each
+    nullable = each.nullable or isinstance(each, logical.NullType)
+    return kind.with_nullable(nullable)
+
+
+def _compare(kernel: Callable[[Datum, Datum], Datum], name: str) -> Callable[..., Datum]:
+    def compare(site: CallSite, left: Datum, right: Datum) -> Datum:
+        if pa.types.is_nested(left.type):
+            return per_value(_nested_compare(name), pa.bool_(), left, right)
+        return kernel(left, right)
+
+    return compare
+
+
+def _nested_compare(name: str) -> Callable[[Any, Any], bool]:
+    if name == "=":
+        return lambda left, right: bool(left == right)
+    if name == "<>":
+        return lambda left, right: bool(left != right)
+    raise EvaluationError(f"rows, arrays and maps have no order: {name} does not take them")
+
+
+def _comparison(name: str, kernel: Any, text: str, example: tuple[str, str]) -> FunctionDefinition:
+    return FunctionDefinition(
+        name,
+        (("<ANY>", "<ANY>"),),
+        always("BOOLEAN"),
+        _compare(kernel, name),
+        adjust=comparable,
+        category=CATEGORY,
+        text=text,
+        examples=(example,),
+    )
+
+
+def _distinct(negated: bool) -> Callable[..., Datum]:
+    def distinct(site: CallSite, left: Datum, right: Datum) -> Datum:
+        if pa.types.is_nested(left.type):
+            compare = (lambda a, b: a == b) if negated else (lambda a, b: a != b)
+            return per_value(compare, pa.bool_(), left, right, with_nulls=True)
+        one, other = pc.is_null(left), pc.is_null(right)
+        equal = pc.if_else(pc.or_(one, other), pc.and_(one, other), pc.equal(left, right))
+        return equal if negated else pc.invert(equal)
+
+    return distinct
+
+
+def _between(site: CallSite, value: Datum, low: Datum, high: Datum) -> Datum:
+    """The payload ``SYMMETRIC`` takes the bounds in either order."""
+    inside = pc.and_kleene(pc.greater_equal(value, low), pc.less_equal(value, high))
+    if site.payload != "SYMMETRIC":
+        return inside
+    swapped = pc.and_kleene(pc.greater_equal(value, high), pc.less_equal(value, low))
+    return pc.or_kleene(inside, swapped)
+
+
+def _in(site: CallSite, frame: Frame, needle: Any, *items: Any) -> Datum:
+    value = needle(frame)
+    nested = pa.types.is_nested(value.type)
+    if any(item.constant is None for item in items) or nested or is_scalar(value):
+        found: Datum = pa.scalar(False)
+        for item in items:
+            equal = _compare(pc.equal, "=")(site, value, item(frame))
+            found = pc.or_kleene(found, equal)
+        return found
+    constants = [item.constant for item in items]
+    known = [each.as_py() for each in constants if each.is_valid]
+    found = pc.is_in(value, _value_set(value.type, tuple(known)))
+    missing = len(known) < len(constants)
+    unknown = pc.or_(pc.is_null(value), pc.invert(found)) if missing else pc.is_null(value)
+    if missing or value.null_count:
+        return pc.if_else(unknown, pa.scalar(None, pa.bool_()), found)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _value_set(arrow: Any, values: tuple[Any, ...]) -> Any:
+    return pa.array(values, arrow)
+
+
+def _like(site: CallSite, text: Datum, pattern: Datum, escape: Datum | None = None) -> Datum:
+    if is_scalar(pattern) and pattern.is_valid and escape is None and "\\" not in pattern.as_py():
+        return pc.match_like(text, pattern.as_py())
+    if escape is None:
+        return per_value(
+            lambda t, p: bool(_like_regex(p, None).fullmatch(t)), pa.bool_(), text, pattern
+        )
+    return per_value(
+        lambda t, p, e: bool(_like_regex(p, e).fullmatch(t)), pa.bool_(), text, pattern, escape
+    )
+
+
+@lru_cache(maxsize=1024)
+def _like_regex(pattern: str, escape: str | None) -> re.Pattern[str]:
+    made, position = "", 0
+    while position < len(pattern):
+        character = pattern[position]
+        if escape is not None and character == escape:
+            position += 1
+            if position == len(pattern) or pattern[position] not in ("%", "_", escape):
+                raise EvaluationError(
+                    f"LIKE: {pattern!r} has its escape {escape!r} before no % or _"
+                )
+            made += re.escape(pattern[position])
+        else:
+            made += {"%": ".*", "_": "."}.get(character, re.escape(character))
+        position += 1
+    return re.compile(made, re.DOTALL)
+
+
+def _similar(site: CallSite, text: Datum, pattern: Datum, escape: Datum | None = None) -> Datum:
+    sign = None if escape is None else escape.as_py()
+    return per_value(
+        lambda t, p: bool(_similar_regex(p, sign).fullmatch(t)), pa.bool_(), text, pattern
+    )
+
+
+@lru_cache(maxsize=1024)
+def _similar_regex(pattern: str, escape: str | None) -> re.Pattern[str]:
+    """SQL's regular expressions: % and _ are wild, a dot is a dot, the rest is as in others."""
+    made, skip, bracket = "", False, False
+    for character in pattern:
+        if skip:
+            made, skip = made + re.escape(character), False
+        elif escape is not None and character == escape:
+            skip = True
+        elif bracket or character == "[":
+            bracket = character != "]"
+            made += character
+        else:
+            made += {"%": ".*", "_": ".", ".": r"\.", "^": r"\^", "$": r"\$"}.get(
+                character, character
+            )
+    return re.compile(made, re.DOTALL)
+
+
+def _null_test(site: CallSite, value: Datum) -> Datum:
+    return pc.is_null(value) if site.function == "IS NULL" else pc.is_valid(value)
+
+
+COMPARISON: tuple[FunctionDefinition, ...] = (
+    _comparison(
+        "=", pc.equal, "Whether two values are equal; unknown if one is NULL.", ("1 = 1.0", "TRUE")
+    ),
+    _comparison(
+        "<>", pc.not_equal, "Whether two values differ; unknown if one is NULL.", ("1 <> 2", "TRUE")
+    ),
+    _comparison("<", pc.less, "Whether the first value is less.", ("'abc' < 'abd'", "TRUE")),
+    _comparison(
+        "<=", pc.less_equal, "Whether the first value is less or equal.", ("2 <= 2", "TRUE")
+    ),
+    _comparison(">", pc.greater, "Whether the first value is greater.", ("2 > 3", "FALSE")),
+    _comparison(
+        ">=", pc.greater_equal, "Whether the first value is greater or equal.", ("3 >= 2", "TRUE")
+    ),
+    *(
+        FunctionDefinition(
+            name,
+            (("<ANY>",),),
+            fixed("BOOLEAN NOT NULL"),
+            _null_test,
+            category=CATEGORY,
+            text=f"Whether a value {name.lower().replace('null', 'NULL')}.",
+            examples=((f"1 {name}", answer),),
+        )
+        for name, answer in (("IS NULL", "FALSE"), ("IS NOT NULL", "TRUE"))
+    ),
+    *(
+        FunctionDefinition(
+            name,
+            (("<ANY>", "<ANY>"),),
+            fixed("BOOLEAN NOT NULL"),
+            _distinct(negated),
+            adjust=comparable,
+            category=CATEGORY,
+            text=text,
+            examples=((f"NULLIF(1, 1) {name} 1", answer),),
+        )
+        for name, negated, answer, text in (
+            ("IS DISTINCT FROM", False, "TRUE", "Whether two values differ; NULLs are equal."),
+            ("IS NOT DISTINCT FROM", True, "FALSE", "Whether two values are equal; NULLs are."),
+        )
+    ),
+    FunctionDefinition(
+        "BETWEEN",
+        (("<ANY>", "<ANY>", "<ANY>"),),
+        always("BOOLEAN"),
+        _between,
+        adjust=comparable,
+        category=CATEGORY,
+        text="Whether a value is within bounds, both included; SYMMETRIC: in either order.",
+        examples=(("5 BETWEEN 1 AND 10", "TRUE"),),
+    ),
+    FunctionDefinition(
+        "IN",
+        (("<ANY>", "<ANY>*"),),
+        always("BOOLEAN"),
+        _in,
+        lazy=True,
+        adjust=comparable,
+        category=CATEGORY,
+        text="Whether a value is in a list; unknown if it is not and the list has a NULL.",
+        examples=(("5 IN (1, 5)", "TRUE"),),
+    ),
+    FunctionDefinition(
+        "LIKE",
+        (("<CHARACTER_STRING>", "<CHARACTER_STRING>", "<CHARACTER_STRING>?"),),
+        always("BOOLEAN"),
+        _like,
+        category=CATEGORY,
+        text="Whether a text matches a pattern of % (any characters) and _ (one).",
+        examples=(("'abc' LIKE 'a%'", "TRUE"),),
+    ),
+    FunctionDefinition(
+        "SIMILAR TO",
+        (("<CHARACTER_STRING>", "<CHARACTER_STRING>", "<CHARACTER_STRING>?"),),
+        always("BOOLEAN"),
+        _similar,
+        category=CATEGORY,
+        text="Whether a text matches SQL's regular expression.",
+        examples=(("'abc' SIMILAR TO '(a|b)bc'", "TRUE"),),
+    ),
+)

@@ -1,0 +1,109 @@
+"""Logical functions: three-valued (Flink docs, "System (Built-in) Functions", Logical).
+
+Like Flink's generated code, AND and OR look at their second argument only where the first leaves
+the answer open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.expressions.columns import CallSite, Datum, ExpressionNode, Frame, array_of, is_scalar
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.result_types import always, fixed
+
+__all__ = ["LOGIC"]
+
+CATEGORY = "Logical"
+
+
+def _connect(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum:
+    decides = site.function == "OR"
+    kernel = pc.or_kleene if decides else pc.and_kleene
+    value = arguments[0](frame)
+    for argument in arguments[1:]:
+        if not argument.may_fail:
+            value = kernel(value, argument(frame))
+            continue
+        known = array_of(pc.equal(value, decides), frame.length).fill_null(False)
+        rows = np.flatnonzero(~known.to_numpy(zero_copy_only=False))
+        if len(rows) == frame.length:
+            value = kernel(value, argument(frame))
+        elif len(rows):
+            part = array_of(argument(frame.narrowed(rows)), len(rows))
+            other = pc.replace_with_mask(
+                pa.repeat(pa.scalar(decides), frame.length), pc.invert(known), part
+            )
+            value = kernel(value, other)
+    return value
+
+
+def _is(site: CallSite, value: Datum) -> Datum:
+    _, *negated, wanted = site.function.split(" ")
+    if wanted == "UNKNOWN":
+        found = pc.is_null(value)
+    else:
+        same = value if wanted == "TRUE" else pc.invert(value)
+        found = pc.coalesce(same, pa.scalar(False))
+    return pc.invert(found) if negated else found
+
+
+def _truth(name: str, value: str, answer: str) -> FunctionDefinition:
+    return FunctionDefinition(
+        name,
+        (("BOOLEAN",),),
+        fixed("BOOLEAN NOT NULL"),
+        _is,
+        category=CATEGORY,
+        text=f"Whether a condition {name.lower().replace(value.lower(), value)}; never unknown.",
+        examples=((f"(1 = 1) {name}", answer),),
+    )
+
+
+def _not(site: CallSite, value: Datum) -> Any:
+    return (
+        pa.scalar(None, pa.bool_()) if is_scalar(value) and not value.is_valid else pc.invert(value)
+    )
+
+
+LOGIC: tuple[FunctionDefinition, ...] = (
+    FunctionDefinition(
+        "AND",
+        (("BOOLEAN", "BOOLEAN*"),),
+        always("BOOLEAN"),
+        _connect,
+        lazy=True,
+        category=CATEGORY,
+        text="TRUE if all are, FALSE if one is, otherwise unknown.",
+        examples=(("TRUE AND FALSE", "FALSE"),),
+    ),
+    FunctionDefinition(
+        "OR",
+        (("BOOLEAN", "BOOLEAN*"),),
+        always("BOOLEAN"),
+        _connect,
+        lazy=True,
+        category=CATEGORY,
+        text="TRUE if one is, FALSE if none is, otherwise unknown.",
+        examples=(("TRUE OR FALSE", "TRUE"),),
+    ),
+    FunctionDefinition(
+        "NOT",
+        (("BOOLEAN",),),
+        always("BOOLEAN"),
+        _not,
+        category=CATEGORY,
+        text="The opposite; unknown of unknown.",
+        examples=(("NOT TRUE", "FALSE"),),
+    ),
+    _truth("IS TRUE", "TRUE", "TRUE"),
+    _truth("IS NOT TRUE", "TRUE", "FALSE"),
+    _truth("IS FALSE", "FALSE", "FALSE"),
+    _truth("IS NOT FALSE", "FALSE", "TRUE"),
+    _truth("IS UNKNOWN", "UNKNOWN", "FALSE"),
+    _truth("IS NOT UNKNOWN", "UNKNOWN", "TRUE"),
+)

@@ -1,0 +1,274 @@
+"""Mathematical functions (Flink docs, "System (Built-in) Functions", Arithmetic)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.casting.numbers import to_decimal
+from millrace.expressions.columns import CallSite, Datum, Frame, is_scalar, per_value
+from millrace.expressions.function_definition import (
+    CallContext,
+    FunctionDefinition,
+    ResultStrategy,
+    Signature,
+)
+from millrace.expressions.result_types import always, argument, fixed
+
+__all__ = ["MATHEMATICS"]
+
+CATEGORY = "Arithmetic"
+Kernel = Callable[..., Datum]
+NUMBER: Signature = ("<NUMERIC>",)
+
+
+def _double(function: Callable[..., Any]) -> Kernel:
+    """A NumPy function of doubles; out of range it is NaN or infinite, as in Java."""
+
+    def kernel(site: CallSite, *datums: Datum) -> Datum:
+        casts = [pc.cast(datum, pa.float64(), safe=False) for datum in datums]
+        valid = casts[0]
+        for each in casts[1:]:
+            valid = pc.if_else(pc.is_valid(each), valid, pa.scalar(None, pa.float64()))
+        if is_scalar(valid) and not valid.is_valid:
+            return valid
+        with np.errstate(all="ignore"):
+            made = function(*(_numpy(each) for each in casts))
+        if is_scalar(valid):
+            return pa.scalar(float(made), pa.float64())
+        found = pa.array(made)
+        if not valid.null_count:
+            return found
+        return pc.if_else(pc.is_valid(valid), found, pa.scalar(None, pa.float64()))
+
+    return kernel
+
+
+def _numpy(datum: Datum) -> Any:
+    if is_scalar(datum):
+        return np.float64(datum.as_py() if datum.is_valid else 0)
+    return datum.fill_null(0).to_numpy(zero_copy_only=False)
+
+
+def _log(base_or_value: Any, value: Any = None) -> Any:
+    return np.log(base_or_value) if value is None else np.log(value) / np.log(base_or_value)
+
+
+def _whole(kernel: Callable[[Datum], Datum]) -> Kernel:
+    def whole(site: CallSite, value: Datum) -> Datum:
+        if isinstance(site.argument_types[0], logical.IntegralType):
+            return value
+        made = kernel(value)
+        return made.cast(site.arrow, safe=False) if made.type != site.arrow else made
+
+    return whole
+
+
+def _whole_type(context: CallContext) -> LogicalType:
+    kind = context.types[0]
+    if isinstance(kind, logical.DecimalType):
+        return logical.DecimalType(kind.precision, 0, nullable=kind.nullable)
+    return kind
+
+
+def _absolute(site: CallSite, value: Datum) -> Datum:
+    return pc.abs(value)
+
+
+def _sign(site: CallSite, value: Datum) -> Datum:
+    sign = pc.sign(value)
+    if isinstance(site.result_type, logical.DecimalType):
+        return to_decimal(sign.cast(pa.int64(), safe=False), site.result_type)
+    return sign.cast(site.arrow)
+
+
+def _rounded_type(context: CallContext) -> LogicalType:
+    """Decimals keep so many digits; without a number of digits, none."""
+    kind = context.types[0].with_nullable(context.any_nullable)
+    if not isinstance(kind, logical.DecimalType):
+        return kind
+    digits = context.literals[1] if len(context.types) > 1 else 0
+    if digits is None:
+        return kind
+    if digits >= kind.scale:
+        return kind
+    whole = kind.precision - kind.scale + 1
+    scale = max(digits, 0)
+    return logical.DecimalType(
+        max(min(whole + scale, logical.MAX_PRECISION), 1), scale, nullable=kind.nullable
+    )
+
+
+def _rounder(mode: str) -> Kernel:
+    def kernel(site: CallSite, value: Datum, digits: Datum | None = None) -> Datum:
+        if digits is not None and not (is_scalar(digits) and digits.is_valid):
+            return per_value(lambda v, d: _one(v, d, mode), site.arrow, value, digits)
+        count = 0 if digits is None else digits.as_py()
+        kind = site.argument_types[0]
+        if isinstance(kind, logical.DecimalType):
+            wide = value.cast(pa.decimal128(logical.MAX_PRECISION, kind.scale))
+            return pc.round(wide, count, mode).cast(site.arrow, safe=False)
+        if isinstance(kind, logical.IntegralType) and count >= 0:
+            return value
+        return per_value(lambda v: _one(v, count, mode), site.arrow, value)
+
+    return kernel
+
+
+_MODES = {"half_towards_infinity": "ROUND_HALF_UP", "towards_zero": "ROUND_DOWN"}
+
+
+def _one(value: Any, digits: int, mode: str) -> Any:
+    """Rounded by its shortest decimal text, as Java's BigDecimal.valueOf."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
+    exact = value if isinstance(value, Decimal) else Decimal(str(value))
+    if isinstance(value, int):
+        return int((exact.scaleb(digits)).quantize(Decimal(1), _MODES[mode]).scaleb(-digits))
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), _MODES[mode])
+    return rounded if isinstance(value, Decimal) else float(rounded) + 0.0  # no -0.0
+
+
+def _random(site: CallSite, frame: Frame, *seed: Datum) -> Datum:
+    source = random.Random(seed[0].as_py() if seed and is_scalar(seed[0]) else None)
+    return pa.array([source.random() for _ in range(frame.length)])
+
+
+def _random_integer(site: CallSite, frame: Frame, *arguments: Datum) -> Datum:
+    *seed, bound = arguments
+    source = random.Random(seed[0].as_py() if seed and is_scalar(seed[0]) else None)
+    bounds = [bound.as_py()] * frame.length if is_scalar(bound) else bound.to_pylist()
+    return pa.array([None if not b else source.randrange(b) for b in bounds], pa.int32())
+
+
+def _math(
+    name: str,
+    signatures: tuple[Signature, ...],
+    result: ResultStrategy,
+    kernel: Kernel,
+    text: str,
+    *examples: tuple[str, str],
+) -> FunctionDefinition:
+    return FunctionDefinition(
+        name, signatures, result, kernel, category=CATEGORY, text=text, examples=examples
+    )
+
+
+def _of_double(
+    name: str, function: Any, text: str, *examples: tuple[str, str]
+) -> FunctionDefinition:
+    return _math(name, (NUMBER,), always("DOUBLE"), _double(function), text, *examples)
+
+
+MATHEMATICS: tuple[FunctionDefinition, ...] = (
+    _math("ABS", (NUMBER,), argument(0), _absolute, "The value without sign.", ("ABS(-5)", "5")),
+    _math("SIGN", (NUMBER,), argument(0), _sign, "-1, 0 or 1.", ("SIGN(-5)", "-1")),
+    _math(
+        "POWER",
+        (("<NUMERIC>", "<NUMERIC>"),),
+        always("DOUBLE"),
+        _double(np.power),
+        "A number to the power of another.",
+        ("POWER(2, 10)", "1024.0"),
+    ),
+    _of_double("SQRT", np.sqrt, "The square root.", ("SQRT(4)", "2.0")),
+    _of_double("LN", np.log, "The natural logarithm.", ("LN(1)", "0.0")),
+    _of_double("LOG10", np.log10, "The logarithm of base 10.", ("LOG10(100)", "2.0")),
+    _of_double("LOG2", np.log2, "The logarithm of base 2.", ("LOG2(8)", "3.0")),
+    _math(
+        "LOG",
+        (NUMBER, ("<NUMERIC>", "<NUMERIC>")),
+        always("DOUBLE"),
+        _double(_log),
+        "The natural logarithm, or that of a base.",
+        ("LOG(1)", "0.0"),
+    ),
+    _of_double("EXP", np.exp, "e to the power of a number.", ("EXP(0)", "1.0")),
+    _of_double("SIN", np.sin, "The sine.", ("SIN(0)", "0.0")),
+    _of_double("COS", np.cos, "The cosine.", ("COS(0)", "1.0")),
+    _of_double("TAN", np.tan, "The tangent.", ("TAN(0)", "0.0")),
+    _of_double("COT", lambda v: 1.0 / np.tan(v), "The cotangent.", ("COT(1) > 0", "TRUE")),
+    _of_double("ASIN", np.arcsin, "The arc sine.", ("ASIN(0)", "0.0")),
+    _of_double("ACOS", np.arccos, "The arc cosine.", ("ACOS(1)", "0.0")),
+    _of_double("ATAN", np.arctan, "The arc tangent.", ("ATAN(0)", "0.0")),
+    _math(
+        "ATAN2",
+        (("<NUMERIC>", "<NUMERIC>"),),
+        always("DOUBLE"),
+        _double(np.arctan2),
+        "The arc tangent of a point.",
+        ("ATAN2(0, 1)", "0.0"),
+    ),
+    _of_double("SINH", np.sinh, "The hyperbolic sine.", ("SINH(0)", "0.0")),
+    _of_double("COSH", np.cosh, "The hyperbolic cosine.", ("COSH(0)", "1.0")),
+    _of_double("TANH", np.tanh, "The hyperbolic tangent.", ("TANH(0)", "0.0")),
+    _of_double("DEGREES", np.degrees, "Radians in degrees.", ("DEGREES(0)", "0.0")),
+    _of_double("RADIANS", np.radians, "Degrees in radians.", ("RADIANS(0)", "0.0")),
+    _math(
+        "ROUND",
+        (("<NUMERIC>", "INT?"),),
+        _rounded_type,
+        _rounder("half_towards_infinity"),
+        "Rounded half up to digits after the point, or before it where negative.",
+        ("ROUND(1.255, 2)", "1.26"),
+        ("ROUND(12345, -2)", "12300"),
+    ),
+    _math(
+        "TRUNCATE",
+        (("<NUMERIC>", "INT?"),),
+        _rounded_type,
+        _rounder("towards_zero"),
+        "Cut to digits after the point.",
+        ("TRUNCATE(42.345, 2)", "42.34"),
+    ),
+    _math(
+        "PI",
+        ((),),
+        fixed("DOUBLE NOT NULL"),
+        lambda site: pa.scalar(math.pi),
+        "The ratio of a circle to its diameter.",
+        ("PI()", "3.141592653589793"),
+    ),
+    _math(
+        "E",
+        ((),),
+        fixed("DOUBLE NOT NULL"),
+        lambda site: pa.scalar(math.e),
+        "The base of natural logarithms.",
+        ("E()", "2.718281828459045"),
+    ),
+    FunctionDefinition(
+        "RAND",
+        (("INT?",),),
+        fixed("DOUBLE NOT NULL"),
+        _random,
+        of_batch=True,
+        deterministic=False,
+        category=CATEGORY,
+        text="A random number from 0 up to 1.",
+        examples=(("RAND() < 1", "TRUE"),),
+    ),
+    FunctionDefinition(
+        "RAND_INTEGER",
+        (("INT", "INT?"),),
+        always("INT"),
+        _random_integer,
+        of_batch=True,
+        deterministic=False,
+        category=CATEGORY,
+        text="A random integer from 0 up to a bound; a seed may precede it.",
+        examples=(("RAND_INTEGER(1)", "0"),),
+    ),
+)
+WHOLE_KERNELS: dict[str, Kernel] = {"FLOOR": _whole(pc.floor), "CEIL": _whole(pc.ceil)}
+"""FLOOR and CEIL of numbers; `millrace.expressions.functions.temporal` has those of times."""
+whole_type = _whole_type

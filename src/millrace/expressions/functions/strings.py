@@ -1,0 +1,423 @@
+"""String functions (Flink docs, "System (Built-in) Functions", String)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.columns import CallSite, Datum, is_scalar, per_value
+from millrace.expressions.function_definition import (
+    CallContext,
+    FunctionDefinition,
+    ResultStrategy,
+    Signature,
+)
+from millrace.expressions.result_types import always, argument, fixed, forced_nullable, varying
+
+__all__ = ["CATEGORY", "STRINGS", "TEXT", "python", "string_function"]
+
+CATEGORY = "String"
+TEXT = "<CHARACTER_STRING>"
+Kernel = Callable[..., Datum]
+
+
+def python(function: Callable[..., Any]) -> Kernel:
+    """A kernel of a Python function, called per distinct value; null of null."""
+    return lambda site, *datums: per_value(function, site.arrow, *datums)
+
+
+def _substring(site: CallSite, text: Datum, start: Datum, length: Datum | None = None) -> Datum:
+    fixed_start = is_scalar(start) and start.is_valid
+    fixed_length = length is None or (is_scalar(length) and length.is_valid)
+    if fixed_start and fixed_length and start.as_py() >= 0:
+        first = max(start.as_py() - 1, 0)
+        if length is None:
+            return pc.utf8_slice_codeunits(text, first)
+        if length.as_py() >= 0:
+            return pc.utf8_slice_codeunits(text, first, first + length.as_py())
+    arguments = (text, start) if length is None else (text, start, length)
+    return per_value(_substring_of, site.arrow, *arguments)
+
+
+def _substring_of(text: str, start: int, length: int | None = None) -> str | None:
+    """As Flink: from 1, 0 is 1 too, negative from the end; a negative length is null."""
+    if length is not None and length < 0:
+        return None
+    first = start - 1 if start > 0 else (0 if start == 0 else len(text) + start)
+    if first < 0 or first >= len(text):
+        return ""
+    return text[first:] if length is None else text[first : first + length]
+
+
+def _trim(site: CallSite, text: Datum, characters: Datum | None = None) -> Datum:
+    """The payload is BOTH, LEADING or TRAILING; TRIM has the characters before the text."""
+    if site.function == "TRIM" and characters is not None:
+        text, characters = characters, text
+    side = site.payload or {"LTRIM": "LEADING", "RTRIM": "TRAILING"}.get(site.function, "BOTH")
+    if characters is None or (is_scalar(characters) and characters.is_valid):
+        kernel = {"BOTH": pc.utf8_trim, "LEADING": pc.utf8_ltrim, "TRAILING": pc.utf8_rtrim}[side]
+        return kernel(text, " " if characters is None else characters.as_py())
+    strip = {"BOTH": str.strip, "LEADING": str.lstrip, "TRAILING": str.rstrip}[side]
+    return per_value(strip, site.arrow, text, characters)
+
+
+def _concat(site: CallSite, *texts: Datum) -> Datum:
+    return pc.binary_join_element_wise(*texts, "")
+
+
+def _joined(kind: LogicalType) -> int:
+    return int(getattr(kind, "length", logical.MAX_LENGTH))
+
+
+def _bars_type(context: CallContext) -> LogicalType:
+    """Of CHAR and CHAR a CHAR, the lengths added up."""
+    left, right = context.types
+    length = min(_joined(left) + _joined(right), logical.MAX_LENGTH)
+    texts = (logical.CharType, logical.VarCharType)
+    if isinstance(left, texts):
+        both = isinstance(left, logical.CharType) and isinstance(right, logical.CharType)
+        made: Any = logical.CharType if both else logical.VarCharType
+    else:
+        made = logical.VarBinaryType
+    kind: LogicalType = made(length, nullable=context.any_nullable)
+    return kind
+
+
+def _concat_ws(site: CallSite, separator: Datum, *texts: Datum) -> Datum:
+    return (
+        pc.binary_join_element_wise(*texts, separator, null_handling="skip")
+        if texts
+        else (pc.if_else(pc.is_valid(separator), pa.scalar(""), pa.scalar(None, pa.string())))
+    )
+
+
+def _changed_case(ascii_only: Callable[[Datum], Datum], full: Callable[[str], str]) -> Kernel:
+    """Beyond ASCII a letter may become two, which Arrow's kernels do not do: Python's do."""
+
+    def kernel(site: CallSite, text: Datum) -> Datum:
+        plain = pc.string_is_ascii(text)
+        whole = plain.as_py() if is_scalar(text) else pc.all(plain).as_py()
+        return per_value(full, site.arrow, text) if whole is False else ascii_only(text)
+
+    return kernel
+
+
+def _initcap(text: str) -> str:
+    made, begins = [], True
+    for character in text:
+        made.append(character.upper() if begins else character.lower())
+        begins = not character.isalnum()
+    return "".join(made)
+
+
+def _position(needle: str, text: str, start: int = 1) -> int:
+    return 0 if start < 1 else text.find(needle, start - 1) + 1
+
+
+def _padded(left: bool) -> Callable[[str, int, str], str | None]:
+    def pad(text: str, length: int, filler: str) -> str | None:
+        if length < 0 or not filler:
+            return None
+        missing = max(length - len(text), 0)
+        fill = (filler * (missing // len(filler) + 1))[:missing]
+        return fill + text if left and missing else (text + fill)[:length]
+
+    return pad
+
+
+def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
+    count = len(new) if length is None else length
+    if start <= 0 or start > len(text):
+        return text
+    end = start - 1 + count
+    return text[: start - 1] + new + (text[end:] if end >= 0 else "")
+
+
+def _translate(text: str, old: str, new: str) -> str:
+    table: dict[int, str | None] = {}
+    for position, character in enumerate(old):
+        table.setdefault(ord(character), new[position] if position < len(new) else None)
+    return text.translate(table)
+
+
+def _every(test: Callable[[str], bool]) -> Kernel:
+    return lambda site, value: per_value(
+        lambda v: v is not None and test(str(v)), pa.bool_(), value, with_nulls=True
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def string_function(
+    name: str,
+    signatures: tuple[Signature, ...],
+    result: ResultStrategy,
+    kernel: Kernel,
+    text: str,
+    *examples: tuple[str, str],
+    may_fail: bool = False,
+) -> FunctionDefinition:
+    return FunctionDefinition(
+        name,
+        signatures,
+        result,
+        kernel,
+        category=CATEGORY,
+        text=text,
+        examples=examples,
+        may_fail=may_fail,
+    )
+
+
+_STRING = always("STRING")
+_ONE: tuple[Signature, ...] = ((TEXT,),)
+_TWO: tuple[Signature, ...] = ((TEXT, TEXT),)
+
+STRINGS: tuple[FunctionDefinition, ...] = (
+    string_function(
+        "||",
+        (("<STRING>", "<STRING>"),),
+        _bars_type,
+        _concat,
+        "Two texts as one.",
+        ("'a' || 'b'", "ab"),
+    ),
+    string_function(
+        "CHAR_LENGTH",
+        _ONE,
+        always("INT"),
+        lambda site, text: pc.utf8_length(text),
+        "The number of characters.",
+        ("CHAR_LENGTH('hello')", "5"),
+    ),
+    string_function(
+        "UPPER",
+        _ONE,
+        argument(0),
+        _changed_case(pc.ascii_upper, str.upper),
+        "The text in upper case.",
+        ("UPPER('aBc')", "ABC"),
+    ),
+    string_function(
+        "LOWER",
+        _ONE,
+        argument(0),
+        _changed_case(pc.ascii_lower, str.lower),
+        "The text in lower case.",
+        ("LOWER('aBc')", "abc"),
+    ),
+    string_function(
+        "INITCAP",
+        _ONE,
+        argument(0),
+        python(_initcap),
+        "Each word with a capital first letter, the rest small.",
+        ("INITCAP('hello wORLD')", "Hello World"),
+    ),
+    string_function(
+        "POSITION",
+        _TWO,
+        always("INT"),
+        python(_position),
+        "Where a text is first found in another, from 1; 0 where it is not.",
+        ("POSITION('l' IN 'hello')", "3"),
+    ),
+    string_function(
+        "LOCATE",
+        ((TEXT, TEXT, "INT?"),),
+        always("INT"),
+        python(_position),
+        "As POSITION, searched from a place on.",
+        ("LOCATE('l', 'hello', 4)", "4"),
+    ),
+    string_function(
+        "INSTR",
+        _TWO,
+        always("INT"),
+        python(lambda text, part: _position(part, text)),
+        "Where a text has another, from 1; 0: nowhere.",
+        ("INSTR('hello', 'l')", "3"),
+    ),
+    string_function(
+        "SUBSTRING",
+        ((TEXT, "INT", "INT?"),),
+        forced_nullable(varying(0)),
+        _substring,
+        "The text from a place on (1 is the first, negative: from the end), of some length.",
+        ("SUBSTRING('hello', 2, 2)", "el"),
+        ("SUBSTRING('hello', 0)", "hello"),
+    ),
+    string_function(
+        "LEFT",
+        ((TEXT, "INT"),),
+        forced_nullable(varying(0)),
+        python(lambda text, count: text[: max(count, 0)]),
+        "So many characters from the left.",
+        ("LEFT('hello', 2)", "he"),
+    ),
+    string_function(
+        "RIGHT",
+        ((TEXT, "INT"),),
+        forced_nullable(varying(0)),
+        python(lambda text, count: text[-count:] if count > 0 else ""),
+        "So many characters from the right.",
+        ("RIGHT('hello', 2)", "lo"),
+    ),
+    string_function(
+        "TRIM",
+        ((TEXT, f"{TEXT}?"),),
+        varying(-1),
+        _trim,
+        "Without blanks, or other characters, at both ends or one.",
+        ("TRIM(BOTH 'x' FROM 'xxaxx')", "a"),
+    ),
+    string_function(
+        "LTRIM",
+        ((TEXT, f"{TEXT}?"),),
+        varying(0),
+        _trim,
+        "Without blanks, or other characters, at the left.",
+        ("LTRIM('abcab', 'ab')", "cab"),
+    ),
+    string_function(
+        "RTRIM",
+        ((TEXT, f"{TEXT}?"),),
+        varying(0),
+        _trim,
+        "Without blanks, or other characters, at the right.",
+        ("RTRIM('aXX', 'X')", "a"),
+    ),
+    string_function(
+        "BTRIM",
+        ((TEXT, f"{TEXT}?"),),
+        _STRING,
+        _trim,
+        "Without blanks, or other characters, at both ends.",
+        ("BTRIM('xax', 'x')", "a"),
+    ),
+    string_function(
+        "REPEAT",
+        ((TEXT, "INT"),),
+        _STRING,
+        python(lambda text, count: text * max(count, 0)),
+        "The text some number of times.",
+        ("REPEAT('ab', 3)", "ababab"),
+    ),
+    string_function(
+        "REPLACE",
+        ((TEXT, TEXT, TEXT),),
+        _STRING,
+        python(lambda text, old, new: text.replace(old, new) if old else text),
+        "The text with each occurrence of a part replaced.",
+        ("REPLACE('hello', 'l', 'L')", "heLLo"),
+    ),
+    string_function(
+        "REVERSE",
+        _ONE,
+        fixed("STRING"),
+        lambda site, text: pc.utf8_reverse(text),
+        "The characters from the last to the first.",
+        ("REVERSE('abc')", "cba"),
+    ),
+    string_function(
+        "LPAD",
+        ((TEXT, "INT", TEXT),),
+        _STRING,
+        python(_padded(True)),
+        "Filled at the left, or cut, to a length.",
+        ("LPAD('hi', 5, '??')", "???hi"),
+    ),
+    string_function(
+        "RPAD",
+        ((TEXT, "INT", TEXT),),
+        _STRING,
+        python(_padded(False)),
+        "Filled at the right, or cut, to a length.",
+        ("RPAD('hi', 5, '??')", "hi???"),
+    ),
+    string_function(
+        "CONCAT",
+        ((TEXT, f"{TEXT}*"),),
+        _STRING,
+        _concat,
+        "Texts as one; NULL if one is.",
+        ("CONCAT('a', 'b', 'c')", "abc"),
+    ),
+    string_function(
+        "CONCAT_WS",
+        ((TEXT, f"{TEXT}*"),),
+        _STRING,
+        _concat_ws,
+        "Texts with a separator between; NULLs are left out.",
+        ("CONCAT_WS('-', 'a', 'b')", "a-b"),
+    ),
+    string_function(
+        "OVERLAY",
+        ((TEXT, TEXT, "INT", "INT?"),),
+        lambda c: logical.VarCharType(
+            min(_joined(c.types[0]) + _joined(c.types[1]), logical.MAX_LENGTH),
+            nullable=c.any_nullable,
+        ),
+        python(_overlay),
+        "The text with a part of it replaced.",
+        ("OVERLAY('xxxxx' PLACING 'yy' FROM 2 FOR 3)", "xyyx"),
+    ),
+    string_function(
+        "TRANSLATE",
+        ((TEXT, TEXT, TEXT),),
+        _STRING,
+        python(_translate),
+        "Each character of one list replaced by that of another.",
+        ("TRANSLATE('hello', 'el', 'ip')", "hippo"),
+    ),
+    string_function(
+        "STARTSWITH",
+        (("<STRING>", "<STRING>"),),
+        always("BOOLEAN"),
+        python(lambda text, part: text.startswith(part)),
+        "Whether a text begins with another.",
+        ("STARTSWITH('hello', 'he')", "TRUE"),
+    ),
+    string_function(
+        "ENDSWITH",
+        (("<STRING>", "<STRING>"),),
+        always("BOOLEAN"),
+        python(lambda text, part: text.endswith(part)),
+        "Whether a text ends with another.",
+        ("ENDSWITH('hello', 'lo')", "TRUE"),
+    ),
+    *(
+        string_function(name, (("<ANY>",),), fixed("BOOLEAN NOT NULL"), _every(test), text, example)
+        for name, test, text, example in (
+            (
+                "IS_ALPHA",
+                str.isalpha,
+                "Whether all characters are letters.",
+                ("IS_ALPHA('abc')", "TRUE"),
+            ),
+            (
+                "IS_DIGIT",
+                str.isdigit,
+                "Whether all characters are digits.",
+                ("IS_DIGIT('12')", "TRUE"),
+            ),
+            (
+                "IS_DECIMAL",
+                _is_number,
+                "Whether the text is a number.",
+                ("IS_DECIMAL('1.5')", "TRUE"),
+            ),
+        )
+    ),
+)

@@ -1,0 +1,120 @@
+"""Times plus and minus intervals. Months are counted on the calendar, the rest is added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.columns import CallSite, Datum, is_scalar
+from millrace.expressions.function_definition import CallContext
+
+__all__ = ["add_months", "interval_times", "plus_interval", "sum_of_times", "times_to_add"]
+
+_INTERVALS = (logical.YearMonthIntervalType, logical.DayTimeIntervalType)
+_DAY = 86_400_000_000
+
+
+def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
+    """The types as they are, if they can be added; None if not."""
+    left, right = context.types
+    if isinstance(left, _INTERVALS) and isinstance(right, _INTERVALS):
+        return context.types if type(left) is type(right) else None
+    time = right if isinstance(left, _INTERVALS) else left
+    months = any(isinstance(kind, logical.YearMonthIntervalType) for kind in context.types)
+    return None if months and isinstance(time, logical.TimeType) else context.types
+
+
+def sum_of_times(context: CallContext) -> LogicalType:
+    """The type of a time and an interval, or of two intervals."""
+    left, right = context.types
+    first = right if isinstance(left, _INTERVALS) and not isinstance(right, _NUMBERS) else left
+    if isinstance(left, _NUMBERS):
+        first = right
+    if isinstance(first, logical.DayTimeIntervalType):
+        first = logical.DayTimeIntervalType()
+    return first.with_nullable(context.any_nullable)
+
+
+_NUMBERS = (logical.IntegralType, logical.DecimalType, logical.FloatType, logical.DoubleType)
+
+
+def interval_times(site: CallSite, left: Datum, right: Datum) -> Datum:
+    """An interval some number of times."""
+    if isinstance(site.argument_types[0], _NUMBERS):
+        left, right = right, left
+    whole = left.cast(pa.int64())
+    return pc.multiply(whole, right.cast(pa.int64(), safe=False)).cast(site.arrow, safe=False)
+
+
+def plus_interval(site: CallSite, left: Datum, right: Datum) -> Datum:
+    """A time plus or minus an interval; a time of day goes round the clock."""
+    types = site.argument_types
+    if isinstance(types[0], _INTERVALS) and not isinstance(types[1], _INTERVALS):
+        left, right, types = right, left, (types[1], types[0])
+    if isinstance(types[0], _INTERVALS):
+        kernel = pc.add if site.function == "+" else pc.subtract
+        return kernel(left, right)
+    if site.function == "-":
+        right = pc.negate(right) if isinstance(types[1], logical.YearMonthIntervalType) else right
+    if isinstance(types[1], logical.YearMonthIntervalType):
+        return add_months(left, right)
+    return _add_time(left, right, site.function == "-")
+
+
+def _add_time(value: Datum, interval: Datum, minus: bool) -> Datum:
+    kernel = pc.subtract if minus else pc.add
+    kind = value.type
+    if pa.types.is_timestamp(kind):
+        return kernel(value, interval.cast(pa.duration(kind.unit), safe=False)).cast(kind)
+    micros = interval.cast(pa.int64())
+    if pa.types.is_date(kind):
+        days = pc.divide(micros, _DAY)
+        return kernel(value.cast(pa.int32()).cast(pa.int64()), days).cast(pa.int32()).cast(kind)
+    scale = {"s": 1_000_000, "ms": 1000, "us": 1}.get(kind.unit, 1)
+    number = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+    nanos = 1000 if kind.unit == "ns" else 1
+    round_trip = _DAY // scale * nanos
+    change = pc.multiply(pc.divide(micros, scale), nanos)
+    total = kernel(value.cast(number).cast(pa.int64()), change)
+    cycles = pc.floor(pc.divide(total.cast(pa.float64()), float(round_trip))).cast(pa.int64())
+    return pc.subtract(total, pc.multiply(cycles, round_trip)).cast(number).cast(kind)
+
+
+def add_months(value: Datum, months: Datum) -> Datum:
+    """Dates or timestamps so many months later; the last day of the month where it has no such."""
+    if is_scalar(value):
+        if is_scalar(months):
+            return add_months(pa.array([value.as_py()], value.type), months)[0]
+        value = pa.repeat(value, len(months))
+    kind = value.type
+    days = value.cast(pa.date32(), safe=False)
+    moved = _moved(days, months)
+    if pa.types.is_date(kind):
+        return moved
+    naive = pa.timestamp(kind.unit)
+    within = pc.subtract(value.cast(naive), days.cast(naive))
+    return pc.add(moved.cast(naive), within).cast(kind)
+
+
+def _moved(days: Any, months: Datum) -> Any:
+    missing = pc.is_null(days) if days.null_count else None
+    if is_scalar(months):
+        if not months.is_valid:
+            return pa.nulls(len(days), days.type)
+        count: Any = int(months.as_py())
+    else:
+        count = months.fill_null(0).to_numpy(zero_copy_only=False)
+        lacking = pc.is_null(months)
+        missing = lacking if missing is None else pc.or_(missing, lacking)
+    start = days.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False).astype("M8[D]")
+    month = start.astype("M8[M]")
+    target = month + count
+    last = (target + 1).astype("M8[D]") - np.timedelta64(1, "D")
+    moved = np.minimum(target.astype("M8[D]") + (start - month.astype("M8[D]")), last)
+    made = pa.array(moved.astype(np.int64).astype(np.int32)).cast(pa.date32())
+    return made if missing is None else pc.if_else(missing, pa.scalar(None, pa.date32()), made)

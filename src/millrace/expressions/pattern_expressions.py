@@ -1,0 +1,91 @@
+"""Expressions of MATCH_RECOGNIZE: over the rows that a match has taken (Flink docs, "Pattern
+Recognition", section Pattern Navigation).
+
+In DEFINE a `FieldReference` is a column of the row that is being looked at; what looks at rows
+taken before is here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.resolved import ResolvedExpression
+
+__all__ = ["MatchRowtime", "PatternAggregate", "PatternFieldReference", "RowsOf"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOf:
+    """Rows of a match, in order.
+
+    Attributes:
+        variables: those whose rows they are; none: all.
+        current: whether the row that is being looked at is the last of them.
+    """
+
+    variables: tuple[str, ...] = ()
+    current: bool = False
+
+    def __str__(self) -> str:
+        return "|".join(self.variables) or "*"
+
+
+@dataclass(frozen=True, slots=True)
+class PatternFieldReference(ResolvedExpression):
+    """A column of one row of a match; null if there is no such row. Calcite:
+    ``RexPatternFieldRef``.
+
+    Attributes:
+        rows: among which it is.
+        first: whether it is counted from the first of them, else from the last.
+        offset: how many rows on (or back) from there.
+        index: position of the column in the input row.
+    """
+
+    rows: RowsOf
+    first: bool
+    offset: int
+    index: int
+    type: LogicalType
+    name: str = ""
+
+    def __str__(self) -> str:
+        word = "FIRST" if self.first else "LAST"
+        return f"{word}({self.rows}.{self.name or self.index}, {self.offset})"
+
+
+@dataclass(frozen=True, slots=True)
+class PatternAggregate(ResolvedExpression):
+    """An aggregate over rows of a match.
+
+    Attributes:
+        arguments: expressions over each of those rows.
+    """
+
+    function: str
+    rows: RowsOf
+    arguments: tuple[ResolvedExpression, ...]
+    type: LogicalType
+    payload: Any = None
+
+    def children(self) -> tuple[ResolvedExpression, ...]:
+        return self.arguments
+
+    def with_children(self, children: tuple[ResolvedExpression, ...]) -> ResolvedExpression:
+        return replace(self, arguments=children)
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{self.rows}.{each}" for each in self.arguments) or f"{self.rows}.*"
+        return f"{self.function}({given})"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRowtime(ResolvedExpression):
+    """MATCH_ROWTIME(): the event time of a match."""
+
+    type: LogicalType
+
+    def __str__(self) -> str:
+        return "MATCH_ROWTIME()"

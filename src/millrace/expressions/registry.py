@@ -1,0 +1,205 @@
+"""The registry of built-in functions: found by name, resolved with the types of their arguments.
+
+Operators are functions with their symbol as the name (``+``, ``=``, ``||``), and ``NEGATE`` for
+the prefix minus; ``AND``, ``OR``, ``NOT``, ``IS NULL``, ``IS NOT NULL``, ``IS TRUE`` and its kin,
+``IS DISTINCT FROM``, ``BETWEEN`` (payload ``SYMMETRIC``), ``IN``, ``LIKE``, ``SIMILAR TO``; negated
+forms are ``NOT`` of them. ``CASE`` takes condition, value, condition, value, ..., value of ELSE.
+``ITEM`` is the bracket of arrays and maps. Casts are nodes of their own
+(`millrace.expressions.resolved.Cast`), which `resolve_cast` makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.aggregates.definitions import AGGREGATES
+from millrace.expressions.casting.cast import caster
+from millrace.expressions.function_definition import (
+    FunctionDefinition,
+    FunctionKind,
+    FunctionResolutionError,
+)
+from millrace.expressions.functions.arithmetic import ARITHMETIC
+from millrace.expressions.functions.collections import COLLECTIONS, TYPES
+from millrace.expressions.functions.comparison import COMPARISON
+from millrace.expressions.functions.conditional import CONDITIONAL
+from millrace.expressions.functions.encodings import ENCODINGS
+from millrace.expressions.functions.hashes import HASHES
+from millrace.expressions.functions.json_functions import JSON_FUNCTIONS
+from millrace.expressions.functions.logic import LOGIC
+from millrace.expressions.functions.mathematics import MATHEMATICS
+from millrace.expressions.functions.regular_expressions import REGULAR_EXPRESSIONS
+from millrace.expressions.functions.strings import STRINGS
+from millrace.expressions.functions.temporal import TEMPORAL
+from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
+from millrace.expressions.session_settings import SessionSettings
+
+__all__ = [
+    "find",
+    "function",
+    "functions",
+    "nearest",
+    "resolve_aggregate",
+    "resolve_call",
+    "resolve_cast",
+    "with_nested_json",
+]
+
+_FUNCTIONS: dict[str, FunctionDefinition] = {
+    definition.name: definition
+    for definitions in (
+        COMPARISON,
+        LOGIC,
+        ARITHMETIC,
+        MATHEMATICS,
+        STRINGS,
+        ENCODINGS,
+        REGULAR_EXPRESSIONS,
+        TEMPORAL,
+        CONDITIONAL,
+        TYPES,
+        COLLECTIONS,
+        JSON_FUNCTIONS,
+        HASHES,
+        AGGREGATES,
+    )
+    for definition in definitions
+}
+_OTHER_NAMES = {
+    "!=": "<>",
+    "POW": "POWER",
+    "CEILING": "CEIL",
+    "SUBSTR": "SUBSTRING",
+    "CHARACTER_LENGTH": "CHAR_LENGTH",
+    "STDDEV": "STDDEV_SAMP",
+    "VARIANCE": "VAR_SAMP",
+    "LCASE": "LOWER",
+    "UCASE": "UPPER",
+}
+
+
+def functions() -> Iterator[FunctionDefinition]:
+    """All built-in functions, in the order of the documentation."""
+    yield from _FUNCTIONS.values()
+
+
+def find(name: str) -> FunctionDefinition | None:
+    """A function by its name in any case; None: there is none."""
+    upper = name.upper()
+    return _FUNCTIONS.get(_OTHER_NAMES.get(upper, upper))
+
+
+def function(name: str) -> FunctionDefinition:
+    """A function by its name in any case.
+
+    Raises:
+        FunctionResolutionError: there is none; names the nearest.
+
+    >>> function("nullif").name
+    'NULLIF'
+    """
+    found = find(name)
+    if found is None:
+        near = nearest(name)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise FunctionResolutionError(f"there is no function {name.upper()}{hint}")
+    return found
+
+
+def nearest(name: str) -> tuple[str, ...]:
+    """Names of functions that look alike.
+
+    >>> nearest("COALESE")
+    ('COALESCE',)
+    """
+    known = [each for each in (*_FUNCTIONS, *_OTHER_NAMES) if each[0].isalpha()]
+    return tuple(get_close_matches(name.upper(), known, n=3, cutoff=0.75))
+
+
+def resolve_call(name: str, arguments: tuple[ResolvedExpression, ...], payload: Any = None) -> Call:
+    """A call of a scalar function with its type, its arguments cast as the function wants them.
+
+    Args:
+        name: of the function, in any case.
+        arguments: with their types.
+        payload: what is not an expression; the definition of a function of the user, which is
+            then called instead of one of the registry.
+
+    Raises:
+        FunctionResolutionError: no such function, or no signature of it takes these types.
+    """
+    definition = payload if isinstance(payload, FunctionDefinition) else function(name)
+    if definition.kind is not FunctionKind.SCALAR:
+        raise FunctionResolutionError(
+            f"{definition.name} is of kind {definition.kind.value}: it has no value of one row"
+        )
+    if definition.name in ("JSON_OBJECT", "JSON_ARRAY"):
+        payload = with_nested_json(arguments, payload)
+    types = tuple(each.output_type for each in arguments)
+    literals = tuple(e.value if isinstance(e, ValueLiteral) else None for e in arguments)
+    wanted, result = definition.infer(types, literals, payload)
+    cast = tuple(
+        each
+        if each.output_type.with_nullable(True) == kind.with_nullable(True)
+        else _cast(each, kind)
+        for each, kind in zip(arguments, wanted, strict=True)
+    )
+    return Call(definition.name, cast, result, payload)
+
+
+def with_nested_json(arguments: tuple[ResolvedExpression, ...], payload: Any) -> Any:
+    """Clauses of a JSON function, and which arguments make JSON, which is not quoted again."""
+    makers = ("JSON_OBJECT", "JSON_ARRAY")
+    nested = tuple(
+        index
+        for index, each in enumerate(arguments)
+        if isinstance(each, Call) and each.function in makers
+    )
+    return (*(payload or ()), ("NESTED", nested, None)) if nested else payload
+
+
+def resolve_cast(
+    operand: ResolvedExpression, target: LogicalType, safe: bool = False
+) -> ResolvedExpression:
+    """CAST or TRY_CAST of an expression; as in Flink, its nullability is the operand's.
+
+    Raises:
+        FunctionResolutionError: there is no cast between the two types.
+    """
+    caster(operand.output_type, target, SessionSettings(), safe)
+    return Cast(operand, target.with_nullable(safe or operand.output_type.nullable), safe)
+
+
+def _cast(operand: ResolvedExpression, target: LogicalType) -> ResolvedExpression:
+    caster(operand.output_type, target, SessionSettings())
+    if isinstance(operand, ValueLiteral) and operand.value is None:
+        return ValueLiteral(None, target.with_nullable(True))
+    return Cast(operand, target.with_nullable(operand.output_type.nullable))
+
+
+def resolve_aggregate(
+    name: str,
+    types: tuple[LogicalType, ...],
+    distinct: bool = False,
+    payload: Any = None,
+    literals: tuple[Any, ...] = (),
+) -> LogicalType:
+    """The type of an aggregate function's value. COUNT(*) has no arguments.
+
+    Raises:
+        FunctionResolutionError: no such aggregate, or it does not take these types.
+
+    >>> from millrace.common.types.logical.logical_type import DecimalType
+    >>> resolve_aggregate("SUM", (DecimalType(10, 2),))
+    DECIMAL(38, 2)
+    """
+    definition = function(name)
+    if definition.kind is not FunctionKind.AGGREGATE:
+        raise FunctionResolutionError(f"{definition.name} is no aggregate function")
+    if distinct and not types:
+        raise FunctionResolutionError(f"{definition.name}(DISTINCT) needs a column")
+    _, result = definition.infer(types, literals, payload)
+    return result

@@ -1,0 +1,214 @@
+"""Resolved expressions: trees whose names are found and whose types are known.
+
+They are what the binder of SQL and the Table API make, what rules rewrite, and what operators
+evaluate over columns. Names and meaning are those of Flink's ``ResolvedExpression``. They are
+frozen, compare by structure, and can be pickled.
+
+    >>> from millrace.common.types.logical.logical_type import BigIntType, BooleanType
+    >>> price = FieldReference(0, BigIntType(), "price")
+    >>> print(Call(">", (price, ValueLiteral(5, BigIntType(nullable=False))), BooleanType()))
+    >(price, 5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from millrace.common.types.logical.logical_type import LogicalType
+
+__all__ = [
+    "AggregateCall",
+    "Call",
+    "Cast",
+    "FieldReference",
+    "OuterReference",
+    "Place",
+    "ResolvedExpression",
+    "SortKey",
+    "ValueLiteral",
+    "fields_of",
+    "rewritten",
+]
+
+
+class Place(Protocol):
+    """Where an expression stands in a statement."""
+
+    def shown(self, reason: str) -> str:
+        """A sentence about the expression, with its place and its text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedExpression:
+    """Base of resolved expressions; each has a ``type``."""
+
+    def children(self) -> tuple[ResolvedExpression, ...]:
+        """The expressions it is made of."""
+        return ()
+
+    def with_children(self, children: tuple[ResolvedExpression, ...]) -> ResolvedExpression:
+        """The same expression of others."""
+        return self
+
+    @property
+    def output_type(self) -> LogicalType:
+        """What its values are."""
+        kind: LogicalType = self.type  # type: ignore[attr-defined]
+        return kind
+
+
+@dataclass(frozen=True, slots=True)
+class FieldReference(ResolvedExpression):
+    """A column of the input row. The row of a join is the left one, then the right one.
+
+    Attributes:
+        index: position in the input row.
+        name: to be shown; it decides nothing.
+    """
+
+    index: int
+    type: LogicalType
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or f"${self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class OuterReference(ResolvedExpression):
+    """A column of the row of an enclosing query: rules replace it by joins.
+
+    Attributes:
+        level: how many queries further out; 1 is the next.
+    """
+
+    level: int
+    index: int
+    type: LogicalType
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"$cor{self.level}.{self.name or self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueLiteral(ResolvedExpression):
+    """A constant: None, or a Python value that Arrow takes for the type (`arrow_type`): Decimal,
+    date, time, datetime, timedelta, an int of months for YEAR TO MONTH."""
+
+    value: Any
+    type: LogicalType
+
+    def __str__(self) -> str:
+        return f"'{self.value}'" if isinstance(self.value, str) else str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(ResolvedExpression):
+    """A scalar function or operator with arguments.
+
+    Attributes:
+        function: its name in the registry of functions: upper case for functions, as in SQL
+            (``COALESCE``), and the symbol for operators (``+``, ``=``, ``AND``, ``CASE``).
+        arguments: implicit casts are made already.
+        payload: what is not an expression, such as the unit of EXTRACT or JSON's ON EMPTY clause;
+            hashable.
+        place: for errors; None: it stands in no statement.
+    """
+
+    function: str
+    arguments: tuple[ResolvedExpression, ...]
+    type: LogicalType
+    payload: Any = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def children(self) -> tuple[ResolvedExpression, ...]:
+        return self.arguments
+
+    def with_children(self, children: tuple[ResolvedExpression, ...]) -> Call:
+        return replace(self, arguments=children)
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(ResolvedExpression):
+    """CAST, or TRY_CAST, which gives null for what cannot be cast."""
+
+    operand: ResolvedExpression
+    type: LogicalType
+    safe: bool = False
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def children(self) -> tuple[ResolvedExpression, ...]:
+        return (self.operand,)
+
+    def with_children(self, children: tuple[ResolvedExpression, ...]) -> Cast:
+        return replace(self, operand=children[0])
+
+    def __str__(self) -> str:
+        return f"{'TRY_CAST' if self.safe else 'CAST'}({self.operand} AS {self.type})"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """An aggregate function over columns of the input: of groups, windows, or OVER.
+
+    Attributes:
+        function: its name in the registry of functions, upper case.
+        arguments: positions of columns in the input row (a projection below computes them).
+        filter: position of a BOOLEAN column: only rows where it is TRUE count; or None.
+        payload: what is not a column, such as IGNORE of ARRAY_AGG's IGNORE NULLS.
+    """
+
+    function: str
+    arguments: tuple[int, ...]
+    type: LogicalType
+    distinct: bool = False
+    filter: int | None = None
+    payload: Any = None
+    name: str = ""
+
+    def __str__(self) -> str:
+        arguments = ", ".join(f"${index}" for index in self.arguments) or "*"
+        distinct = "DISTINCT " if self.distinct else ""
+        condition = "" if self.filter is None else f" FILTER ${self.filter}"
+        return f"{self.function}({distinct}{arguments}){condition} AS {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """A column by which rows are ordered."""
+
+    index: int
+    ascending: bool = True
+    nulls_first: bool = True
+    """Flink: nulls are the smallest values, unless NULLS FIRST or LAST says otherwise."""
+
+    def __str__(self) -> str:
+        return f"${self.index} {'ASC' if self.ascending else 'DESC'}"
+
+
+def rewritten(
+    expression: ResolvedExpression,
+    change: Callable[[ResolvedExpression], ResolvedExpression],
+) -> ResolvedExpression:
+    """The tree with ``change`` applied to each node, from the leaves up."""
+    children = expression.children()
+    if children:
+        changed = tuple(rewritten(child, change) for child in children)
+        if any(new is not old for new, old in zip(changed, children, strict=True)):
+            expression = expression.with_children(changed)
+    return change(expression)
+
+
+def fields_of(expression: ResolvedExpression) -> Iterator[int]:
+    """The positions of the input's columns that an expression reads, each as often as it does."""
+    if isinstance(expression, FieldReference):
+        yield expression.index
+    for child in expression.children():
+        yield from fields_of(child)

@@ -1,0 +1,84 @@
+"""Result types of functions that many share. Flink: ``TypeStrategies`` and ``ReturnTypes``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.logical.parser import parse_type
+from millrace.expressions.function_definition import CallContext, ResultStrategy
+from millrace.expressions.type_merging import common_type
+
+__all__ = [
+    "always",
+    "argument",
+    "common",
+    "fixed",
+    "forced_nullable",
+    "merged_arguments",
+    "varying",
+]
+
+
+def always(text: str) -> ResultStrategy:
+    """A type, nullable where an argument is."""
+    kind = parse_type(text)
+    return lambda context: kind.with_nullable(context.any_nullable)
+
+
+def fixed(text: str) -> ResultStrategy:
+    """A type with its own nullability, whatever the arguments are."""
+    kind = parse_type(text)
+    return lambda context: kind
+
+
+def argument(position: int) -> ResultStrategy:
+    """The type of an argument, nullable where any argument is."""
+    return lambda context: context.types[position].with_nullable(context.any_nullable)
+
+
+def forced_nullable(strategy: ResultStrategy) -> ResultStrategy:
+    """The type of another strategy, with null."""
+    return lambda context: strategy(context).with_nullable(True)
+
+
+def varying(position: int) -> ResultStrategy:
+    """Text or bytes of at most the length of an argument."""
+
+    def strategy(context: CallContext) -> LogicalType:
+        kind = context.types[position]
+        length = getattr(kind, "length", logical.MAX_LENGTH)
+        made = (
+            logical.VarBinaryType
+            if isinstance(kind, (logical.BinaryType, logical.VarBinaryType))
+            else logical.VarCharType
+        )
+        return made(length, nullable=context.any_nullable)
+
+    return strategy
+
+
+def common(context: CallContext) -> LogicalType:
+    """The common type of the arguments, nullable where any is."""
+    kind = common_type(context.types)
+    assert kind is not None, "the arguments were merged before"
+    return kind
+
+
+def merged_arguments(
+    start: int = 0,
+) -> Callable[[CallContext], tuple[LogicalType, ...] | None]:
+    """Casts of all arguments from a position on to their common type."""
+
+    def adjust(context: CallContext) -> tuple[LogicalType, ...] | None:
+        kind = common_type(context.types[start:])
+        if kind is None:
+            return None
+        cast = tuple(
+            kind.with_nullable(each.nullable or isinstance(each, logical.NullType))
+            for each in context.types[start:]
+        )
+        return (*context.types[:start], *cast)
+
+    return adjust

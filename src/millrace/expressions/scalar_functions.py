@@ -1,0 +1,213 @@
+"""`scalar_function`: a Python function of the user as a function of expressions.
+
+PyFlink: ``udf(f, result_type=..., func_type="general" | "pandas")``; ``"arrow"`` is ours: the
+function takes and gives `pyarrow.Array`. A general function is called once per row, a vectorised
+one once per batch. The definition is the payload of its calls.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.logical.parser import parse_type
+from millrace.common.types.logical.python_values import arrow_column, python_values
+from millrace.expressions.columns import CallSite, Datum, Frame, array_of
+from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.function_context import FunctionContext
+from millrace.expressions.function_definition import (
+    CallContext,
+    FunctionDefinition,
+    FunctionResolutionError,
+)
+from millrace.expressions.parameters import implicit_cast
+
+__all__ = ["FUNC_TYPES", "scalar_function"]
+
+Body = Callable[..., Any]
+_SHOWN = 200
+
+
+def scalar_function(
+    name: str,
+    function: Any,
+    result_type: LogicalType | str,
+    func_type: str = "general",
+    deterministic: bool = True,
+    input_types: Sequence[LogicalType | str] | None = None,
+) -> FunctionDefinition:
+    """The definition of a user's scalar function.
+
+    Args:
+        name: as calls and errors show it.
+        function: of Python values (``general``), of `pandas.Series` (``pandas``) or of
+            `pyarrow.Array` (``arrow``); or an object with a method ``eval`` that is one, and
+            perhaps ``open`` and ``close``.
+        result_type: type of its value, or the text of it.
+        func_type: ``general``, ``pandas`` or ``arrow``.
+        deterministic: the same arguments give the same value.
+        input_types: types that arguments are cast to where that is possible without loss; None:
+            it takes any.
+
+    Raises:
+        FunctionResolutionError: there is no such ``func_type``.
+
+    Example:
+        >>> scalar_function("ADD_ONE", lambda value: value + 1, "BIGINT").name
+        'ADD_ONE'
+    """
+    if func_type not in FUNC_TYPES:
+        raise FunctionResolutionError(
+            f"{name}: func_type is general, pandas or arrow, not {func_type!r}"
+        )
+    kind = _declared(result_type)
+    inputs = None if input_types is None else tuple(map(_declared, input_types))
+    return FunctionDefinition(
+        name,
+        (("<ANY>*",),) if inputs is None else (("<ANY>",) * len(inputs),),
+        _Constant(kind),
+        _Kernel(name, function, kind, FUNC_TYPES[func_type]),
+        adjust=None if inputs is None else _Adjustment(inputs),
+        may_fail=True,
+        of_batch=True,
+        deterministic=deterministic,
+        category="User-defined",
+        text="A function of the user.",
+        parameters=None if inputs is None else tuple(map(str, inputs)),
+    )
+
+
+def _declared(kind: LogicalType | str) -> LogicalType:
+    return parse_type(kind) if isinstance(kind, str) else kind
+
+
+class _Constant:
+    """Gives the declared type of every call."""
+
+    def __init__(self, kind: LogicalType) -> None:
+        self._kind = kind
+
+    def __call__(self, context: CallContext) -> LogicalType:
+        return self._kind
+
+
+class _Adjustment:
+    """Casts arguments to the declared types."""
+
+    def __init__(self, wanted: tuple[LogicalType, ...]) -> None:
+        self._wanted = wanted
+
+    def __call__(self, context: CallContext) -> tuple[LogicalType, ...] | None:
+        pairs = zip(context.types, self._wanted, strict=True)
+        found = [implicit_cast(given, wanted) for given, wanted in pairs]
+        taken = tuple(each for each in found if each is not None)
+        return taken if len(taken) == len(found) else None
+
+
+class _Kernel:
+    """Calls the function, which is opened at its first call in a process."""
+
+    def __init__(self, name: str, function: Any, kind: LogicalType, call: Body) -> None:
+        self._name, self._function, self._kind, self._call = name, function, kind, call
+        self._body: Body | None = None
+        self._parameters: tuple[tuple[str, str], ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Kernel, (self._name, self._function, self._kind, self._call)
+
+    def __call__(self, site: CallSite, frame: Frame, *datums: Datum) -> Datum:
+        columns = [array_of(datum, frame.length) for datum in datums]
+        try:
+            body = self._body
+            if body is None or self._parameters != site.session.job_parameters:
+                body = self._opened(site)
+            made = self._call(body, columns, frame.length, site, self._kind)
+        except _Misfit as misfit:
+            raise EvaluationError(
+                f"{self._name} gave {misfit}; its result_type is {self._kind}"
+            ) from misfit.__cause__
+        except EvaluationError:
+            raise
+        except Exception as error:
+            error.add_note(f"in the function {self._name}, called in a statement")
+            raise
+        if len(made) != frame.length:
+            raise EvaluationError(f"{self._name} gave {len(made)} values for {frame.length} rows")
+        return made
+
+    def _opened(self, site: CallSite) -> Body:
+        function, self._parameters = self._function, site.session.job_parameters
+        if hasattr(function, "open"):
+            function.open(FunctionContext(dict(self._parameters)))
+        if hasattr(function, "close"):
+            weakref.finalize(self, function.close)
+        body: Body = getattr(function, "eval", function)
+        self._body = body
+        return body
+
+
+class _Misfit(Exception):
+    """A value is not of the result type."""
+
+
+_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+
+
+def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
+    if columns:
+        given = map(python_values, columns, site.argument_types)
+        values = list(map(body, *given))
+    else:
+        values = [body() for _ in range(length)]
+    try:
+        return arrow_column(values, kind)
+    except _CONVERSION_ERRORS as error:
+        raise _first_misfit(values, kind, error) from error
+
+
+def _first_misfit(values: list[Any], kind: LogicalType, error: Exception) -> _Misfit:
+    for value in values:
+        try:
+            arrow_column([value], kind)
+        except _CONVERSION_ERRORS:
+            return _Misfit(f"{repr(value)[:_SHOWN]}, of the type {type(value).__name__}")
+    return _Misfit(f"values that do not go together ({error})")
+
+
+def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
+    made = body(*map(_series, columns))
+    if not hasattr(made, "__len__"):
+        raise _Misfit(f"{repr(made)[:_SHOWN]}, which is no pandas.Series")
+    try:
+        return pa.Array.from_pandas(made, type=arrow_type(kind))
+    except _CONVERSION_ERRORS as error:
+        raise _Misfit(f"a Series of {getattr(made, 'dtype', '?')} ({error})") from error
+
+
+def _series(column: Any) -> Any:
+    """Integers with nulls stay integers: as floats, which pandas would make of them, large ones
+    would be others."""
+    series = column.to_pandas(integer_object_nulls=True)
+    if pa.types.is_integer(column.type) and column.null_count:
+        return series.astype(str(column.type).replace("int", "Int"))
+    return series
+
+
+def _arrow(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
+    made, arrow = body(*columns), arrow_type(kind)
+    made = made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
+    if not isinstance(made, pa.Array):
+        raise _Misfit(f"{repr(made)[:_SHOWN]}, which is no pyarrow.Array")
+    try:
+        return made if made.type == arrow else made.cast(arrow)
+    except _CONVERSION_ERRORS as error:
+        raise _Misfit(f"an array of {made.type} ({error})") from error
+
+
+FUNC_TYPES: dict[str, Body] = {"general": _general, "pandas": _pandas, "arrow": _arrow}
+"""What each ``func_type`` is called with."""

@@ -1,0 +1,26 @@
+"""`SessionSettings`: what of the session decides the values of expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SessionSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """What expressions take from their session.
+
+    Attributes:
+        time_zone: ``table.local-time-zone``: in which TIMESTAMP_LTZ becomes text or a date.
+        instant: milliseconds since 1970 of CURRENT_TIMESTAMP in batch mode, where one instant
+            holds for the whole query; None: the instant of each batch (Flink evaluates per row,
+            here an epoch has one instant).
+        legacy_cast: ``table.exec.legacy-cast-behaviour``: CAST gives null where it would fail.
+        job_parameters: ``pipeline.global-job-parameters``, for functions of the user.
+    """
+
+    time_zone: str = "UTC"
+    instant: int | None = None
+    legacy_cast: bool = False
+    job_parameters: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,1 @@
+"""Hadoop's distributed file system (HDFS), through the client hdfs-native: no Java."""

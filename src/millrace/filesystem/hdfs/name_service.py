@@ -1,0 +1,129 @@
+"""A namenode, or a name service of several: what the file system asks of it, by path."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from millrace.filesystem.hdfs.refusals import refusals
+
+__all__ = ["NameService", "normal"]
+
+_ATTEMPTS = {"dfs.client.failover.max.attempts": "5"}
+"""About 30 seconds. The client's own number makes three minutes of it."""
+_CONFIGURED = ("HADOOP_CONF_DIR", "HADOOP_HOME")
+_SLASHES = re.compile("/{2,}")
+
+
+class NameService:
+    """The client of one authority; thread-safe, of no use in a process that is forked from its own.
+
+    Args:
+        authority: ``host:port``, or the name of a service in ``hdfs-site.xml``; empty: that of
+            ``fs.defaultFS``.
+    """
+
+    def __init__(self, authority: str) -> None:
+        from hdfs_native import Client, WriteOptions
+
+        self._write_options: Any = WriteOptions
+        self._root = f"hdfs://{authority}"
+        with refusals(self._root):
+            # who has configured Hadoop has said there how often to try
+            configured = any(map(os.environ.get, _CONFIGURED))
+            self._client: Any = Client(self._root, None if configured else _ATTEMPTS)
+
+    def info(self, path: str) -> Any | None:
+        """What is known of a file or directory; None: there is none."""
+        try:
+            with refusals(self._root + path):
+                return self._client.get_file_info(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def entries(self, path: str) -> Iterator[Any]:
+        """What is in a directory; nothing if there is no such directory."""
+        try:
+            with refusals(self._root + path):
+                for found in self._client.list_status(path):
+                    if found.path != path or found.isdir:  # else it is a file, which lists itself
+                        yield found
+        except (FileNotFoundError, NotADirectoryError):
+            return
+
+    def reader(self, path: str) -> Any:
+        """Open a file for reading. Raises FileNotFoundError if there is none."""
+        with refusals(self._root + path):
+            return self._client.read(path)
+
+    def read_range(self, path: str, reader: Any, start: int, length: int) -> bytes:
+        """Bytes of an open file, which has them."""
+        with refusals(self._root + path):
+            return bytes(reader.read_range(start, length))
+
+    def write(
+        self,
+        path: str,
+        writer: Any | None,
+        data: Any,
+        permission: int,
+        make_parents: bool,
+    ) -> Any:
+        """Append to a file, which is created first if it has no writer yet; returns the writer.
+
+        Raises:
+            FileExistsError: it is to be created, and there is one.
+        """
+        with refusals(self._root + path):
+            if writer is None:
+                options = self._write_options(permission=permission, create_parent=make_parents)
+                writer = self._client.create(path, options)
+            if len(data):
+                writer.write(data)
+            return writer
+
+    def close(self, path: str, writer: Any, flush: bool) -> None:
+        """Close a file that was written; ``flush``: to the disks of its datanodes."""
+        with refusals(self._root + path):
+            if flush:
+                writer.hsync()
+            writer.close()
+
+    def rename(self, source: str, target: str, overwrite: bool = False) -> None:
+        """Rename a file or directory in one step.
+
+        Raises:
+            FileNotFoundError: there is no ``source``.
+            FileExistsError: there is a ``target``, and it is not to be replaced.
+        """
+        with refusals(self._root + target):
+            self._client.rename(source, target, overwrite=overwrite)
+
+    def delete(self, path: str, recursive: bool = False) -> bool:
+        """Delete a file, or a directory that is empty or with all in it; whether there was one."""
+        try:
+            with refusals(self._root + path):
+                return bool(self._client.delete(path, recursive))
+        except FileNotFoundError:
+            return False
+
+    def make_directory(self, path: str, permission: int) -> None:
+        """Make a directory and its parents, all with that permission."""
+        missing = []
+        while path not in ("", "/") and self.info(path) is None:
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        for path in reversed(missing):
+            with refusals(self._root + path):
+                self._client.mkdirs(path, permission, create_parent=True)
+
+
+def normal(path: str) -> str:
+    """A path as namenodes take it.
+
+    >>> normal("//a//b/"), normal("")
+    ('/a/b', '/')
+    """
+    return _SLASHES.sub("/", path).rstrip("/") or "/"

@@ -1,0 +1,89 @@
+"""Replaces a file of HDFS that still has the content that was read, which HDFS itself cannot do.
+
+The new content waits in a directory whose name is the lock: renaming a directory to that name takes
+the lock, for one of many, and renaming the file out of it publishes. Whoever finds a lock that does
+not come free deletes the file in it. So a holder that wakes up late has nothing left to
+publish: breaking a lock needs no clock that all agree on, and does no harm when its holder lives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import time
+import uuid
+from collections.abc import Callable
+
+from millrace.filesystem.hdfs.name_service import NameService
+
+__all__ = ["LOCK_SUFFIX", "replace_if"]
+
+LOCK_SUFFIX = ".lock"
+_PATIENCE = 3.0
+"""Seconds that a lock may be held by the same holder; it takes a few hundredths."""
+_PAUSE = 0.02
+_DIRECTORY, _FILE = 0o700, 0o600
+
+
+def replace_if(
+    names: NameService,
+    path: str,
+    data: bytes,
+    unchanged: Callable[[], bool],
+    patience: float = _PATIENCE,
+) -> bool:
+    """Replace a file if, while nobody else replaces it, ``unchanged`` is true; whether it was.
+
+    Args:
+        patience: seconds that others may hold the lock, each of them.
+    """
+    directory, _, name = path.rpartition("/")
+    lock = f"{directory}/.{name}{LOCK_SUFFIX}"
+    while True:
+        mark = uuid.uuid4().hex
+        staged = f"{directory}/.{name}.{mark}{LOCK_SUFFIX}"
+        try:
+            names.make_directory(staged, _DIRECTORY)
+            content = f"{staged}/{mark}"
+            names.close(content, names.write(content, None, data, _FILE, False), bool(data))
+            _take(names, staged, lock, patience)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                names.delete(staged, recursive=True)
+            raise
+        try:
+            if not unchanged():
+                return False
+            names.rename(f"{lock}/{mark}", path, overwrite=True)
+            return True
+        except FileNotFoundError:
+            continue  # somebody took us for dead
+        finally:
+            _release(names, lock, mark)
+
+
+def _take(names: NameService, staged: str, lock: str, patience: float) -> None:
+    """Wait for the lock, and break it when its holder does not change for long."""
+    holder, since = "", time.monotonic()
+    while True:
+        try:
+            names.rename(staged, lock)
+            return
+        except FileExistsError:
+            found = next((entry.path for entry in names.entries(lock)), "")
+            if found != holder:
+                holder, since = found, time.monotonic()
+            elif not holder or time.monotonic() - since > patience:
+                _release(names, lock, holder.rpartition("/")[2])
+            time.sleep(_PAUSE)
+
+
+def _release(names: NameService, lock: str, mark: str) -> None:
+    """Remove the content of a holder, and the lock unless it is another's by now."""
+    if mark:
+        names.delete(f"{lock}/{mark}")
+    try:
+        names.delete(lock)
+    except OSError as error:
+        if error.errno != errno.ENOTEMPTY:
+            raise

@@ -1,0 +1,208 @@
+"""A bucket of an object store: whole objects by key, through obstore."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from millrace.filesystem.file_system import FileStatus, Version
+from millrace.filesystem.object_stores.refusals import Refused, refusals
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+    from millrace.filesystem.object_stores.uploads import Uploads
+
+__all__ = ["Block", "Bucket", "ObjectClients"]
+
+_TRIES = 6
+_FIRST_PAUSE = 0.1
+"""Seconds; each further pause is twice as long."""
+_TRANSIENT = (408, 409, 429)
+"""Too slow, in conflict with a write that is under way, too many requests."""
+_UNSATISFIABLE_RANGE = 416
+_SEPARATOR = "|"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Bytes of an object, and what else the answer said of it."""
+
+    data: Any
+    """Anything with the buffer protocol."""
+    size: int
+    """Of the whole object."""
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectClients:
+    """The clients of a bucket."""
+
+    store: ObjectStore
+    """Repeats what failed on the way."""
+    once: ObjectStore
+    """Repeats nothing: for conditional writes, where a repetition finds its own first attempt."""
+    uploads: Uploads
+
+
+class Bucket:
+    """A bucket; thread-safe. Keys have no slash at either end.
+
+    Args:
+        root: what comes before the keys in locations, for example ``s3://bucket/``.
+        sleep: waits that many seconds between two attempts of a conditional write.
+    """
+
+    def __init__(
+        self, root: str, clients: ObjectClients, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        import obstore
+
+        self._obstore: Any = obstore
+        self._root = root
+        self._store = clients.store
+        self._once = clients.once
+        self.uploads = clients.uploads
+        self._sleep = sleep
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def block(self, key: str, start: int, end: int, of: Version | None = None) -> Block:
+        """The bytes from ``start`` to ``end``, fewer at the end of the object.
+
+        Args:
+            of: a version that the object must still have.
+
+        Raises:
+            FileNotFoundError: there is no such object.
+            FileExistsError: the object has been replaced.
+        """
+        options: dict[str, Any] = {"range": (start, end)}
+        if of is not None:
+            options["if_match"] = of.partition(_SEPARATOR)[0]
+        try:
+            with self._refusals(key):
+                found = self._obstore.get(self._store, key, options=options)
+                return Block(found.bytes(), found.meta["size"], _version(found.meta))
+        except Refused as error:
+            if error.status != _UNSATISFIABLE_RANGE:
+                raise
+        with self._refusals(key):  # it has no byte at ``start``
+            meta = self._obstore.head(self._store, key)
+        return Block(b"", meta["size"], _version(meta))
+
+    def whole(self, key: str) -> tuple[bytes, Version]:
+        """All bytes of an object. Raises FileNotFoundError if there is none."""
+        with self._refusals(key):
+            found = self._obstore.get(self._store, key)
+            return bytes(found.bytes()), _version(found.meta)
+
+    def status(self, key: str) -> FileStatus | None:
+        """Return an object's size and time; None: there is no such object."""
+        try:
+            with self._refusals(key):
+                return self._status(self._obstore.head(self._store, key))
+        except FileNotFoundError:
+            return None
+
+    def below(self, prefix: str) -> Iterator[FileStatus]:
+        """All objects below a prefix, which ends where a name ends."""
+        with self._refusals(prefix):
+            for found in self._obstore.list(self._store, prefix or None, chunk_size=1000):
+                yield from map(self._status, found)
+
+    def level(self, prefix: str) -> tuple[list[FileStatus], list[str]]:
+        """The objects right below a prefix, and the names of the prefixes there."""
+        with self._refusals(prefix):
+            found = self._obstore.list_with_delimiter(self._store, prefix or None)
+        names = [path.rstrip("/").rpartition("/")[2] for path in found["common_prefixes"]]
+        return [self._status(meta) for meta in found["objects"]], names
+
+    def is_empty(self, prefix: str) -> bool:
+        """Whether there is no object below a prefix."""
+        return next(self.below(prefix), None) is None
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def put(self, key: str, data: Any) -> None:
+        """Make an object, in place of another."""
+        with self._refusals(key):
+            self._obstore.put(self._store, key, data, use_multipart=False)
+
+    def put_if(self, key: str, data: bytes, version: Version | None) -> Version | None:
+        """Make an object if the one that is there has a version; None: if there is none.
+
+        Returns:
+            The new version; None: the condition does not hold.
+        """
+        mode = "create" if version is None else _condition(version)
+        unsure = False
+        for attempt in range(_TRIES):
+            try:
+                with self._refusals(key):
+                    made = self._obstore.put(self._once, key, data, mode=mode, use_multipart=False)
+                    return _version(made)
+            except (FileExistsError, FileNotFoundError) as error:
+                if isinstance(error, FileNotFoundError) and version is None:
+                    raise  # there is no such bucket
+                return self._own(key, data) if unsure else None
+            except Refused as error:
+                last = attempt + 1 == _TRIES
+                if last or (0 < error.status < 500 and error.status not in _TRANSIENT):
+                    raise
+                unsure = True  # the answer may have been lost, not the request
+                self._sleep(_FIRST_PAUSE * 2**attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _own(self, key: str, data: bytes) -> Version | None:
+        """The version of what an earlier attempt has written."""
+        with contextlib.suppress(FileNotFoundError):
+            found, version = self.whole(key)
+            return version if found == data else None
+        return None
+
+    def copy_new(self, source: str, key: str) -> None:
+        """Copy an object within the store. Raises FileExistsError if the key is taken."""
+        with self._refusals(key):
+            self._obstore.copy(self._store, source, key, overwrite=False)
+
+    def writer(self, key: str) -> Any:
+        """A file-like object that appears when it is closed."""
+        return self._obstore.open_writer(self._store, key)
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects, with few requests; those that are not there are passed over."""
+        try:
+            with self._refusals(keys[0] if keys else ""):
+                self._obstore.delete(self._store, list(keys))
+        except FileNotFoundError:  # some stores mind
+            for key in keys if len(keys) > 1 else ():
+                self.delete([key])
+
+    # -- small ---------------------------------------------------------------------------------
+
+    def location(self, key: str) -> str:
+        """The name of an object outside of this bucket."""
+        return self._root + key
+
+    def _status(self, meta: Any) -> FileStatus:
+        modified: datetime.datetime = meta["last_modified"]
+        return FileStatus(self._root + meta["path"], meta["size"], modified.timestamp())
+
+    def _refusals(self, key: str) -> contextlib.AbstractContextManager[None]:
+        return refusals(self._root + key)
+
+
+def _version(meta: Any) -> Version:
+    """Stores tell versions by an entity tag, by a number of their own, or both."""
+    return f"{meta['e_tag'] or ''}{_SEPARATOR}{meta['version'] or ''}"
+
+
+def _condition(version: Version) -> dict[str, str]:
+    tag, _, number = version.partition(_SEPARATOR)
+    return {name: part for name, part in (("e_tag", tag), ("version", number)) if part}

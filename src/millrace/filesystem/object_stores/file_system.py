@@ -1,0 +1,181 @@
+"""Object stores as file systems: keys that look like paths; no renames, locks or directories."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import BinaryIO, NoReturn
+
+from millrace.filesystem.file_system import (
+    FileStatus,
+    FileSystem,
+    PendingFile,
+    PendingUpload,
+    UploadStatus,
+    Version,
+)
+from millrace.filesystem.object_stores.bucket import Bucket, ObjectClients
+from millrace.filesystem.object_stores.object_reader import ObjectReader
+from millrace.filesystem.object_stores.pending_object import PendingObject
+from millrace.filesystem.object_stores.refusals import refusals
+from millrace.filesystem.object_stores.uploads import parsed
+from millrace.filesystem.settings import FileSystemSettings, current_settings
+
+__all__ = ["ObjectStoreFileSystem"]
+
+_LOCATION = re.compile(r"([^:/]+:/+([^/]+))(?:/+(.*))?", re.DOTALL)
+_READ_BUFFER = 1 << 18
+_COMMITS_AT_ONCE = 16
+_DELETED_AT_ONCE = 1000
+
+
+class ObjectStoreFileSystem(FileSystem):
+    """The buckets of one scheme.
+
+    Args:
+        clients: makes what a bucket is reached with, by its name.
+    """
+
+    def __init__(self, clients: Callable[[str], ObjectClients]) -> None:
+        import obstore  # noqa: F401  who has not installed it is told so at once
+
+        self._clients = clients
+        self._made: dict[tuple[str, int, FileSystemSettings], ObjectClients] = {}
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a file system has credentials, so it is not pickled: use file_system_of")
+
+    def _bucket(self, location: str) -> tuple[Bucket, str]:
+        """The bucket that a location is in, and the key there."""
+        found = _LOCATION.fullmatch(location)
+        if found is None:
+            raise OSError(errno.EINVAL, "it has no name of a bucket", location)
+        # clients have threads, which a fork does not take along
+        made_for = (found[2], os.getpid(), current_settings())
+        clients = self._made.get(made_for)
+        if clients is None:
+            with refusals(location):
+                clients = self._made[made_for] = self._clients(found[2])
+        return Bucket(f"{found[1]}/", clients), (found[3] or "").rstrip("/")
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def open(self, location: str, buffered: bool = True) -> BinaryIO:
+        reader = ObjectReader(*self._bucket(location))
+        return io.BufferedReader(reader, _READ_BUFFER if buffered else 1)
+
+    def read(self, location: str, offset: int = 0, length: int | None = None) -> bytes:
+        bucket, key = self._bucket(location)
+        if offset == 0 and length is None:
+            return bucket.whole(key)[0]
+        end = 1 << 62 if length is None else offset + max(length, 1)
+        data = bytes(bucket.block(key, offset, end).data)
+        return data if length is None else data[:length]
+
+    def status(self, location: str) -> FileStatus | None:
+        bucket, key = self._bucket(location)
+        return bucket.status(key) if key else None
+
+    def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
+        bucket, prefix = self._bucket(directory)
+        found = bucket.below(prefix) if recursive else bucket.level(prefix)[0]
+        for file in found:
+            if not bucket.uploads.is_hidden(file.location) and not self._is_marker(file):
+                yield file
+
+    def _is_marker(self, file: FileStatus) -> bool:
+        """Whether an object stands for a directory, as some programs make them: it is empty, and
+        its key ends with a slash, which lists leave out."""
+        return file.length == 0 and self.status(file.location) is None
+
+    def directories(self, directory: str) -> Iterator[str]:
+        bucket, prefix = self._bucket(directory)
+        yield from bucket.level(prefix)[1]
+
+    def is_directory(self, directory: str) -> bool:
+        bucket, prefix = self._bucket(directory)
+        return not bucket.is_empty(prefix)
+
+    def read_version(self, location: str) -> tuple[bytes, Version] | None:
+        bucket, key = self._bucket(location)
+        try:
+            return bucket.whole(key)
+        except FileNotFoundError:
+            return None
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def begin(
+        self,
+        location: str,
+        durable: bool = True,
+        *,
+        private: bool = True,
+        make_parents: bool = True,
+    ) -> PendingFile:
+        return PendingObject(*self._bucket(location))
+
+    def write_if(self, location: str, data: bytes, version: Version | None) -> Version | None:
+        bucket, key = self._bucket(location)
+        return bucket.put_if(key, data, version)
+
+    def commit(self, uploads: Sequence[PendingUpload]) -> None:
+        if len(uploads) <= 1:
+            for upload in uploads:
+                self._commit(upload)
+            return
+        with ThreadPoolExecutor(min(len(uploads), _COMMITS_AT_ONCE)) as pool:
+            for done in [pool.submit(self._commit, upload) for upload in uploads]:
+                done.result()
+
+    def _commit(self, upload: PendingUpload) -> None:
+        bucket, key = self._bucket(upload.location)
+        bucket.uploads.commit(upload, key, parsed(upload.token)[1])
+
+    def uploads(self, directory: str) -> Iterator[UploadStatus]:
+        bucket, prefix = self._bucket(directory)
+        yield from bucket.uploads.pending(bucket.location(""), f"{prefix}/" if prefix else "")
+
+    def abort(self, token: str) -> None:
+        location, id = parsed(token)
+        bucket, key = self._bucket(location)
+        bucket.uploads.abort(key, id)
+
+    # -- deleting, and directories ---------------------------------------------------------------
+
+    def delete(self, location: str) -> bool:
+        bucket, key = self._bucket(location)
+        if bucket.status(key) is None:
+            return False
+        bucket.delete([key])
+        return True
+
+    def delete_all(self, locations: Iterable[str]) -> None:
+        keys: dict[str, list[str]] = defaultdict(list)
+        buckets: dict[str, Bucket] = {}
+        for location in locations:
+            bucket, key = self._bucket(location)
+            root = bucket.location("")
+            buckets[root] = bucket
+            keys[root].append(key)
+        errors: list[OSError] = []
+        for root, bucket in buckets.items():
+            for first in range(0, len(keys[root]), _DELETED_AT_ONCE):
+                try:
+                    bucket.delete(keys[root][first : first + _DELETED_AT_ONCE])
+                except OSError as error:
+                    errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def make_directory(self, directory: str, durable: bool = True, *, private: bool = True) -> None:
+        """There are none."""
+
+    def delete_directory(self, directory: str) -> None:
+        bucket, prefix = self._bucket(directory)
+        self.delete_all(file.location for file in bucket.below(prefix))

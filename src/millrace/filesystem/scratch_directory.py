@@ -1,0 +1,67 @@
+"""Temporary directories that a later process deletes if theirs was killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from millrace.filesystem.local_lock import lock_file
+
+__all__ = ["ScratchDirectory"]
+
+_LOCK = "in-use"
+_TOO_YOUNG_S = 60.0
+"""Its owner may be about to lock it."""
+
+
+class ScratchDirectory:
+    """A directory of this process, for as long as it lives; those of the same kind whose processes
+    were killed are deleted first.
+
+    Args:
+        kind: what the name begins with.
+
+    Attributes:
+        path: of an empty directory in it.
+    """
+
+    def __init__(self, kind: str) -> None:
+        prefix = f"millrace-{kind}-"
+        _sweep(prefix)
+        self._root = Path(tempfile.mkdtemp(prefix=prefix))
+        self._lock = lock_file(str(self._root / _LOCK), wait=True)
+        self.path = self._root / kind
+        self.path.mkdir()
+
+    def remove(self) -> None:
+        """Delete it with what is in it."""
+        shutil.rmtree(self._root, ignore_errors=True)
+        if self._lock is not None:
+            self._lock.release()
+
+
+def _is_ours(directory: Path) -> bool:
+    """Whether this user made it: in a shared place others may lay out what looks like it."""
+    status = directory.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+
+
+def _sweep(prefix: str) -> None:
+    latest = time.time() - _TOO_YOUNG_S
+    for found in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with suppress(OSError):  # another user's, or another process deletes it, too
+            lock = found / _LOCK
+            if not _is_ours(found) or lock.is_symlink():
+                continue
+            # without a lock its process was killed before it made one
+            if (lock if lock.exists() else found).lstat().st_mtime > latest:
+                continue
+            held = lock_file(str(lock), wait=False)
+            if held is not None:
+                shutil.rmtree(found, ignore_errors=True)
+                held.release()

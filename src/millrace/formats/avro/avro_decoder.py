@@ -1,0 +1,106 @@
+"""Avro messages as rows or columns, by the schema they were written with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
+
+from millrace.common.types.batch import Batch, RowBatch
+from millrace.common.types.row import Row
+from millrace.formats.avro.avro_columns import AvroColumns
+from millrace.formats.avro.avro_schema import AvroSchema
+from millrace.formats.avro.avro_values import read_conversion
+from millrace.formats.avro.library import fastavro
+from millrace.formats.malformed_record import MalformedRecordError
+
+__all__ = ["AvroDecoder"]
+
+
+class AvroDecoder:
+    """Reads records that were written with one schema as those of another.
+
+    Args:
+        writer: the schema they were written with.
+        reader: the schema they are wanted in: fields that are missing take its defaults, those it
+            does not name are left out (Avro specification, "Schema Resolution").
+        record_type: ``Row`` or ``dict``.
+        columnar: whether batches are columns, where the fields allow it.
+
+    Raises:
+        SerializationError: what one schema writes cannot be read as the other.
+    """
+
+    def __init__(
+        self,
+        writer: AvroSchema,
+        reader: AvroSchema,
+        record_type: type[Any] = Row,
+        columnar: bool = True,
+    ) -> None:
+        self._physical = writer.physical
+        self._reader = None if writer == reader else _with_alias(reader, writer).physical
+        self._convert = read_conversion(reader.type, record_type)
+        self._columns = AvroColumns(reader.type, "dict" if record_type is dict else "row")
+        self._columnar = columnar and reader.type.kind == "record" and self._columns.possible
+
+    def read(self, messages: Sequence[bytes]) -> Batch:
+        """One record of each message.
+
+        Raises:
+            Exception: a message is no such record; `read_one` says what is wrong.
+        """
+        return self.batch_of(self.records_of(messages))
+
+    def records_of(self, messages: Sequence[bytes]) -> list[Any]:
+        """One record of each message, as fastavro gives them: for `batch_of`.
+
+        Raises:
+            Exception: a message is no such record, or more than that.
+        """
+        read, physical, reader = fastavro().schemaless_reader, self._physical, self._reader
+        streams = list(map(BytesIO, messages))
+        records = [read(stream, physical, reader) for stream in streams]
+        if any(map(BytesIO.read, streams)):
+            raise ValueError("bytes follow the record: it was written with another schema")
+        return records
+
+    def read_one(self, message: bytes) -> Any:
+        """The record of one message.
+
+        Raises:
+            MalformedRecordError: it is no such record.
+        """
+        try:
+            return self.read([message]).to_rows().values[0]
+        except Exception as error:  # whatever fastavro makes of bytes that are no Avro
+            raise MalformedRecordError(
+                f"a message is no Avro of its schema: {type(error).__name__}: {error}",
+                bytes(message),
+            ) from None
+
+    def read_many(self, stream: BytesIO, count: int) -> list[Any]:
+        """Records that stand one after the other, as fastavro gives them: for `batch_of`."""
+        read, physical, reader = fastavro().schemaless_reader, self._physical, self._reader
+        return [read(stream, physical, reader) for _ in range(count)]
+
+    def batch_of(self, records: list[Any]) -> Batch:
+        """The program's records of what fastavro read.
+
+        Raises:
+            Exception: a value is none of its logical type.
+        """
+        if self._columnar and records:
+            return self._columns.of(records)
+        if self._convert is None:
+            return RowBatch(records)
+        return RowBatch(list(map(self._convert, records)))
+
+
+def _with_alias(reader: AvroSchema, writer: AvroSchema) -> AvroSchema:
+    """The reader's schema, which takes the writer's name for its own: as in Flink, the name of
+    the whole record says nothing about its fields."""
+    if reader.type.kind != "record" or writer.type.kind != "record":
+        return reader
+    aliases = [*reader.definition.get("aliases", []), writer.name]
+    return AvroSchema({**reader.definition, "aliases": aliases})

@@ -1,0 +1,157 @@
+"""Avro schemas: parsed, checked, and in the form that records are read and written by."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.formats.avro.avro_type import AvroType, avro_type_of
+from millrace.formats.avro.library import fastavro
+
+__all__ = ["AvroSchema", "require_avro_schema"]
+
+
+class AvroSchema:
+    """A schema; made by `parse_string` or `parse_file`. PyFlink: ``AvroSchema``.
+
+    Example:
+        >>> schema = AvroSchema.parse_string(
+        ...     '{"type": "record", "name": "Word", "fields": [{"name": "text", "type": "string"}]}'
+        ... )
+        >>> schema.type.fields[0].name
+        'text'
+
+    Raises:
+        SerializationError: it is no Avro schema.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self.definition = schema
+        """As JSON has it."""
+        self.type: AvroType = avro_type_of(schema)
+
+    @staticmethod
+    def parse_string(json_schema: str) -> AvroSchema:
+        """The schema of a text.
+
+        Raises:
+            JobDefinitionError: it is no JSON, or no Avro schema.
+        """
+        try:
+            found = json.loads(json_schema)
+            schema = AvroSchema(found)
+            _ = schema.physical
+        except (ValueError, TypeError, RecursionError, SerializationError) as error:
+            raise JobDefinitionError(f"this is no Avro schema: {error}") from None
+        return schema
+
+    @staticmethod
+    def parse_file(file_path: str | os.PathLike[str]) -> AvroSchema:
+        """The schema in a local file (``.avsc``).
+
+        Raises:
+            JobDefinitionError: the file cannot be read, or has no Avro schema in it.
+        """
+        try:
+            text = Path(file_path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise JobDefinitionError(f"no Avro schema in {file_path}: {error}") from None
+        return AvroSchema.parse_string(text)
+
+    @cached_property
+    def physical(self) -> Any:
+        """The schema without logical types, as fastavro wants it: conversions of whole columns
+        take the place of its own, which are a call per value.
+
+        Raises:
+            SerializationError: fastavro refuses the schema.
+        """
+        try:
+            parsed = fastavro().parse_schema(without_logical_types(self.definition))
+            set_defaults_of_bytes(parsed)
+        except Exception as error:  # whatever it raises for a schema of others
+            raise SerializationError(f"this is no Avro schema: {error}") from None
+        return parsed
+
+    @property
+    def name(self) -> str:
+        """The full name of the record, enum or fixed; the type of others."""
+        found = self.definition
+        if not isinstance(found, Mapping) or "name" not in found:
+            return self.type.kind
+        name, namespace = found["name"], found.get("namespace")
+        return f"{namespace}.{name}" if namespace and "." not in name else str(name)
+
+    def to_json(self) -> str:
+        """The text of the schema, without white space."""
+        return json.dumps(self.definition, separators=(",", ":"))
+
+    def __str__(self) -> str:
+        return self.to_json()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AvroSchema) and self.definition == other.definition
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AvroSchema, (self.definition,)
+
+
+def require_avro_schema(schema: Any, method: str) -> AvroSchema:
+    """The schema of a record.
+
+    Raises:
+        JobDefinitionError: it is something else.
+    """
+    if isinstance(schema, str):
+        schema = AvroSchema.parse_string(schema)
+    if not isinstance(schema, AvroSchema):
+        raise JobDefinitionError(
+            f"{method} takes AvroSchema.parse_string(text) or parse_file(path), not {schema!r}"
+        )
+    if schema.type.kind != "record":
+        raise JobDefinitionError(
+            f"{method} takes the schema of a record, not of {schema.type.kind}: rows are records"
+        )
+    return schema
+
+
+def without_logical_types(schema: Any) -> Any:
+    """The schema with the types that bytes are written by."""
+    if isinstance(schema, list):
+        return [without_logical_types(branch) for branch in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    found = {key: value for key, value in schema.items() if key != "logicalType"}
+    for key in ("type", "items", "values"):
+        if key in found:
+            found[key] = without_logical_types(found[key])
+    if "fields" in found:
+        found["fields"] = [without_logical_types(entry) for entry in found["fields"]]
+    return found
+
+
+def set_defaults_of_bytes(schema: Any) -> None:
+    """Make defaults of bytes in a parsed schema bytes: in JSON they are a text of their code
+    points, which fastavro would hand on."""
+    if isinstance(schema, list):
+        for branch in schema:
+            set_defaults_of_bytes(branch)
+    if not isinstance(schema, dict):
+        return
+    for key in ("type", "items", "values"):
+        set_defaults_of_bytes(schema.get(key))
+    for field in schema.get("fields", ()):
+        set_defaults_of_bytes(field.get("type"))
+        default, kind = field.get("default"), field.get("type")
+        first = kind[0] if isinstance(kind, list) and kind else kind
+        name = first.get("type") if isinstance(first, dict) else first
+        if isinstance(default, str) and name in ("bytes", "fixed"):
+            field["default"] = default.encode("latin-1")

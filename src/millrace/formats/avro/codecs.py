@@ -1,0 +1,114 @@
+"""Compression of blocks in Avro files, with a bound on what comes out (Avro specification,
+"Required Codecs", "Optional Codecs")."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from millrace.common.errors import SerializationError
+
+__all__ = ["CODECS", "MAX_BLOCK_BYTES", "compressed", "decompressed"]
+
+MAX_BLOCK_BYTES = 256 << 20
+"""Writers make blocks of 16 KiB to a few MiB: what unpacks to more was made to use up memory."""
+
+
+def compressed(codec: str, data: bytes) -> bytes:
+    """A block as it stands in the file."""
+    return CODECS[codec][0](data)
+
+
+def decompressed(codec: str, data: bytes) -> bytes:
+    """The records of a block.
+
+    Raises:
+        SerializationError: it is damaged, or larger than `MAX_BLOCK_BYTES`.
+    """
+    try:
+        found = CODECS[codec][1](data)
+    except SerializationError:
+        raise
+    except Exception as error:  # each library has its own
+        raise SerializationError(f"a block of {codec} is damaged: {error}") from None
+    if len(found) > MAX_BLOCK_BYTES:
+        raise SerializationError(f"a block unpacks to more than {MAX_BLOCK_BYTES} bytes")
+    return found
+
+
+def _same(data: bytes) -> bytes:
+    return data
+
+
+def _deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+def _inflate(data: bytes) -> bytes:
+    return _bounded(zlib.decompressobj(wbits=-15), data)
+
+
+def _bounded(unpacker: Any, data: bytes) -> bytes:
+    found: bytes = unpacker.decompress(data, MAX_BLOCK_BYTES + 1)
+    if not unpacker.eof and len(found) <= MAX_BLOCK_BYTES:
+        raise SerializationError("a block ends early")
+    return found
+
+
+def _snappy(data: bytes) -> bytes:
+    import pyarrow
+
+    packed: bytes = pyarrow.Codec("snappy").compress(data, asbytes=True)
+    return packed + zlib.crc32(data).to_bytes(4, "big")
+
+
+def _unsnappy(data: bytes) -> bytes:
+    import pyarrow
+
+    size = _snappy_size(data)
+    found: bytes = pyarrow.Codec("snappy").decompress(data[:-4], size, asbytes=True)
+    if zlib.crc32(found) != int.from_bytes(data[-4:], "big"):
+        raise SerializationError("a block has not the checksum that stands behind it")
+    return found
+
+
+def _snappy_size(data: bytes) -> int:
+    """How large the block says that it is: the number it begins with."""
+    size = 0
+    for place, byte in enumerate(data[:5]):
+        size |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            break
+    if size > MAX_BLOCK_BYTES:
+        raise SerializationError(f"a block unpacks to more than {MAX_BLOCK_BYTES} bytes")
+    return size
+
+
+def _zstandard(data: bytes) -> bytes:
+    import pyarrow
+
+    packed: bytes = pyarrow.Codec("zstd").compress(data, asbytes=True)
+    return packed
+
+
+def _unzstandard(data: bytes) -> bytes:
+    import pyarrow
+
+    with pyarrow.CompressedInputStream(pyarrow.BufferReader(data), "zstd") as stream:
+        found: bytes = stream.read(MAX_BLOCK_BYTES + 1)
+    return found
+
+
+CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    "null": (_same, _same),
+    "deflate": (_deflate, _inflate),
+    "snappy": (_snappy, _unsnappy),
+    "zstandard": (_zstandard, _unzstandard),
+    "bzip2": (bz2.compress, lambda data: _bounded(bz2.BZ2Decompressor(), data)),
+    "xz": (lzma.compress, lambda data: _bounded(lzma.LZMADecompressor(), data)),
+}
+"""Per name, what packs and what unpacks."""

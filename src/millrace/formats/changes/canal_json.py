@@ -1,0 +1,117 @@
+"""Changes as Canal writes them. Flink docs: "Canal format"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.type_information import TypeInformation
+from millrace.formats.changes.change_schema import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    Change,
+    ChangeDeserializationSchema,
+    ChangeSerializationSchema,
+    merged,
+)
+
+__all__ = ["CanalJsonDeserializationSchema", "CanalJsonSerializationSchema"]
+
+
+class _Message(msgspec.Struct, gc=False, rename={"is_ddl": "isDdl"}):
+    type: str
+    data: list[msgspec.Raw] | None = None
+    old: list[msgspec.Raw] | None = None
+    database: str | None = None
+    table: str | None = None
+    is_ddl: bool | None = None
+
+
+_read_message = msgspec.json.Decoder(_Message).decode
+
+
+class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
+    """Reads Canal's messages, each of them some rows of one type: ``INSERT``, ``UPDATE`` or
+    ``DELETE``. What changes tables and no rows is left out.
+
+    Args:
+        type_info: of the rows.
+        database_include: only changes of databases whose whole name this matches.
+        table_include: only changes of tables whose whole name this matches.
+        ignore_parse_errors: leave broken messages out.
+
+    Example:
+        >>> from millrace.common import Types
+        >>> schema = CanalJsonDeserializationSchema(Types.ROW_NAMED(["id"], [Types.LONG()]))
+        >>> message = b'{"data": [{"id": "1"}, {"id": "2"}], "type": "INSERT"}'
+        >>> schema.deserialize_batch([message]).to_rows().values
+        [Row(id=1), Row(id=2)]
+    """
+
+    def __init__(
+        self,
+        type_info: TypeInformation[Any],
+        database_include: str | None = None,
+        table_include: str | None = None,
+        ignore_parse_errors: bool = False,
+    ) -> None:
+        super().__init__(type_info, ignore_parse_errors)
+        self._includes = (database_include, table_include)
+        self._database = _pattern("database_include", database_include)
+        self._table = _pattern("table_include", table_include)
+
+    def changes(self, message: bytes) -> Sequence[Change]:
+        found = _read_message(message)
+        if not (_matches(self._database, found.database) and _matches(self._table, found.table)):
+            return ()
+        if found.is_ddl or found.type == "CREATE":
+            return ()
+        if found.data is None:
+            raise ValueError("it has no data")
+        if found.type == "INSERT":
+            return [(INSERT, fields) for fields in found.data]
+        if found.type == "DELETE":
+            return [(DELETE, fields) for fields in found.data]
+        if found.type != "UPDATE":
+            raise ValueError(f"its type {found.type!r} is none of INSERT, UPDATE and DELETE")
+        if found.old is None or len(found.old) != len(found.data):
+            raise ValueError("it updates rows, but does not say what each of them was ('old')")
+        changes: list[Change] = []
+        for old, new in zip(found.old, found.data, strict=True):
+            changes += [(UPDATE_BEFORE, merged(old, new)), (UPDATE_AFTER, new)]
+        return changes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = (self._type_info, *self._includes, self._ignore_parse_errors)
+        return CanalJsonDeserializationSchema, given
+
+
+class CanalJsonSerializationSchema(ChangeSerializationSchema):
+    """Writes rows as Canal's messages of one row: ``INSERT`` and ``DELETE``.
+
+    Example:
+        >>> from millrace.common import Row, Types
+        >>> schema = CanalJsonSerializationSchema(Types.ROW_NAMED(["id"], [Types.LONG()]))
+        >>> schema.serialize(Row(id=7))
+        b'{"data":[{"id":7}],"type":"INSERT"}'
+    """
+
+    _added = b'{"data":[%s],"type":"INSERT"}'
+    _deleted = b'{"data":[%s],"type":"DELETE"}'
+
+
+def _pattern(name: str, text: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        raise JobDefinitionError(f"{name}={text!r} is no regular expression: {error}") from None
+
+
+def _matches(pattern: re.Pattern[str] | None, name: str | None) -> bool:
+    return pattern is None or (name is not None and pattern.fullmatch(name) is not None)

@@ -1,0 +1,91 @@
+"""Changes as Maxwell writes them. Flink docs: "Maxwell format"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from millrace.formats.changes.change_schema import (
+    DELETE,
+    INSERT,
+    NULL,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    Change,
+    ChangeDeserializationSchema,
+    ChangeSerializationSchema,
+    merged,
+)
+
+__all__ = ["MaxwellJsonDeserializationSchema", "MaxwellJsonSerializationSchema"]
+
+_NO_ROWS = frozenset(
+    (
+        *("bootstrap-start", "bootstrap-complete"),
+        *("table-create", "table-alter", "table-drop"),
+        *("database-create", "database-alter", "database-drop"),
+    )
+)
+
+
+class _Message(msgspec.Struct, gc=False):
+    type: str
+    data: msgspec.Raw = NULL
+    old: msgspec.Raw = NULL
+
+
+_read_message = msgspec.json.Decoder(_Message).decode
+
+
+class MaxwellJsonDeserializationSchema(ChangeDeserializationSchema):
+    """Reads Maxwell's messages: ``insert`` (and ``bootstrap-insert``), ``update``, ``delete``. What
+    changes tables and no rows is left out.
+
+    Args:
+        type_info: of the rows.
+        ignore_parse_errors: leave broken messages out.
+
+    Example:
+        >>> from millrace.common import Types
+        >>> row_type = Types.ROW_NAMED(["id", "n"], [Types.LONG(), Types.LONG()])
+        >>> schema = MaxwellJsonDeserializationSchema(row_type)
+        >>> message = b'{"type": "update", "data": {"id": 7, "n": 2}, "old": {"n": 1}}'
+        >>> schema.deserialize_batch([message]).to_rows().values
+        [Row(id=7, n=1), Row(id=7, n=2)]
+    """
+
+    def changes(self, message: bytes) -> Sequence[Change]:
+        found = _read_message(message)
+        if found.type in _NO_ROWS:
+            return ()
+        if found.data == NULL:
+            raise ValueError("it has no data")
+        if found.type in ("insert", "bootstrap-insert"):
+            return ((INSERT, found.data),)
+        if found.type == "delete":
+            return ((DELETE, found.data),)
+        if found.type != "update":
+            raise ValueError(f"its type {found.type!r} is none of insert, update and delete")
+        if found.old == NULL:
+            raise ValueError("it updates a row, but does not say what that was ('old')")
+        old = merged(found.old, found.data)
+        return (UPDATE_BEFORE, old), (UPDATE_AFTER, found.data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MaxwellJsonDeserializationSchema, (self._type_info, self._ignore_parse_errors)
+
+
+class MaxwellJsonSerializationSchema(ChangeSerializationSchema):
+    """Writes rows as Maxwell's messages: ``insert`` and ``delete``.
+
+    Example:
+        >>> from millrace.common import Row, Types
+        >>> schema = MaxwellJsonSerializationSchema(Types.ROW_NAMED(["id"], [Types.LONG()]))
+        >>> schema.serialize(Row(id=7))
+        b'{"data":{"id":7},"type":"insert"}'
+    """
+
+    _added = b'{"data":%s,"type":"insert"}'
+    _deleted = b'{"data":%s,"type":"delete"}'

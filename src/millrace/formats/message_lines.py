@@ -1,0 +1,75 @@
+"""Files of messages, one per line, read and written by the schemas of single messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.serialization import DeserializationSchema, Encoder, SerializationSchema
+from millrace.formats.stream_format import LineFormat
+
+__all__ = ["MessageLinesEncoder", "MessageLinesFormat"]
+
+
+class MessageLinesFormat(LineFormat[Any]):
+    """Each line is a message that a schema reads; empty lines are skipped.
+
+    Args:
+        schema: reads the messages; they must be text without line feeds, such as JSON.
+
+    Example:
+        >>> from millrace.common import SimpleStringSchema
+        >>> MessageLinesFormat(SimpleStringSchema()).decode([b"to be\\n", b"\\n", b"or not"])
+        ['to be', 'or not']
+
+    Raises:
+        JobDefinitionError: it is no `DeserializationSchema`.
+    """
+
+    def __init__(self, schema: DeserializationSchema[Any]) -> None:
+        if not isinstance(schema, DeserializationSchema):
+            raise JobDefinitionError(
+                f"MessageLinesFormat takes a DeserializationSchema, not {schema!r}"
+            )
+        self._schema = schema
+
+    def decode(self, lines: list[bytes]) -> list[Any]:
+        messages = list(filter(None, [line.rstrip(b"\r\n") for line in lines]))
+        records = self._schema.deserialize_flat(messages)[0].to_rows().values
+        return [record for record in records if record is not None]
+
+
+class MessageLinesEncoder(Encoder[Any]):
+    """Writes what a schema makes of each record as a line.
+
+    Args:
+        schema: writes the records, as text without line feeds.
+
+    Raises:
+        JobDefinitionError: it is no `SerializationSchema`.
+    """
+
+    def __init__(self, schema: SerializationSchema[Any]) -> None:
+        if not isinstance(schema, SerializationSchema):
+            raise JobDefinitionError(
+                f"MessageLinesEncoder takes a SerializationSchema, not {schema!r}"
+            )
+        self._schema = schema
+
+    def encode(self, element: Any) -> bytes:
+        return self.encode_all([element])
+
+    def encode_all(self, elements: Sequence[Any]) -> bytes:
+        """The lines of several records.
+
+        Raises:
+            SerializationError: one has a line feed in it.
+        """
+        messages = self._schema.serialize_batch(elements)
+        for message in messages:
+            if b"\n" in message:
+                raise SerializationError(
+                    f"a message with a line feed in it is no line: {message[:200]!r}"
+                )
+        return b"".join([message + b"\n" for message in messages])

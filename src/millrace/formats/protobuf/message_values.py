@@ -1,0 +1,278 @@
+"""Values of messages as Python values of our types, and back (Protobuf docs, "Language Guide",
+"Well-Known Types")."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from operator import attrgetter, index
+from typing import Any
+
+from millrace.common.time.amounts import Instant
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.row import named_row
+from millrace.common.types.typeinfo import TypeInformation, Types
+from millrace.formats.records import field_values
+from millrace.formats.single_precision import single_precision
+
+__all__ = ["Get", "Set", "getter_of", "row_type_of", "setter_of"]
+
+Convert = Callable[[Any], Any]
+Get = Callable[[Any], Any]
+"""Takes a field's value out of a message."""
+Set = Callable[[Any, Any], None]
+"""Puts a value that is not None into a message."""
+
+_WRAPPERS = {
+    f"google.protobuf.{name}Value"
+    for name in ("Bool", "Bytes", "Double", "Float", "Int32", "Int64", "String", "UInt32", "UInt64")
+}
+_JSON = {f"google.protobuf.{name}" for name in ("Struct", "Value", "ListValue")}
+_TIMESTAMP = "google.protobuf.Timestamp"
+_DURATION = "google.protobuf.Duration"
+
+_UNSIGNED_64 = (4, 6)
+"""The numbers that ``FieldDescriptorProto.Type`` has for uint64 and fixed64."""
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def row_type_of(descriptor: Any) -> RowTypeInfo:
+    """The type of the rows that messages become."""
+    names = [field.name for field in descriptor.fields]
+    return Types.ROW_NAMED(names, list(map(_type_of, descriptor.fields)))
+
+
+def _type_of(field: Any) -> TypeInformation[Any]:
+    if _is_map(field):
+        key, value = field.message_type.fields
+        return Types.MAP(_single_type(key), _single_type(value))
+    return Types.LIST(_single_type(field)) if field.is_repeated else _single_type(field)
+
+
+def _single_type(field: Any) -> TypeInformation[Any]:
+    kind = field.cpp_type
+    if kind == field.CPPTYPE_MESSAGE:
+        return _message_type(field.message_type)
+    if field.type == field.TYPE_BYTES:
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+    return {
+        field.CPPTYPE_BOOL: Types.BOOLEAN,
+        field.CPPTYPE_DOUBLE: Types.DOUBLE,
+        field.CPPTYPE_ENUM: Types.STRING,
+        field.CPPTYPE_FLOAT: Types.FLOAT,
+        field.CPPTYPE_INT32: Types.INT,
+        field.CPPTYPE_INT64: Types.LONG,
+        field.CPPTYPE_STRING: Types.STRING,
+        field.CPPTYPE_UINT32: Types.LONG,
+        field.CPPTYPE_UINT64: Types.BIG_INT,
+    }[kind]()
+
+
+def _message_type(descriptor: Any) -> TypeInformation[Any]:
+    name = descriptor.full_name
+    if name in _WRAPPERS:
+        return _single_type(descriptor.fields[0])
+    if name in _JSON:
+        return Types.STRING()
+    if name == _TIMESTAMP:
+        return Types.INSTANT()
+    return Types.of(timedelta) if name == _DURATION else row_type_of(descriptor)
+
+
+def _is_map(field: Any) -> bool:
+    message = field.message_type
+    return bool(field.is_repeated and message is not None and message.GetOptions().map_entry)
+
+
+# -- from messages -------------------------------------------------------------------------
+
+
+def getter_of(field: Any) -> Get:
+    """Takes a field's value out of a message, as its type has it; None if it is not there."""
+    name, get = field.name, attrgetter(field.name)
+    if _is_map(field):
+        key, value = (_reader_of(part) or _same for part in field.message_type.fields)
+        return lambda message: {key(k): value(v) for k, v in get(message).items()}
+    convert = _reader_of(field)
+    if field.is_repeated:
+        if convert is None:
+            return lambda message: list(get(message))
+        return lambda message: list(map(convert, get(message)))
+    if not field.has_presence:
+        return get if convert is None else lambda message: convert(get(message))
+    if convert is None:
+        return lambda message: get(message) if message.HasField(name) else None
+    return lambda message: convert(get(message)) if message.HasField(name) else None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _reader_of(field: Any) -> Convert | None:
+    """From a single value of the field; None: it is what the type has."""
+    if field.cpp_type == field.CPPTYPE_ENUM:
+        names = {value.number: value.name for value in field.enum_type.values}
+        # a number that a later version of the enum names
+        return lambda number: names.get(number) or str(number)
+    if field.cpp_type != field.CPPTYPE_MESSAGE:
+        return None
+    descriptor = field.message_type
+    name = descriptor.full_name
+    if name in _WRAPPERS:
+        return attrgetter("value")
+    if name in _JSON:
+        return _json_text
+    if name == _TIMESTAMP:
+        return _instant
+    if name == _DURATION:
+        return lambda value: timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
+    return row_reader(descriptor)
+
+
+def row_reader(descriptor: Any) -> Convert:
+    """From a message to its row."""
+    names = tuple(field.name for field in descriptor.fields)
+    getters = list(map(getter_of, descriptor.fields))
+    return lambda message: named_row(names, [get(message) for get in getters])
+
+
+def _instant(value: Any) -> Instant:
+    return Instant(value.seconds, value.nanos)
+
+
+def _json_text(value: Any) -> str:
+    from google.protobuf.json_format import MessageToDict
+
+    return json.dumps(MessageToDict(value), ensure_ascii=False, separators=(",", ":"))
+
+
+# -- into messages -------------------------------------------------------------------------
+
+
+def setter_of(field: Any) -> Set:
+    """Puts a value into a message."""
+    name, get = field.name, attrgetter(field.name)
+    if _is_map(field):
+        return _map_setter(field)
+    fill = _filler_of(field)
+    if fill is not None:
+        if field.is_repeated:
+
+            def add(message: Any, values: Any) -> None:
+                items = get(message)
+                for value in values:
+                    fill(items.add(), _required(value))
+
+            return add
+
+        def fill_field(message: Any, value: Any) -> None:
+            part = get(message)
+            part.SetInParent()
+            fill(part, value)
+
+        return fill_field
+    convert = _writer_of(field)
+    if field.is_repeated:
+        return lambda message, values: get(message).extend(map(convert, map(_required, values)))
+    return lambda message, value: setattr(message, name, convert(value))
+
+
+def _map_setter(field: Any) -> Set:
+    get = attrgetter(field.name)
+    key_field, value_field = field.message_type.fields
+    key, fill = _writer_of(key_field), _filler_of(value_field)
+    if fill is not None:
+
+        def fill_entries(message: Any, entries: Any) -> None:
+            found = get(message)
+            for name, value in entries.items():
+                fill(found[key(name)], _required(value))
+
+        return fill_entries
+    convert = _writer_of(value_field)
+
+    def set_entries(message: Any, entries: Any) -> None:
+        found = get(message)
+        for name, value in entries.items():
+            found[key(name)] = convert(_required(value))
+
+    return set_entries
+
+
+def _required(value: Any) -> Any:
+    if value is None:
+        raise ValueError("None in a list or a map, for which Protobuf has no value")
+    return value
+
+
+def _writer_of(field: Any) -> Convert:
+    """To a single value of the field; the library checks types and ranges."""
+    if field.cpp_type == field.CPPTYPE_ENUM:
+        numbers = {value.name: value.number for value in field.enum_type.values}
+
+        def number_of(value: Any) -> int:
+            if isinstance(value, str):
+                found = numbers.get(value)
+                return int(value) if found is None else found
+            return index(value)
+
+        return number_of
+    if field.cpp_type == field.CPPTYPE_FLOAT:
+        return single_precision
+    if field.cpp_type == field.CPPTYPE_DOUBLE:
+        return float
+    return _same
+
+
+def _filler_of(field: Any) -> Callable[[Any, Any], None] | None:
+    """Fills a message that is the value of the field; None: it is no message."""
+    if field.cpp_type != field.CPPTYPE_MESSAGE:
+        return None
+    descriptor = field.message_type
+    name = descriptor.full_name
+    if name in _WRAPPERS:
+        return setter_of(descriptor.fields[0])
+    if name in _JSON:
+        return _parse_json
+    if name == _TIMESTAMP:
+        return _fill_timestamp
+    return _fill_duration if name == _DURATION else row_writer(descriptor)
+
+
+def row_writer(descriptor: Any) -> Callable[[Any, Any], None]:
+    """Fills a message from a row, tuple, dict or dataclass instance."""
+    names = tuple(field.name for field in descriptor.fields)
+    setters = list(map(setter_of, descriptor.fields))
+
+    def fill(message: Any, record: Any) -> None:
+        values = field_values(names, record)
+        for name, put, value in zip(names, setters, values, strict=True):
+            if value is not None:
+                try:
+                    put(message, value)
+                except (TypeError, ValueError, AttributeError, OverflowError) as error:
+                    raise ValueError(f"field {name!r}: {error}") from None
+
+    return fill
+
+
+def _fill_timestamp(message: Any, value: Any) -> None:
+    if isinstance(value, Instant):
+        message.seconds, message.nanos = value.seconds, value.nanos
+    else:
+        message.FromDatetime(value)
+
+
+def _fill_duration(message: Any, value: timedelta) -> None:
+    seconds, micros = divmod(value // _MICROSECOND, 1_000_000)
+    if seconds < 0 and micros:  # both parts have the same sign there
+        seconds, micros = seconds + 1, micros - 1_000_000
+    message.seconds, message.nanos = seconds, micros * 1000
+
+
+def _parse_json(message: Any, value: str) -> None:
+    from google.protobuf.json_format import Parse
+
+    Parse(value, message)

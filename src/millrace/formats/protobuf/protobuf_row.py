@@ -1,0 +1,184 @@
+"""Rows as Protobuf messages and back. Flink docs: "Protobuf format"."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from millrace.common.errors import SerializationError
+from millrace.common.serialization import DeserializationSchema, SerializationSchema
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
+from millrace.common.types.row import Row
+from millrace.common.types.type_information import TypeInformation
+from millrace.formats.malformed_record import MalformedRecordError
+from millrace.formats.protobuf.message_type import MessageType
+from millrace.formats.protobuf.message_values import (
+    getter_of,
+    row_reader,
+    row_type_of,
+    row_writer,
+)
+
+__all__ = ["MessageEncoder", "ProtobufRowDeserializationSchema", "ProtobufRowSerializationSchema"]
+
+_IN_COLUMNS = (
+    logical.BooleanType,
+    logical.IntType,
+    logical.BigIntType,
+    logical.FloatType,
+    logical.DoubleType,
+    logical.VarCharType,
+    logical.VarBinaryType,
+)
+"""Types whose values come out of a column as they went in."""
+
+
+class _OfMessageType:
+    """Made by a message type, from a class or from a descriptor set."""
+
+    def __init__(self, message_type: MessageType) -> None:
+        self._message_type = message_type
+
+    @classmethod
+    def for_class(cls, message_class: Any) -> Self:
+        """For messages of a class that ``protoc`` generated; workers do not need its module.
+
+        Raises:
+            JobDefinitionError: it is no such class, or its type contains itself.
+        """
+        return cls(MessageType.of_class(message_class))
+
+    @classmethod
+    def for_descriptor_set(
+        cls, descriptor_set: bytes | str | os.PathLike[str], message_name: str
+    ) -> Self:
+        """For messages of a type in a descriptor set.
+
+        Args:
+            descriptor_set: its bytes, or the file that ``protoc --include_imports
+                --descriptor_set_out`` wrote.
+            message_name: the full name of the type, such as ``shop.Order``.
+
+        Raises:
+            JobDefinitionError: it is not in there, or contains itself.
+        """
+        return cls(MessageType.of_descriptor_set(descriptor_set, message_name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._message_type,)
+
+
+class ProtobufRowDeserializationSchema(
+    _OfMessageType, DeserializationSchema[Row], ResultTypeQueryable
+):
+    """Reads messages of a type as rows; several of them as columns, where no field is a message,
+    a map or a uint64. Made by `for_class` or `for_descriptor_set`.
+
+    Example:
+        >>> from google.protobuf.wrappers_pb2 import StringValue
+        >>> schema = ProtobufRowDeserializationSchema.for_class(StringValue)
+        >>> schema.deserialize(StringValue(value="mill").SerializeToString())
+        Row(value='mill')
+    """
+
+    def __init__(self, message_type: MessageType) -> None:
+        super().__init__(message_type)
+        self._class = message_type.message_class
+        descriptor = self._class.DESCRIPTOR
+        self._row_type = row_type_of(descriptor)
+        self._row = row_reader(descriptor)
+        self._getters = list(map(getter_of, descriptor.fields))
+        self._columnar = bool(self._getters) and all(map(_has_column, self._row_type.types))
+
+    def deserialize(self, message: bytes) -> Row:
+        """The row.
+
+        Raises:
+            MalformedRecordError: it is no such message.
+        """
+        try:
+            row: Row = self._row(self._class.FromString(message))
+        except Exception as error:  # DecodeError, or a value that Python does not have
+            raise MalformedRecordError(
+                f"no message of the type {self._message_type.name}: {error}", bytes(message)
+            ) from None
+        return row
+
+    def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
+        read = list(map(self._class.FromString, messages))
+        if not self._columnar:
+            return RowBatch(list(map(self._row, read)))
+        import pyarrow as pa
+
+        pairs = zip(self._getters, self._row_type.types, strict=True)
+        columns = [
+            pa.array(list(map(get, read)), arrow_type(kind.logical_type)) for get, kind in pairs
+        ]
+        names = self._row_type.get_field_names()
+        return ColumnBatch(pa.RecordBatch.from_arrays(columns, names), form="row")
+
+    def get_produced_type(self) -> TypeInformation[Any]:
+        """The type of the rows."""
+        return self._row_type
+
+
+class MessageEncoder:
+    """Writes rows as messages of a type."""
+
+    def __init__(self, message_type: MessageType) -> None:
+        self._name = message_type.name
+        self._class = message_type.message_class
+        self._fill: Callable[[Any, Any], None] = row_writer(self._class.DESCRIPTOR)
+
+    def write(self, record: Any) -> bytes:
+        """The bytes of a row.
+
+        Raises:
+            SerializationError: it does not fit the type.
+        """
+        message = self._class()
+        try:
+            self._fill(message, record)
+            data: bytes = message.SerializeToString()
+        except Exception as error:  # the library raises many kinds
+            raise SerializationError(
+                f"{repr(record)[:300]} is no message of the type {self._name}: {error}"
+            ) from None
+        return data
+
+
+class ProtobufRowSerializationSchema(_OfMessageType, SerializationSchema[Any]):
+    """Writes rows (or tuples, dicts, dataclass instances) as messages of a type; None leaves a
+    field out. Made by `for_class` or `for_descriptor_set`.
+
+    Example:
+        >>> from google.protobuf.wrappers_pb2 import Int32Value
+        >>> ProtobufRowSerializationSchema.for_class(Int32Value).serialize(Row(value=7))
+        b'\\x08\\x07'
+    """
+
+    def __init__(self, message_type: MessageType) -> None:
+        super().__init__(message_type)
+        self._encoder = MessageEncoder(message_type)
+
+    def serialize(self, value: Any) -> bytes:
+        """The message.
+
+        Raises:
+            SerializationError: the row does not fit the type.
+        """
+        return self._encoder.write(value)
+
+
+def _has_column(kind: TypeInformation[Any]) -> bool:
+    if isinstance(kind, RowTypeInfo):
+        return False
+    found = kind.logical_type
+    if isinstance(found, logical.ArrayType):
+        found = found.element_type
+    return isinstance(found, _IN_COLUMNS)

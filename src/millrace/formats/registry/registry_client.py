@@ -1,0 +1,330 @@
+"""Asks a schema registry, over the REST interface that Confluent's has ("Schema Registry API
+Reference"), and keeps what it says: a schema never changes under its id."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import (
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    Request,
+    build_opener,
+)
+
+from millrace.connectors.errors import ConnectorError
+from millrace.formats.malformed_record import MalformedRecordError
+from millrace.formats.registry.registry_config import RegistryConfig, path_part
+
+__all__ = ["RegisteredSchema", "SchemaReference", "SchemaRegistryClient", "SchemaRegistryError"]
+
+_TIMEOUT_S = 10.0
+_FIRST_PAUSE_S = 0.1
+_MAX_PAUSE_S = 5.0
+_MAX_ANSWER = 16 << 20
+_MAX_KEPT = 10_000
+_UNKNOWN_FOR_S = 10.0
+"""How long an id that the registry did not know is not asked for again."""
+_MAX_REFERENCES = 200
+_NOT_FOUND = (40401, 40402, 40403)
+"""The registry's own numbers for a subject, a version or a schema that is not there."""
+_MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+
+
+class SchemaRegistryError(ConnectorError):
+    """A schema registry does not answer, or refuses what it is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReference:
+    """Another schema that one refers to.
+
+    Attributes:
+        name: what it is called in there: a full name of Avro, an import of Protobuf.
+        subject: where it is registered.
+        version: its number there.
+    """
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A schema as the registry has it.
+
+    Attributes:
+        kind: AVRO, PROTOBUF or JSON.
+        text: the schema.
+        references: what it refers to.
+    """
+
+    kind: str
+    text: str
+    references: tuple[SchemaReference, ...] = ()
+
+
+class SchemaRegistryClient:
+    """Asks a registry, again if it does not answer; one per process and configuration.
+
+    Take it from `of`, so that all readers of a process share what it keeps.
+    """
+
+    def __init__(self, config: RegistryConfig) -> None:
+        self._config = config
+        self._by_id: dict[int, RegisteredSchema] = {}
+        self._unknown: dict[int, float] = {}
+        self._ids: dict[tuple[str, RegisteredSchema, bool], int] = {}
+
+    @staticmethod
+    def of(config: RegistryConfig) -> SchemaRegistryClient:
+        """The client of this process."""
+        return _client(config)
+
+    def schema(self, schema_id: int) -> RegisteredSchema:
+        """The schema of an id.
+
+        Raises:
+            MalformedRecordError: the registry does not know it.
+            SchemaRegistryError: the registry does not answer, or refuses to.
+        """
+        found = self._by_id.get(schema_id)
+        if found is not None:
+            return found
+        if self._unknown.get(schema_id, 0) > time.monotonic():
+            raise self._unknown_id(schema_id)
+        answer = self._ask("GET", f"/schemas/ids/{schema_id}")
+        if answer is None:
+            _bound(self._unknown)
+            self._unknown[schema_id] = time.monotonic() + _UNKNOWN_FOR_S
+            raise self._unknown_id(schema_id)
+        _bound(self._by_id)
+        self._by_id[schema_id] = found = _schema_of(answer)
+        return found
+
+    def _unknown_id(self, schema_id: int) -> MalformedRecordError:
+        return MalformedRecordError(
+            f"the schema registry {self._address} has no schema with the id {schema_id}; is the "
+            "message in its wire format, and written with this registry?"
+        )
+
+    def schema_id(self, subject: str, schema: RegisteredSchema, registers: bool) -> int:
+        """The id of a schema under a subject.
+
+        Args:
+            registers: whether to register it; else it must be there.
+
+        Raises:
+            SchemaRegistryError: it is not there, or not compatible, or the registry does not
+                answer.
+        """
+        key = (subject, schema, registers)
+        if key not in self._ids:
+            _bound(self._ids)
+            self._ids[key] = self._find_id(subject, schema, registers)
+        return self._ids[key]
+
+    def _find_id(self, subject: str, schema: RegisteredSchema, registers: bool) -> int:
+        path = f"/subjects/{path_part(subject)}"
+        answer = self._ask("POST", path + ("/versions" if registers else ""), _body(schema))
+        found = None if answer is None else answer.get("id")
+        if not isinstance(found, int):
+            raise SchemaRegistryError(
+                f"the schema is not registered under the subject {subject!r} of the schema "
+                f"registry {self._address}: register it, or let the job do so with "
+                "auto_register=True"
+            )
+        return found
+
+    def version(self, subject: str, schema: RegisteredSchema) -> int:
+        """The number of a schema that is registered under a subject.
+
+        Raises:
+            SchemaRegistryError: it is not there, or the registry does not answer.
+        """
+        answer = self._ask("POST", f"/subjects/{path_part(subject)}", _body(schema))
+        if answer is None or not isinstance(answer.get("version"), int):
+            raise SchemaRegistryError(f"the subject {subject!r} has no such schema")
+        return int(answer["version"])
+
+    def referenced(self, schema: RegisteredSchema) -> dict[str, RegisteredSchema]:
+        """All schemas that one refers to, by the names it has for them; inner ones first.
+
+        Raises:
+            SchemaRegistryError: one is not there, or the registry does not answer.
+        """
+        found: dict[str, RegisteredSchema] = {}
+        self._gather(schema, found, 0)
+        return found
+
+    def _gather(
+        self, schema: RegisteredSchema, found: dict[str, RegisteredSchema], depth: int
+    ) -> None:
+        for reference in schema.references:
+            if reference.name in found:
+                continue
+            if len(found) >= _MAX_REFERENCES or depth > _MAX_REFERENCES:
+                raise SchemaRegistryError(f"a schema refers to more than {_MAX_REFERENCES} others")
+            path = f"/subjects/{path_part(reference.subject)}/versions/{reference.version}"
+            answer = self._ask("GET", path)
+            if answer is None:
+                raise SchemaRegistryError(
+                    f"the schema registry {self._address} has no version {reference.version} of "
+                    f"the subject {reference.subject!r}, which a schema refers to"
+                )
+            inner = _schema_of(answer)
+            self._gather(inner, found, depth + 1)
+            found[reference.name] = inner
+
+    @property
+    def _address(self) -> str:
+        return ", ".join(self._config.urls)
+
+    def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any] | None:
+        """The answer; None: there is no such thing.
+
+        Raises:
+            SchemaRegistryError: the registry does not answer, or refuses to.
+        """
+        until, pause = time.monotonic() + self._config.patience, _FIRST_PAUSE_S
+        while True:
+            reasons = []
+            for url in self._config.urls:
+                try:
+                    return self._ask_once(method, url + path, body)
+                except _UnansweredError as error:
+                    reasons.append(str(error))
+            if time.monotonic() + pause > until:
+                raise SchemaRegistryError(
+                    f"the schema registry {self._address} does not answer ({'; '.join(reasons)}), "
+                    f"after {self._config.patience:g} s of asking; is its address right?"
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, _MAX_PAUSE_S)
+
+    def _ask_once(
+        self, method: str, url: str, body: Mapping[str, Any] | None
+    ) -> dict[str, Any] | None:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Accept": f"{_MEDIA_TYPE}, application/json", "Content-Type": _MEDIA_TYPE}
+        if self._config.authorization:
+            headers["Authorization"] = self._config.authorization
+        request = Request(url, data, headers, method=method)
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
+                found = json.loads(answer.read(_MAX_ANSWER))
+        except HTTPError as error:
+            self._refuse(error)
+            return None
+        except (URLError, OSError, HTTPException) as error:
+            raise _UnansweredError(f"{getattr(error, 'reason', error)}") from None
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise SchemaRegistryError(f"{self._address} does not answer as a schema registry does")
+        return found
+
+    def _refuse(self, error: HTTPError) -> None:
+        """Raise what an answer other than that there is no such thing means.
+
+        Raises:
+            SchemaRegistryError, _UnansweredError: it is another.
+        """
+        try:
+            answer = json.loads(error.read(1 << 16))
+            said, reason = str(answer.get("message", "")), answer.get("error_code", 0)
+        except (ValueError, AttributeError, OSError, HTTPException):
+            said, reason = "", 0
+        if error.code == 404:
+            if reason in _NOT_FOUND:
+                return
+            # of a proxy, or a server of something else: it says nothing about the schema
+            raise SchemaRegistryError(
+                f"{self._address} answers 404 and not as a schema registry does, which says what "
+                "it has not found; is its address right, and its path?"
+            )
+        if error.code in (408, 429) or error.code >= 500:
+            raise _UnansweredError(f"{error.code} {said or error.reason}")
+        if error.code in (401, 403):
+            raise SchemaRegistryError(
+                f"the schema registry {self._address} does not let us in ({error.code} "
+                f"{error.reason}): set basic.auth.user.info or bearer.auth.token"
+            )
+        what = "not compatible with what is registered" if error.code == 409 else "refused"
+        raise SchemaRegistryError(
+            f"the schema registry {self._address}: {what} ({error.code}): {said[:1000]}"
+        )
+
+    @cached_property
+    def _opener(self) -> OpenerDirector:
+        location = self._config.ca_location
+        try:
+            trusted = ssl.create_default_context(cafile=location)
+        except OSError as error:
+            raise SchemaRegistryError(f"no certificates in {location}: {error}") from None
+        return build_opener(HTTPSHandler(context=trusted), _NoRedirect())
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Goes to no other address: it would be told who we are."""
+
+    def redirect_request(self, *request: Any) -> None:
+        return None
+
+
+class _UnansweredError(Exception):
+    """No answer, or one that says to come again."""
+
+
+@lru_cache(maxsize=64)
+def _client(config: RegistryConfig) -> SchemaRegistryClient:
+    return SchemaRegistryClient(config)
+
+
+def _body(schema: RegisteredSchema) -> dict[str, Any]:
+    """A schema as the registry is told of it."""
+    body: dict[str, Any] = {"schema": schema.text}
+    if schema.kind != "AVRO":
+        body["schemaType"] = schema.kind
+    if schema.references:
+        body["references"] = [
+            {"name": each.name, "subject": each.subject, "version": each.version}
+            for each in schema.references
+        ]
+    return body
+
+
+def _bound(kept: dict[Any, Any]) -> None:
+    """Messages that name ever other ids do not fill the memory."""
+    if len(kept) >= _MAX_KEPT:
+        kept.clear()
+
+
+def _schema_of(answer: Mapping[str, Any]) -> RegisteredSchema:
+    text = answer.get("schema")
+    if not isinstance(text, str):
+        raise SchemaRegistryError("a schema registry gave an answer without a schema")
+    return RegisteredSchema(
+        str(answer.get("schemaType") or "AVRO"), text, _references(answer.get("references") or ())
+    )
+
+
+def _references(found: Sequence[Any]) -> tuple[SchemaReference, ...]:
+    try:
+        return tuple(
+            SchemaReference(str(each["name"]), str(each["subject"]), int(each["version"]))
+            for each in found
+        )
+    except (TypeError, KeyError, ValueError):
+        raise SchemaRegistryError("a schema registry gave references that are none") from None

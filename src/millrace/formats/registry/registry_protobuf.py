@@ -1,0 +1,175 @@
+"""Protobuf messages whose schemas are in a registry (Confluent docs, "Protobuf Schema
+Serializer")."""
+
+from __future__ import annotations
+
+from base64 import standard_b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.common.serialization import DeserializationSchema, SerializationSchema
+from millrace.common.types.batch import Batch
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
+from millrace.common.types.row import Row
+from millrace.common.types.type_information import TypeInformation
+from millrace.formats.protobuf.message_type import MessageType
+from millrace.formats.protobuf.protobuf_row import MessageEncoder, ProtobufRowDeserializationSchema
+from millrace.formats.registry.message_index import content_of, index_bytes, indexes_of
+from millrace.formats.registry.registry_avro import required_subject
+from millrace.formats.registry.registry_client import (
+    RegisteredSchema,
+    SchemaReference,
+    SchemaRegistryClient,
+)
+from millrace.formats.registry.registry_config import RegistryConfig
+from millrace.formats.registry.wire_format import prefix, schema_ids_of
+
+__all__ = [
+    "ConfluentRegistryProtobufDeserializationSchema",
+    "ConfluentRegistryProtobufSerializationSchema",
+]
+
+Properties = Mapping[str, str]
+_BUILT_IN = "google/protobuf/"
+"""Files that every registry knows."""
+
+
+class ConfluentRegistryProtobufDeserializationSchema(
+    DeserializationSchema[Row], ResultTypeQueryable
+):
+    """Reads messages as rows of a type, whose own rules say what becomes of those of other
+    versions. Made by `for_class`."""
+
+    def __init__(self, message_type: MessageType, config: RegistryConfig) -> None:
+        self._message_type = message_type
+        self._config = config
+        self._rows = ProtobufRowDeserializationSchema(message_type)
+        self._known: set[int] = set()
+
+    @staticmethod
+    def for_class(
+        message_class: Any, url: str, registry_configs: Properties | None = None
+    ) -> ConfluentRegistryProtobufDeserializationSchema:
+        """Reads messages of a class that ``protoc`` generated.
+
+        Args:
+            message_class: the class.
+            url: of the registry; several have commas between them.
+            registry_configs: see `RegistryConfig.create`.
+
+        Raises:
+            JobDefinitionError: it is no such class, or the registry's address or a property is
+                none.
+        """
+        config = RegistryConfig.create(url, registry_configs)
+        return ConfluentRegistryProtobufDeserializationSchema(
+            MessageType.of_class(message_class), config
+        )
+
+    def deserialize(self, message: bytes) -> Row:
+        """The row.
+
+        Raises:
+            MalformedRecordError: the message has no frame, or a schema that the registry does not
+                know or that is none of Protobuf, or is no such message.
+            SchemaRegistryError: the registry does not answer.
+        """
+        [content] = self._contents([message])
+        return self._rows.deserialize(content)
+
+    def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
+        return self._rows.deserialize_batch(self._contents(messages))
+
+    def _contents(self, messages: Sequence[bytes]) -> list[bytes]:
+        for schema_id in schema_ids_of(messages) if messages else ():
+            if schema_id not in self._known:
+                found = SchemaRegistryClient.of(self._config).schema(schema_id)
+                if found.kind != "PROTOBUF":
+                    raise SerializationError(
+                        f"the message is {found.kind}, where Protobuf is expected"
+                    )
+                self._known.add(schema_id)
+        return list(map(content_of, messages))
+
+    def get_produced_type(self) -> TypeInformation[Any]:
+        """The type of the rows."""
+        return self._rows.get_produced_type()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = (self._message_type, self._config)
+        return ConfluentRegistryProtobufDeserializationSchema, given
+
+
+class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
+    """Writes rows (or tuples, dicts, dataclass instances) as messages of a type that is in a
+    registry. Made by `for_class`."""
+
+    def __init__(
+        self, subject: str, message_type: MessageType, config: RegistryConfig, auto_register: bool
+    ) -> None:
+        self._subject = subject
+        self._message_type = message_type
+        self._config = config
+        self._auto_register = auto_register
+        self._encoder = MessageEncoder(message_type)
+        self._prefix: bytes | None = None
+
+    @staticmethod
+    def for_class(
+        subject: str,
+        message_class: Any,
+        url: str,
+        registry_configs: Properties | None = None,
+        auto_register: bool = True,
+    ) -> ConfluentRegistryProtobufSerializationSchema:
+        """Writes messages of a class that ``protoc`` generated.
+
+        Args:
+            subject: where its file is registered; see `SubjectName`. What it imports is registered
+                under the names of the imports.
+            message_class: the class.
+            url: of the registry; several have commas between them.
+            registry_configs: see `RegistryConfig.create`.
+            auto_register: register the files, if they are not there; False: that is an error.
+
+        Raises:
+            JobDefinitionError: it is no such class, the subject is none, or the registry's address
+                or a property is none.
+        """
+        config = RegistryConfig.create(url, registry_configs)
+        return ConfluentRegistryProtobufSerializationSchema(
+            required_subject(subject), MessageType.of_class(message_class), config, auto_register
+        )
+
+    def serialize(self, value: Any) -> bytes:
+        """The framed message.
+
+        Raises:
+            SerializationError: the row does not fit the type.
+            SchemaRegistryError: the registry does not answer, or does not take the schema.
+        """
+        if self._prefix is None:
+            descriptor = self._message_type.message_class.DESCRIPTOR
+            client = SchemaRegistryClient.of(self._config)
+            schema = self._schema(client, descriptor.file)
+            schema_id = client.schema_id(self._subject, schema, self._auto_register)
+            self._prefix = prefix(schema_id) + index_bytes(indexes_of(descriptor))
+        return self._prefix + self._encoder.write(value)
+
+    def _schema(self, client: SchemaRegistryClient, file: Any) -> RegisteredSchema:
+        """A file with references to what it imports, which is there then."""
+        references = []
+        for imported in file.dependencies:
+            if not imported.name.startswith(_BUILT_IN):
+                inner = self._schema(client, imported)
+                client.schema_id(imported.name, inner, self._auto_register)
+                version = client.version(imported.name, inner)
+                references.append(SchemaReference(imported.name, imported.name, version))
+        # as Confluent's own client for Python: the registry takes descriptors in place of text
+        text = standard_b64encode(file.serialized_pb).decode()
+        return RegisteredSchema("PROTOBUF", text, tuple(references))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = (self._subject, self._message_type, self._config, self._auto_register)
+        return ConfluentRegistryProtobufSerializationSchema, given

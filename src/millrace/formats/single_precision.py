@@ -1,0 +1,26 @@
+"""Numbers that are written with four bytes."""
+
+from __future__ import annotations
+
+from math import isinf
+from typing import Any
+
+__all__ = ["single_precision"]
+
+_TOO_LARGE = 2.0**128 - 2.0**103
+"""What lies between the largest number of four bytes and this is rounded to that."""
+
+
+def single_precision(value: Any) -> float:
+    """The number, if four bytes can hold about it; writers of formats would write infinity.
+
+    >>> single_precision(7), single_precision(float("inf"))
+    (7.0, inf)
+
+    Raises:
+        ValueError: it is too large.
+    """
+    found = float(value)
+    if abs(found) >= _TOO_LARGE and not isinf(found):
+        raise ValueError(f"{value} is too large for a float of four bytes, at most 3.4e38")
+    return found

@@ -1,0 +1,227 @@
+"""Calls of aggregate functions, of OVER and of GROUPING: placeholders that a SELECT takes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final, Protocol
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import BigIntType
+from millrace.expressions.registry import with_nested_json
+from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
+from millrace.planner.binder.calls import function_kind
+from millrace.planner.binder.context import BindingContext
+from millrace.planner.binder.placeholders import (
+    AggregatePlaceholder,
+    GroupingPlaceholder,
+    OrderItem,
+    OverPlaceholder,
+)
+from millrace.sql.dialect import nodes
+
+__all__ = ["bind_aggregate", "bind_grouping", "bind_order", "bind_over"]
+
+NUMBERING: Final = frozenset(
+    {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"}
+)
+WHOLE_PARTITION: Final = NUMBERING | {"LAG", "LEAD"}
+"""Functions of OVER that take no frame: they look at their partition's order."""
+
+_NULL_TREATMENTS: Final = {
+    "ARRAY_AGG": ("IGNORE", "RESPECT"),
+    "FIRST_VALUE": ("IGNORE",),
+    "LAST_VALUE": ("IGNORE",),
+}
+"""What a function does with nulls and can be told to. FIRST_VALUE and LAST_VALUE pass over them."""
+
+
+class CallBinder(Protocol):
+    """What is asked of the binder of expressions."""
+
+    context: BindingContext
+    clause: str
+    aggregates: bool
+    in_aggregate: bool
+    windows: Mapping[str, nodes.WindowSpecification] | None
+
+    def bind(self, node: exp.Expr) -> ResolvedExpression: ...
+
+    def condition(self, node: exp.Expr) -> ResolvedExpression: ...
+
+    def arguments(
+        self, given: Sequence[exp.Expr]
+    ) -> tuple[tuple[ResolvedExpression, ...], Any]: ...
+
+
+def bind_order(binder: CallBinder, items: Sequence[exp.Expr] | None) -> tuple[OrderItem, ...]:
+    """Expressions of ORDER BY; nulls are the smallest values unless the query says otherwise."""
+    made = []
+    for item in items or ():
+        ascending = not item.args.get("desc")
+        first = item.args.get("nulls_first")
+        made.append(
+            OrderItem(binder.bind(item.this), ascending, ascending if first is None else first)
+        )
+    return tuple(made)
+
+
+def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
+    """``SUM(DISTINCT x) FILTER (WHERE y)`` over the rows of FROM."""
+    if not binder.aggregates:
+        where = "another aggregate" if binder.in_aggregate else binder.clause
+        raise binder.context.refusal(
+            node, f"the aggregate function {node.name} cannot stand in {where}"
+        )
+    binder.aggregates, binder.in_aggregate = False, True
+    try:
+        function, arguments, payload, kind = _resolved(binder, node)
+        condition = node.args.get("filter")
+        return AggregatePlaceholder(
+            function,
+            arguments,
+            kind,
+            bool(node.args.get("distinct")),
+            None if condition is None else binder.condition(condition),
+            payload=payload,
+        )
+    finally:
+        binder.aggregates, binder.in_aggregate = True, False
+
+
+def _resolved(binder: CallBinder, node: nodes.FunctionCall) -> tuple[str, Any, Any, Any]:
+    name = node.name.upper()
+    arguments, payload = binder.arguments(node.arguments)
+    definition = binder.context.catalog.resolve_function(node.path)
+    if definition is not None:
+        payload = definition
+    elif name in ("JSON_ARRAYAGG", "JSON_OBJECTAGG"):
+        payload = with_nested_json(arguments, payload)
+    treatment = _null_treatment(binder, node, name)
+    if name == "ARRAY_AGG":
+        payload = treatment
+    _refuse_order(binder, node, name)
+    types = tuple(argument.output_type for argument in arguments)
+    distinct = bool(node.args.get("distinct"))
+    try:
+        kind = binder.context.registry.resolve_aggregate(name, types, distinct, payload)
+    except JobDefinitionError as error:
+        raise binder.context.refusal(node, str(error)) from None
+    if definition is None:
+        name = binder.context.registry.function(name).name  # VARIANCE is VAR_SAMP
+    return name, arguments, payload, kind
+
+
+def _null_treatment(binder: CallBinder, node: nodes.FunctionCall, name: str) -> str | None:
+    """IGNORE or RESPECT, where the function does it."""
+    given = node.args.get("null_treatment")
+    if given is None or given in _NULL_TREATMENTS.get(name, ()):
+        return None if given is None else str(given)
+    known = ", ".join(
+        f"{function} {words} NULLS" for function, each in _NULL_TREATMENTS.items() for words in each
+    )
+    raise binder.context.refusal(
+        node, f"{name} does not take {given} NULLS; what can be said so is {known}"
+    )
+
+
+def _refuse_order(binder: CallBinder, node: nodes.FunctionCall, name: str) -> None:
+    """As Flink does: rows are aggregated in the order in which they come."""
+    if order := node.args.get("order"):
+        raise binder.context.refusal(
+            order[0],
+            f"{name} takes no ORDER BY, nor WITHIN GROUP: rows are aggregated in the order in "
+            "which they come",
+        )
+
+
+def bind_grouping(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
+    """``GROUPING(a, b)``."""
+    if not binder.aggregates:
+        raise binder.context.refusal(node, f"GROUPING cannot stand in {binder.clause}")
+    columns = tuple(binder.bind(argument) for argument in node.arguments)
+    return GroupingPlaceholder(columns, BigIntType(nullable=False))
+
+
+def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
+    """``SUM(x) OVER w``."""
+    if binder.windows is None:
+        raise binder.context.refusal(node, f"OVER cannot stand in {binder.clause}")
+    if function_kind(binder.context, node) != "AGGREGATE":
+        raise binder.context.refusal(node, f"{node.name} is no function for OVER")
+    partition, order, frame = _specification(binder, node.args["over"], binder.windows)
+    function, arguments, payload, kind = _resolved(binder, node)
+    orders = bind_order(binder, order)
+    if not orders and function in WHOLE_PARTITION:
+        raise binder.context.refusal(node, f"{function} needs an ORDER BY in its OVER clause")
+    rows, preceding, following = _frame(binder, frame, bool(orders))
+    if function in WHOLE_PARTITION:
+        rows, preceding, following = True, None, 0
+    condition = node.args.get("filter")
+    return OverPlaceholder(
+        function,
+        arguments,
+        kind,
+        tuple(binder.bind(each) for each in partition),
+        orders,
+        rows,
+        preceding,
+        following,
+        bool(node.args.get("distinct")),
+        None if condition is None else binder.condition(condition),
+        payload,
+    )
+
+
+def _specification(
+    binder: CallBinder, given: exp.Expr, named: Mapping[str, nodes.WindowSpecification]
+) -> tuple[list[exp.Expr], list[exp.Expr], exp.Expr | None]:
+    """PARTITION BY, ORDER BY and frame of a window, and of the one it extends."""
+    reference = given if isinstance(given, exp.Identifier) else given.this
+    partition: list[exp.Expr] = []
+    order: list[exp.Expr] = []
+    frame: exp.Expr | None = None
+    if reference is not None:
+        base = named.get(reference.name)
+        if base is None:
+            raise binder.context.refusal(given, f"there is no window called {reference.name!r}")
+        partition, order, frame = _specification(binder, base, named)
+    if isinstance(given, exp.Identifier):
+        return partition, order, frame
+    return (
+        given.args.get("partition_by") or partition,
+        given.args.get("order") or order,
+        given.args.get("frame") or frame,
+    )
+
+
+def _frame(
+    binder: CallBinder, frame: exp.Expr | None, ordered: bool
+) -> tuple[bool, int | None, int | None]:
+    """ROWS or RANGE, and the bounds: as in SQL, up to the current row if there is an order."""
+    if frame is None:
+        return False, None, 0 if ordered else None
+    rows = str(frame.args["unit"]).upper() == "ROWS"
+    start = _bound(binder, frame.args["start"])
+    end = _bound(binder, frame.args["end"]) if frame.args.get("end") is not None else 0
+    return rows, None if start is None else -start, end
+
+
+def _bound(binder: CallBinder, bound: exp.Expr) -> int | None:
+    """Rows or milliseconds after the current row; None: unbounded."""
+    kind = str(bound.args["kind"])
+    if kind == "CURRENT ROW":
+        return 0
+    if bound.this is None:
+        return None
+    value = binder.bind(bound.this)
+    if not isinstance(value, ValueLiteral) or not isinstance(value.value, int | timedelta):
+        raise binder.context.refusal(bound, "a bound of OVER is a constant number or an INTERVAL")
+    amount = (
+        value.value // timedelta(milliseconds=1)
+        if isinstance(value.value, timedelta)
+        else value.value
+    )
+    return -amount if kind == "PRECEDING" else amount

@@ -1,0 +1,137 @@
+"""`Aggregation`: takes aggregates and keys out of bound expressions into an Aggregate node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from millrace.common.types.logical.logical_type import BooleanType, LogicalType
+from millrace.expressions.resolved import (
+    AggregateCall,
+    Call,
+    FieldReference,
+    OuterReference,
+    ResolvedExpression,
+    ValueLiteral,
+)
+from millrace.planner.binder.grouping import GroupKeys
+from millrace.planner.binder.names import unique_names
+from millrace.planner.binder.placeholders import AggregatePlaceholder, GroupingPlaceholder
+from millrace.planner.relational.outer_references import map_outer
+from millrace.planner.relational.rel_node import Aggregate, Project, RelNode, Subquery
+
+__all__ = ["Aggregation", "UngroupedError"]
+
+
+_Position = Callable[[ResolvedExpression], int]
+
+
+class UngroupedError(Exception):
+    """A column is neither a key nor in an aggregate."""
+
+
+class Aggregation:
+    """The Aggregate of a SELECT: keys first, then each different aggregate once."""
+
+    def __init__(self, keys: GroupKeys) -> None:
+        self.keys = keys
+        self.placeholders: dict[AggregatePlaceholder | GroupingPlaceholder, int] = {}
+        simple = keys.sets == [tuple(range(len(keys.expressions)))]
+        self.sets = None if simple else tuple(keys.sets)
+
+    def over(self, expression: ResolvedExpression) -> ResolvedExpression:
+        """An expression over the rows of FROM as one over the aggregate's rows.
+
+        Raises:
+            UngroupedError: a column is neither a key nor in an aggregate.
+        """
+        if expression in self.keys.expressions:
+            index = self.keys.expressions.index(expression)
+            name = getattr(expression, "name", "")
+            return FieldReference(index, self._key_type(index), name)
+        if isinstance(expression, AggregatePlaceholder | GroupingPlaceholder):
+            number = self.placeholders.setdefault(expression, len(self.placeholders))
+            place = len(self.keys.expressions) + number
+            return FieldReference(place, expression.output_type)
+        if isinstance(expression, FieldReference):
+            raise UngroupedError(expression.name)
+        children = expression.children()
+        if children:
+            changed = tuple(self.over(child) for child in children)
+            nullable = any(
+                new.output_type.nullable and not old.output_type.nullable
+                for new, old in zip(changed, children, strict=True)
+            )
+            expression = expression.with_children(changed)
+            if nullable and isinstance(expression, Call):
+                expression = replace(expression, type=expression.type.with_nullable(True))
+        if isinstance(expression, Subquery):
+            expression = replace(expression, relation=self._subquery(expression.relation))
+        return expression
+
+    def _subquery(self, relation: RelNode) -> RelNode:
+        """A correlated query in SELECT or HAVING sees the aggregate's rows."""
+
+        def change(reference: OuterReference) -> ResolvedExpression:
+            field = FieldReference(reference.index, reference.type, reference.name)
+            found = self.over(field)
+            assert isinstance(found, FieldReference)
+            return OuterReference(reference.level, found.index, found.type, reference.name)
+
+        return map_outer(relation, 1, change)
+
+    def _key_type(self, index: int) -> LogicalType:
+        kind = self.keys.expressions[index].output_type
+        missing = self.sets is not None and not all(index in each for each in self.sets)
+        return kind.with_nullable(True) if missing else kind
+
+    def node(self, rows: RelNode, state_ttl: int | None = None) -> RelNode:
+        """The Aggregate over a projection of what it needs; after all expressions are rewritten."""
+        keys = len(self.keys.expressions)
+        needed = list(self.keys.expressions)
+        positions = {each: index for index, each in reversed(list(enumerate(needed)))}
+
+        def position(expression: ResolvedExpression) -> int:
+            found = positions.setdefault(expression, len(needed))
+            if found == len(needed):
+                needed.append(expression)
+            return found
+
+        calls = [self._call(each, position) for each in self.placeholders]
+        if not needed:  # COUNT(*): rows without columns could not be counted
+            needed.append(ValueLiteral(True, BooleanType(nullable=False)))
+        key_names = [
+            each.name if isinstance(each, FieldReference) else f"$f{index}"
+            for index, each in enumerate(needed)
+        ]
+        below = Project(rows, tuple(needed), unique_names(key_names))
+        names = _call_names(below.row_type.names[:keys], len(calls))
+        named = tuple(replace(call, name=name) for call, name in zip(calls, names, strict=True))
+        return Aggregate(below, tuple(range(keys)), named, self.sets, state_ttl)
+
+    def _call(
+        self, each: AggregatePlaceholder | GroupingPlaceholder, position: _Position
+    ) -> AggregateCall:
+        if isinstance(each, GroupingPlaceholder):
+            positions = []
+            for argument in each.arguments:
+                if argument not in self.keys.expressions:
+                    raise UngroupedError(str(argument))
+                positions.append(self.keys.expressions.index(argument))
+            return AggregateCall("GROUPING", tuple(positions), each.type)
+        kind = each.type
+        if not self.keys.expressions and each.function != "COUNT":
+            kind = kind.with_nullable(True)  # there may be no row at all
+        return AggregateCall(
+            each.function,
+            tuple(position(argument) for argument in each.arguments),
+            kind,
+            each.distinct,
+            None if each.filter is None else position(each.filter),
+            each.payload,
+        )
+
+
+def _call_names(taken: Sequence[str], count: int) -> tuple[str, ...]:
+    names = (f"EXPR${index}" for index in range(count))
+    return unique_names((*taken, *names))[len(taken) :]

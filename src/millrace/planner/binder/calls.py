@@ -1,0 +1,86 @@
+"""Calls of scalar functions: from the syntax of their arguments to arguments and payload.
+
+What is no expression becomes the call's ``payload``:
+
+- a unit of time, its name: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with payload ``"YEAR"``;
+- TRIM's word: ``TRIM(x, y)`` of the text to remove and the text, with payload ``"BOTH"``;
+- clauses of JSON functions: a tuple of ``(clause, what, value)``, such as
+  ``("EMPTY", "DEFAULT", ValueLiteral(0))`` or ``("RETURNING", IntType(), None)``;
+- a function of the user: its definition in the catalog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.planner.binder.context import BindingContext
+from millrace.planner.binder.errors import nearest_name
+from millrace.planner.catalog_reader import NameKind
+from millrace.sql.dialect import nodes
+
+__all__ = ["function_kind", "resolved_call", "split_arguments"]
+
+
+def split_arguments(
+    arguments: list[exp.Expr], bind: Callable[[exp.Expr], ResolvedExpression]
+) -> tuple[tuple[ResolvedExpression, ...], Any]:
+    """Arguments that are expressions, bound, and the payload that the others make."""
+    bound: list[ResolvedExpression] = []
+    clauses: list[tuple[str, Any, ResolvedExpression | None]] = []
+    payload: Any = None
+    for argument in arguments:
+        if isinstance(argument, nodes.TimeUnit):
+            payload = str(argument.this).upper()
+        elif isinstance(argument, exp.Var):
+            payload = argument.name.upper()
+        elif isinstance(argument, nodes.JsonBehavior):
+            what = argument.args["this"]
+            kind = what.logical_type if isinstance(what, nodes.TypeName) else str(what)
+            value = argument.args.get("expression")
+            clauses.append((argument.args["on"], kind, None if value is None else bind(value)))
+        elif isinstance(argument, nodes.JsonEntry):
+            bound += [bind(argument.this), bind(argument.expression)]
+        elif not isinstance(argument, exp.Star):
+            bound.append(bind(argument))
+    return tuple(bound), tuple(clauses) if clauses else payload
+
+
+def function_kind(context: BindingContext, call: nodes.FunctionCall) -> str:
+    """SCALAR, AGGREGATE or TABLE: what kind of function is called.
+
+    Raises:
+        SqlValidationError: there is no such function.
+    """
+    definition = context.catalog.resolve_function(call.path)
+    if definition is None and len(call.path) == 1:
+        definition = context.registry.find(call.name)
+    if definition is None:
+        known = list(context.catalog.names(NameKind.FUNCTION))
+        known += context.registry.nearest(call.name)
+        hint = nearest_name(call.name, known)
+        name = ".".join(call.path)
+        raise context.refusal(call, f"there is no function called {name!r}{hint}")
+    return str(definition.kind.value)
+
+
+def resolved_call(
+    context: BindingContext,
+    node: exp.Expr,
+    name: str,
+    arguments: tuple[ResolvedExpression, ...],
+    payload: Any = None,
+) -> ResolvedExpression:
+    """A call with implicit casts and its type.
+
+    Raises:
+        SqlValidationError: the function does not take such arguments.
+    """
+    try:
+        return context.registry.resolve_call(name, arguments, payload)
+    except JobDefinitionError as error:
+        raise context.refusal(node, str(error)) from None

@@ -1,0 +1,338 @@
+"""`ExpressionBinder`: syntax of expressions to resolved expressions over the rows of a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any, ClassVar
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
+from millrace.planner.binder.aggregate_calls import bind_aggregate, bind_grouping, bind_over
+from millrace.planner.binder.calls import function_kind, resolved_call, split_arguments
+from millrace.planner.binder.context import BindingContext, CommonTables
+from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.literals import LiteralError, bind_literal
+from millrace.planner.binder.operators import BINARY, NEGATED_COMPARISONS
+from millrace.planner.binder.periods import bind_period_predicate
+from millrace.planner.binder.scope import AmbiguousNameError, Scope
+from millrace.planner.binder.subqueries import bind_exists, bind_in_query, bind_quantified
+from millrace.planner.binder.subqueries import bind_scalar as bind_scalar_query
+from millrace.planner.relational.rel_node import RelNode
+from millrace.sql.dialect import nodes
+from millrace.sql.dialect.nodes import names_of
+from millrace.sql.position import StatementPlace, position_of
+
+__all__ = ["ExpressionBinder"]
+
+GROUPING_FUNCTIONS = ("GROUPING", "GROUPING_ID")
+
+
+class ExpressionBinder:
+    """Binds expressions over the rows of a scope.
+
+    Args:
+        clause: of the query, for errors.
+        aggregates: whether aggregate functions may stand here.
+        windows: named windows of the SELECT; None: OVER may not stand here.
+    """
+
+    def __init__(
+        self,
+        context: BindingContext,
+        scope: Scope,
+        common: CommonTables,
+        clause: str = "an expression",
+        aggregates: bool = False,
+        windows: Mapping[str, nodes.WindowSpecification] | None = None,
+        special: Callable[[exp.Expr], ResolvedExpression | None] | None = None,
+    ) -> None:
+        self.context = context
+        self.scope = scope
+        self.common = common
+        self.clause = clause
+        self.aggregates = aggregates
+        self.in_aggregate = False
+        self.windows = windows
+        self._special = special
+
+    def bind(self, node: exp.Expr) -> ResolvedExpression:
+        """The resolved expression.
+
+        Raises:
+            SqlValidationError: a name is unknown, or types do not fit.
+        """
+        if self._special is not None and (special := self._special(node)) is not None:
+            return special
+        for kind in type(node).__mro__:
+            method = self._METHODS.get(kind)
+            if method is not None:
+                return self._placed(node, method(self, node))
+        raise self.context.refusal(node, f"{type(node).__name__} cannot stand in {self.clause}")
+
+    def _placed(self, node: exp.Expr, bound: ResolvedExpression) -> ResolvedExpression:
+        """With its place, which errors at run time tell."""
+        if not isinstance(bound, Call | Cast) or bound.place is not None or not self.context.text:
+            return bound
+        position = position_of(node)
+        if position is None:
+            return bound
+        return replace(bound, place=StatementPlace(self.context.text, position))
+
+    def condition(self, node: exp.Expr) -> ResolvedExpression:
+        """A condition: its type is BOOLEAN."""
+        bound = self.bind(node)
+        kind = bound.output_type
+        if isinstance(kind, logical.NullType):
+            return ValueLiteral(None, logical.BooleanType())
+        if not isinstance(kind, logical.BooleanType):
+            reason = f"{self.clause} needs a condition of type BOOLEAN, this is {kind}"
+            raise self.context.refusal(node, reason)
+        return bound
+
+    def call(self, node: exp.Expr, name: str, *arguments: ResolvedExpression) -> ResolvedExpression:
+        """A call of a function that the language itself needs."""
+        return resolved_call(self.context, node, name, arguments)
+
+    def query(self, node: exp.Expr) -> RelNode:
+        """A query inside this expression."""
+        return self.context.bind_query(node, self.scope, self.common)
+
+    # names
+
+    def _names(self, node: exp.Expr) -> ResolvedExpression:
+        names = names_of(node)
+        if names is None:
+            assert isinstance(node, exp.Dot)
+            return self.field(node, self.bind(node.this), node.expression.name)
+        try:
+            found = self.scope.find(names)
+        except AmbiguousNameError as error:
+            raise self.context.refusal(
+                node, f"column {str(error)!r} is ambiguous: write the table before it"
+            ) from None
+        if found is None:
+            known = self.scope.names()
+            shown = ".".join(names)
+            hint = nearest_name(names[-1], known)
+            raise self.context.refusal(node, f"column {shown!r} is not in any table{hint}")
+        return reduce(lambda row, name: self.field(node, row, name), found.fields, found.expression)
+
+    def field(self, node: exp.Expr, row: ResolvedExpression, name: str) -> ResolvedExpression:
+        """A field of a nested row."""
+        kind = row.output_type
+        if not isinstance(kind, RowType):
+            raise self.context.refusal(node, f"{row} has no field {name!r}: it is of type {kind}")
+        if name not in kind.names:
+            hint = nearest_name(name, kind.names)
+            raise self.context.refusal(node, f"{row} of type {kind} has no field {name!r}{hint}")
+        position = kind.names.index(name)
+        found = kind.fields[position].type
+        nullable = found.nullable or kind.nullable
+        return Call("GET", (row,), found.with_nullable(nullable), position)
+
+    def _literal(self, node: exp.Expr) -> ResolvedExpression:
+        try:
+            return bind_literal(node)
+        except LiteralError as error:
+            raise self.context.refusal(node, str(error)) from None
+
+    # operators
+
+    def _binary(self, node: exp.Expr) -> ResolvedExpression:
+        right = node.expression
+        if isinstance(right, exp.Any | exp.All):
+            return bind_quantified(self, node, BINARY[type(node)])
+        return self.call(node, BINARY[type(node)], self.bind(node.this), self.bind(right))
+
+    def _logical(self, node: exp.Expr) -> ResolvedExpression:
+        kind, name = type(node), BINARY[type(node)]
+        operands: list[exp.Expr] = []
+        pending = [node]
+        while pending:
+            each = pending.pop()
+            if type(each) is kind:
+                pending += [each.expression, each.this]
+            else:
+                operands.append(each)
+        return self.call(node, name, *(self.condition(each) for each in operands))
+
+    def _paren(self, node: exp.Expr) -> ResolvedExpression:
+        return self.bind(node.this)
+
+    def _not(self, node: exp.Expr) -> ResolvedExpression:
+        inner = node.this
+        while isinstance(inner, exp.Paren):
+            inner = inner.this
+        if isinstance(inner, exp.Is):
+            return self._is(inner, negated=True)
+        bound = self.condition(inner)
+        name = getattr(bound, "function", "")
+        if name in NEGATED_COMPARISONS and type(bound).__name__ == "Call":
+            return self.call(node, NEGATED_COMPARISONS[name], *bound.children())
+        return self.call(node, "NOT", bound)
+
+    def _is(self, node: exp.Expr, negated: bool = False) -> ResolvedExpression:
+        what = node.expression
+        if isinstance(what, exp.Null | nodes.Unknown):
+            operand = self.bind(node.this)
+            return self.call(node, "IS NOT NULL" if negated else "IS NULL", operand)
+        made = self.call(
+            node, "IS TRUE" if bool(what.this) else "IS FALSE", self.condition(node.this)
+        )
+        return self.call(node, "NOT", made) if negated else made
+
+    def _is_json(self, node: exp.Expr) -> ResolvedExpression:
+        return resolved_call(
+            self.context, node, "IS JSON", (self.bind(node.this),), str(node.args["kind"])
+        )
+
+    def _negative(self, node: exp.Expr) -> ResolvedExpression:
+        operand = self.bind(node.this)
+        if isinstance(operand, ValueLiteral) and operand.value is not None:
+            return ValueLiteral(-operand.value, operand.type)
+        return self.call(node, "NEGATE", operand)
+
+    def _escape(self, node: exp.Expr) -> ResolvedExpression:
+        like = node.this
+        arguments = (self.bind(like.this), self.bind(like.expression), self.bind(node.expression))
+        return self.call(node, BINARY[type(like)], *arguments)
+
+    def _between(self, node: exp.Expr) -> ResolvedExpression:
+        value = self.bind(node.this)
+        low, high = self.bind(node.args["low"]), self.bind(node.args["high"])
+
+        def within(least: ResolvedExpression, most: ResolvedExpression) -> ResolvedExpression:
+            above, below = self.call(node, ">=", value, least), self.call(node, "<=", value, most)
+            return self.call(node, "AND", above, below)
+
+        if node.args.get("symmetric"):
+            return self.call(node, "OR", within(low, high), within(high, low))
+        return within(low, high)
+
+    def _in(self, node: exp.Expr) -> ResolvedExpression:
+        query = node.args.get("query")
+        if query is not None:
+            return bind_in_query(self, node, query)
+        value = self.bind(node.this)
+        members = [self.bind(member) for member in node.expressions]
+        if isinstance(value.output_type, RowType):
+            equal = [self.call(node, "=", value, member) for member in members]
+            return equal[0] if len(equal) == 1 else self.call(node, "OR", *equal)
+        return self.call(node, "IN", value, *members)
+
+    def _case(self, node: exp.Expr) -> ResolvedExpression:
+        subject = None if node.this is None else self.bind(node.this)
+        arguments: list[ResolvedExpression] = []
+        for branch in node.args["ifs"]:
+            if subject is None:
+                arguments.append(self.condition(branch.this))
+            else:
+                arguments.append(self.call(branch, "=", subject, self.bind(branch.this)))
+            arguments.append(self.bind(branch.args["true"]))
+        default = node.args.get("default")
+        missing = ValueLiteral(None, logical.NullType())
+        arguments.append(missing if default is None else self.bind(default))
+        return self.call(node, "CASE", *arguments)
+
+    def _cast(self, node: exp.Expr) -> ResolvedExpression:
+        operand, target = self.bind(node.this), node.args["to"].logical_type
+        try:
+            return self.context.registry.resolve_cast(
+                operand, target, isinstance(node, exp.TryCast)
+            )
+        except JobDefinitionError as error:
+            raise self.context.refusal(node, str(error)) from None
+
+    # constructed values
+
+    def _row(self, node: exp.Expr) -> ResolvedExpression:
+        return self.call(node, "ROW", *map(self.bind, node.expressions))
+
+    def _array(self, node: exp.Expr) -> ResolvedExpression:
+        return self.call(node, "ARRAY", *map(self.bind, node.expressions))
+
+    def _map(self, node: exp.Expr) -> ResolvedExpression:
+        return self.call(node, "MAP", *map(self.bind, node.expressions))
+
+    def _item(self, node: exp.Expr) -> ResolvedExpression:
+        return self.call(node, "ITEM", self.bind(node.this), self.bind(node.expressions[0]))
+
+    def _period_predicate(self, node: exp.Expr) -> ResolvedExpression:
+        return bind_period_predicate(self, node)
+
+    # functions and queries
+
+    def _function(self, node: exp.Expr) -> ResolvedExpression:
+        assert isinstance(node, nodes.FunctionCall)
+        name = node.name.upper()
+        if name in GROUPING_FUNCTIONS:
+            return bind_grouping(self, node)
+        if node.args.get("over") is not None:
+            return bind_over(self, node)
+        if name == "CURRENT_DATABASE" and not node.arguments:
+            database = self.context.catalog.current_database
+            return ValueLiteral(database, logical.VarCharType(nullable=False))
+        kind = function_kind(self.context, node)
+        if kind == "AGGREGATE":
+            return bind_aggregate(self, node)
+        if kind == "TABLE":
+            raise self.context.refusal(
+                node, f"{node.name} gives a table: write LATERAL TABLE({node.name}(...)) in FROM"
+            )
+        arguments, payload = self.arguments(node.arguments)
+        definition = self.context.catalog.resolve_function(node.path)
+        if definition is not None:
+            payload = definition
+        return resolved_call(self.context, node, name, arguments, payload)
+
+    def arguments(self, given: Sequence[exp.Expr]) -> tuple[tuple[ResolvedExpression, ...], Any]:
+        """Arguments of a call, and its payload."""
+        return split_arguments(list(given), self.bind)
+
+    def _scalar_query(self, node: exp.Expr) -> ResolvedExpression:
+        return bind_scalar_query(self, node)
+
+    def _exists(self, node: exp.Expr) -> ResolvedExpression:
+        return bind_exists(self, node)
+
+    _METHODS: ClassVar[dict[type, Callable[[Any, Any], ResolvedExpression]]] = {
+        exp.Column: _names,
+        exp.Dot: _names,
+        exp.Literal: _literal,
+        exp.HexString: _literal,
+        exp.Boolean: _literal,
+        exp.Null: _literal,
+        nodes.Unknown: _literal,
+        nodes.TypedLiteral: _literal,
+        nodes.IntervalLiteral: _literal,
+        **dict.fromkeys(BINARY, _binary),
+        exp.And: _logical,
+        exp.Or: _logical,
+        exp.Paren: _paren,
+        exp.Not: _not,
+        exp.Neg: _negative,
+        exp.Is: _is,
+        nodes.IsJson: _is_json,
+        exp.Escape: _escape,
+        exp.Between: _between,
+        exp.In: _in,
+        exp.Case: _case,
+        exp.Cast: _cast,
+        exp.TryCast: _cast,
+        exp.Tuple: _row,
+        nodes.RowConstructor: _row,
+        nodes.ArrayConstructor: _array,
+        nodes.MapConstructor: _map,
+        nodes.Overlaps: _period_predicate,
+        nodes.PeriodPredicate: _period_predicate,
+        exp.Bracket: _item,
+        nodes.FunctionCall: _function,
+        exp.Subquery: _scalar_query,
+        exp.Exists: _exists,
+    }

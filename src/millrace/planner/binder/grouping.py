@@ -1,0 +1,132 @@
+"""GROUP BY: its expressions, and the grouping sets that ROLLUP, CUBE and GROUPING SETS make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations, product
+
+from sqlglot import exp
+
+from millrace.expressions.resolved import FieldReference, ResolvedExpression
+from millrace.planner.binder.context import BindingContext
+from millrace.planner.binder.literals import LiteralError
+from millrace.planner.binder.table_functions import PARAMETERS, milliseconds, windowed
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.stream_rel_nodes import WindowingStrategy, WindowKind
+from millrace.sql.dialect import nodes
+
+__all__ = ["GroupKeys", "bind_grouping_sets", "group_window", "window_property"]
+
+Bind = Callable[[exp.Expr], ResolvedExpression]
+LEGACY = {"TUMBLE": ("SIZE",), "HOP": ("SLIDE", "SIZE"), "SESSION": ("GAP",)}
+PROPERTIES = {"START": 0, "END": 1, "ROWTIME": 2, "PROCTIME": 2}
+"""Column of the window that TUMBLE_START and kin give."""
+
+
+class GroupKeys:
+    """Distinct expressions of GROUP BY in their order, and the sets of them."""
+
+    def __init__(self) -> None:
+        self.expressions: list[ResolvedExpression] = []
+        self.sets: list[tuple[int, ...]] = [()]
+
+    def position(self, expression: ResolvedExpression) -> int:
+        """Of an expression, which is added if it is new."""
+        if expression not in self.expressions:
+            self.expressions.append(expression)
+        return self.expressions.index(expression)
+
+    def multiply(self, sets: list[tuple[int, ...]]) -> None:
+        """Items of GROUP BY beside each other: each set of the one with each of the other."""
+        pairs = product(self.sets, sets)
+        self.sets = [tuple(dict.fromkeys((*one, *two))) for one, two in pairs]
+
+
+def bind_grouping_sets(node: exp.Group, bind: Bind) -> GroupKeys:
+    """The keys of GROUP BY."""
+    keys = GroupKeys()
+    for item in node.expressions:
+        keys.multiply(_sets(item, keys, bind))
+    return keys
+
+
+def _sets(item: exp.Expr, keys: GroupKeys, bind: Bind) -> list[tuple[int, ...]]:
+    if isinstance(item, exp.GroupingSets):
+        return [each for inner in item.expressions for each in _sets(inner, keys, bind)]
+    if isinstance(item, exp.Rollup | exp.Cube):
+        parts = [_columns(each, keys, bind) for each in item.expressions]
+        if isinstance(item, exp.Rollup):
+            chosen = [tuple(parts[:count]) for count in range(len(parts), -1, -1)]
+        else:
+            counts = range(len(parts), -1, -1)
+            chosen = [each for count in counts for each in combinations(parts, count)]
+        return [tuple(column for part in each for column in part) for each in chosen]
+    return [_columns(item, keys, bind)]
+
+
+def _columns(item: exp.Expr, keys: GroupKeys, bind: Bind) -> tuple[int, ...]:
+    if isinstance(item, exp.Tuple):
+        return tuple(keys.position(bind(each)) for each in item.expressions)
+    if isinstance(item, exp.Paren):
+        return _columns(item.this, keys, bind)
+    return (keys.position(bind(item)),)
+
+
+def group_window(
+    context: BindingContext, node: exp.Group, rows: RelNode, bind: Bind
+) -> tuple[RelNode, exp.Expr | None]:
+    """Rows with windows for ``GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)``, and its node.
+
+    Flink's group windows of old are the same as a window table function over the input, grouped by
+    its columns.
+    """
+    calls = [
+        each
+        for each in node.expressions
+        if isinstance(each, nodes.FunctionCall) and each.name.upper() in LEGACY
+    ]
+    if not calls:
+        return rows, None
+    call = calls[0]
+    if len(calls) > 1:
+        raise context.refusal(calls[1], "only one group window can stand in GROUP BY")
+    name = call.name.upper()
+    parameters = LEGACY[name]
+    arguments = call.arguments
+    if not 1 + len(parameters) <= len(arguments) <= 2 + len(parameters):
+        raise context.refusal(call, f"{name} takes (time, {', '.join(parameters)})")
+    time = bind(arguments[0])
+    if not isinstance(time, FieldReference):
+        raise context.refusal(arguments[0], f"{name} takes a time attribute, not an expression")
+    try:
+        amounts = [milliseconds(context, each, bind(each)) for each in arguments[1:]]
+    except LiteralError as error:
+        raise context.refusal(call, str(error)) from None
+    sizes = dict(zip((*parameters, "OFFSET"), amounts, strict=False))
+    partition = []
+    if name == "SESSION":
+        for each in node.expressions:
+            key = None if each is call else bind(each)
+            if key is not None and not isinstance(key, FieldReference):
+                raise context.refusal(each, "SESSION is grouped by columns, not by expressions")
+            if isinstance(key, FieldReference):
+                partition.append(key.index)
+    window = WindowingStrategy(
+        WindowKind[name],
+        sizes.get("SIZE", sizes.get("GAP", 0)),
+        sizes.get("SLIDE", 0),
+        sizes.get("OFFSET", 0),
+        tuple(partition),
+    )
+    assert name in PARAMETERS
+    return windowed(rows, time.index, window), call
+
+
+def window_property(node: exp.Expr, call: exp.Expr, rows: RelNode) -> ResolvedExpression | None:
+    """The column of the window that ``TUMBLE_END(ts, INTERVAL '1' HOUR)`` means, or None."""
+    if not isinstance(node, nodes.FunctionCall):
+        return None
+    name, _, suffix = node.name.upper().partition("_")
+    if name != call.name.upper() or suffix not in PROPERTIES:
+        return None
+    return rows.field(len(rows.row_type) - 3 + PROPERTIES[suffix])

@@ -1,0 +1,153 @@
+"""``t MATCH_RECOGNIZE (...)`` in FROM (Flink docs, "Pattern Recognition")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from sqlglot import exp
+
+from millrace.expressions.resolved import (
+    FieldReference,
+    ResolvedExpression,
+    SortKey,
+    ValueLiteral,
+)
+from millrace.planner.binder.context import BindingContext, CommonTables
+from millrace.planner.binder.expression import ExpressionBinder
+from millrace.planner.binder.pattern_expression import PatternExpressionBinder
+from millrace.planner.binder.row_pattern import RowPattern, bind_pattern, bind_skip
+from millrace.planner.binder.scope import Scope
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.stream_rel_nodes import Match
+from millrace.sql.dialect import nodes
+
+__all__ = ["bind_match"]
+
+
+class TableBinder(Protocol):
+    """What is asked of the binder of FROM."""
+
+    context: BindingContext
+    common: CommonTables
+
+    def bind(self, node: exp.Expr, left: Scope | None = None) -> tuple[RelNode, Scope]: ...
+
+    def expressions(self, scope: Scope, clause: str) -> ExpressionBinder: ...
+
+
+def bind_match(binder: TableBinder, node: nodes.MatchRecognize) -> Match:
+    """The matches in the rows of a table.
+
+    Raises:
+        SqlValidationError: the clause is wrong, or has what Flink refuses.
+    """
+    context = binder.context
+    rows, scope = binder.bind(node.this)
+    if node.args.get("rows") == "ALL":
+        raise context.refusal(node, "All rows per match mode is not supported yet.")
+    partition = _positions(binder, scope, node.args.get("partition_by") or (), "PARTITION BY")
+    order = _order(binder, scope, node)
+    pattern = bind_pattern(context, node)
+    after, skip_to = bind_skip(context, node.args.get("after"), pattern)
+    measures = _measures(binder, rows, node, pattern)
+    _check_names(binder, rows, node, partition)
+    return Match(
+        rows,
+        partition,
+        order,
+        pattern.variables,
+        _definitions(binder, rows, node, pattern),
+        measures,
+        after,
+        skip_to,
+        _within(binder, node.args.get("within")),
+    )
+
+
+def _positions(
+    binder: TableBinder, scope: Scope, given: Sequence[exp.Expr], clause: str
+) -> tuple[int, ...]:
+    """The positions of columns."""
+    made = []
+    for each in given:
+        bound = binder.expressions(scope, clause).bind(each)
+        if not isinstance(bound, FieldReference):
+            raise binder.context.refusal(
+                each, f"{clause} of MATCH_RECOGNIZE takes columns, this is an expression"
+            )
+        made.append(bound.index)
+    return tuple(made)
+
+
+def _order(binder: TableBinder, scope: Scope, node: nodes.MatchRecognize) -> tuple[SortKey, ...]:
+    items = node.args.get("order") or ()
+    if not items:
+        raise binder.context.refusal(
+            node, "You must specify either rowtime or proctime for order by."
+        )
+    positions = _positions(binder, scope, [item.this for item in items], "ORDER BY")
+    keys = []
+    for index, item in zip(positions, items, strict=True):
+        ascending = not item.args.get("desc")
+        first = item.args.get("nulls_first")
+        keys.append(SortKey(index, ascending, ascending if first is None else first))
+    if not keys[0].ascending:
+        raise binder.context.refusal(
+            items[0], "Primary sort order of a streaming table must be ascending on time."
+        )
+    return tuple(keys)
+
+
+def _measures(
+    binder: TableBinder, rows: RelNode, node: nodes.MatchRecognize, pattern: RowPattern
+) -> tuple[tuple[str, ResolvedExpression], ...]:
+    measures = PatternExpressionBinder(binder.context, rows.row_type, binder.common, pattern)
+    given = node.args.get("measures")
+    if not given:
+        raise binder.context.refusal(
+            node, "MATCH_RECOGNIZE needs MEASURES: they are the columns of a match"
+        )
+    return tuple((each.alias, measures.bind(each.this)) for each in given)
+
+
+def _check_names(
+    binder: TableBinder, rows: RelNode, node: nodes.MatchRecognize, partition: tuple[int, ...]
+) -> None:
+    """Refuses a measure that is called as a column of the partition or another measure."""
+    names = [rows.row_type.names[index] for index in partition]
+    for each in node.args["measures"]:
+        if each.alias in names:
+            raise binder.context.refusal(each, f"Columns ambiguously defined: {each.alias!r}")
+        names.append(each.alias)
+
+
+def _definitions(
+    binder: TableBinder, rows: RelNode, node: nodes.MatchRecognize, pattern: RowPattern
+) -> tuple[tuple[str, ResolvedExpression], ...]:
+    context = binder.context
+    made: dict[str, ResolvedExpression] = {}
+    for each in node.args["define"]:
+        name = each.alias
+        if name not in pattern.names:
+            raise context.refusal(each, pattern.unknown(name))
+        if name in made:
+            raise context.refusal(each, f"Pattern variable {name!r} has already been defined")
+        bound = PatternExpressionBinder(context, rows.row_type, binder.common, pattern, name)
+        made[name] = bound.condition(each.this)
+    return tuple(made.items())
+
+
+def _within(binder: TableBinder, node: exp.Expr | None) -> int | None:
+    if node is None:
+        return None
+    value = binder.expressions(Scope(), "WITHIN").bind(node)
+    given = value.value if isinstance(value, ValueLiteral) else None
+    if isinstance(given, timedelta) and given >= timedelta(milliseconds=1):
+        return given // timedelta(milliseconds=1)
+    raise binder.context.refusal(
+        node,
+        "Only constant intervals with millisecond resolution are supported as time constraints of "
+        "patterns: WITHIN INTERVAL '1' HOUR",
+    )

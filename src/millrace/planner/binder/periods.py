@@ -1,0 +1,69 @@
+"""Predicates of periods: ``(begin, end) OVERLAPS (begin, length)``, ``PRECEDES`` and their kin."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sqlglot import exp
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.planner.binder.context import BindingContext
+from millrace.sql.dialect import nodes
+
+__all__ = ["bind_period_predicate"]
+
+_LENGTHS = (logical.DayTimeIntervalType, logical.YearMonthIntervalType)
+_CONDITIONS = {
+    "OVERLAPS": (("begin", "<=", "end"), ("end", ">=", "begin")),
+    "CONTAINS": (("begin", "<=", "begin"), ("end", ">=", "end")),
+    "EQUALS": (("begin", "=", "begin"), ("end", "=", "end")),
+    "PRECEDES": (("end", "<=", "begin"),),
+    "SUCCEEDS": (("begin", ">=", "end"),),
+    "IMMEDIATELY PRECEDES": (("end", "=", "begin"),),
+    "IMMEDIATELY SUCCEEDS": (("begin", "=", "end"),),
+}
+"""Which ends of the left and the right period are compared, and how."""
+
+
+class PeriodBinder(Protocol):
+    """What is needed of the binder of expressions."""
+
+    context: BindingContext
+
+    def bind(self, node: exp.Expr) -> ResolvedExpression:
+        """An expression with its type."""
+        ...
+
+    def call(self, node: exp.Expr, name: str, *arguments: ResolvedExpression) -> ResolvedExpression:
+        """A call of a built-in function."""
+        ...
+
+
+def bind_period_predicate(binder: PeriodBinder, node: exp.Expr) -> ResolvedExpression:
+    """The comparisons that a predicate of two periods stands for.
+
+    A period is a pair of its begin and its end, or of its begin and its length; one whose end is
+    before its begin is meant the other way round.
+    """
+    kind = "OVERLAPS" if isinstance(node, nodes.Overlaps) else node.args["kind"]
+    left, right = _period(binder, node.this), _period(binder, node.expression)
+    comparisons = [
+        binder.call(node, operator, left[one], right[other])
+        for one, operator, other in _CONDITIONS[kind]
+    ]
+    return comparisons[0] if len(comparisons) == 1 else binder.call(node, "AND", *comparisons)
+
+
+def _period(binder: PeriodBinder, node: exp.Expr) -> dict[str, ResolvedExpression]:
+    if len(node.expressions) != 2:
+        raise binder.context.refusal(
+            node, "a period is a pair in brackets: of its begin and its end, or its length"
+        )
+    begin, end = (binder.bind(part) for part in node.expressions)
+    if isinstance(end.output_type, _LENGTHS):
+        end = binder.call(node, "+", begin, end)
+    return {
+        "begin": binder.call(node, "LEAST", begin, end),
+        "end": binder.call(node, "GREATEST", begin, end),
+    }

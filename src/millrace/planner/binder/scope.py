@@ -1,0 +1,143 @@
+"""`Scope`: which columns the names in a query can mean, and those of the queries around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
+
+__all__ = ["AmbiguousNameError", "FoundColumn", "Scope", "ScopeTable", "table_of"]
+
+
+class AmbiguousNameError(Exception):
+    """A name without a table is one of several tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeTable:
+    """A table in FROM.
+
+    Attributes:
+        path: its alias, or catalog, database and name: a qualifier is the end of it.
+        columns: names and the positions in the row of the whole FROM clause.
+    """
+
+    path: tuple[str, ...]
+    columns: tuple[FieldReference, ...]
+
+    def matches(self, qualifier: tuple[str, ...]) -> bool:
+        """Whether a qualifier means this table."""
+        return bool(self.path) and self.path[-len(qualifier) :] == qualifier
+
+    def shifted(self, by: int) -> ScopeTable:
+        """The same table further to the right in a join's row."""
+        columns = (FieldReference(each.index + by, each.type, each.name) for each in self.columns)
+        return ScopeTable(self.path, tuple(columns))
+
+    def nullable(self) -> ScopeTable:
+        """The same table on the side of an outer join that may be missing."""
+        columns = (
+            FieldReference(each.index, each.type.with_nullable(True), each.name)
+            for each in self.columns
+        )
+        return ScopeTable(self.path, tuple(columns))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundColumn:
+    """What names mean: a column, and the fields of nested rows behind it."""
+
+    expression: ResolvedExpression
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Tables in FROM, from left to right.
+
+    Attributes:
+        merged: columns of USING and NATURAL, which unqualified names mean: one for two.
+        parent: the scope of the query around this one, for correlated subqueries.
+    """
+
+    tables: tuple[ScopeTable, ...] = ()
+    merged: Mapping[str, ResolvedExpression] = field(default_factory=dict)
+    parent: Scope | None = None
+
+    @property
+    def width(self) -> int:
+        """Columns of the row."""
+        return sum(len(table.columns) for table in self.tables)
+
+    def within(self, parent: Scope | None) -> Scope:
+        """The same tables in a subquery of another scope."""
+        return Scope(self.tables, self.merged, parent)
+
+    def find(self, names: tuple[str, ...]) -> FoundColumn | None:
+        """The column that names mean here or, failing that, in the scopes around.
+
+        Raises:
+            AmbiguousNameError: an unqualified name is in several tables.
+        """
+        scope: Scope | None = self
+        level = 0
+        while scope is not None:
+            found = scope._find_here(names)
+            if found is not None:
+                expression = found.expression if level == 0 else outer(found.expression, level)
+                return FoundColumn(expression, found.fields)
+            scope, level = scope.parent, level + 1
+        return None
+
+    def _find_here(self, names: tuple[str, ...]) -> FoundColumn | None:
+        # a table's name wins over a column of rows that is called the same
+        for length in range(min(3, len(names) - 1), 0, -1):
+            for table in self.tables:
+                if table.matches(names[:length]):
+                    for column in table.columns:
+                        if column.name == names[length]:
+                            return FoundColumn(column, names[length + 1 :])
+        if names[0] in self.merged:
+            return FoundColumn(self.merged[names[0]], names[1:])
+        found = [
+            column for table in self.tables for column in table.columns if column.name == names[0]
+        ]
+        if len(found) > 1:
+            raise AmbiguousNameError(names[0])
+        return FoundColumn(found[0], names[1:]) if found else None
+
+    def table(self, qualifier: tuple[str, ...]) -> ScopeTable | None:
+        """The table of ``t.*``."""
+        return next((table for table in self.tables if table.matches(qualifier)), None)
+
+    def star(self) -> Iterator[tuple[str, ResolvedExpression]]:
+        """The columns of ``*``: those of USING first, once."""
+        yield from self.merged.items()
+        for table in self.tables:
+            for column in table.columns:
+                if column.name not in self.merged:
+                    yield column.name, column
+
+    def names(self) -> Iterator[str]:
+        """Names one could have meant."""
+        scope: Scope | None = self
+        while scope is not None:
+            for table in scope.tables:
+                yield from (column.name for column in table.columns)
+            scope = scope.parent
+
+
+def table_of(path: tuple[str, ...], row_type: RowType) -> ScopeTable:
+    """A table alone in FROM."""
+    columns = (FieldReference(i, each.type, each.name) for i, each in enumerate(row_type))
+    return ScopeTable(path, tuple(columns))
+
+
+def outer(expression: ResolvedExpression, level: int) -> ResolvedExpression:
+    """An expression over a row as the queries inside see it, ``level`` of them further in."""
+    if isinstance(expression, FieldReference):
+        return OuterReference(level, expression.index, expression.type, expression.name)
+    children = tuple(outer(child, level) for child in expression.children())
+    return expression.with_children(children) if children else expression

@@ -1,0 +1,314 @@
+"""`bind_select`: SELECT, from FROM to ORDER BY."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.expressions.resolved import FieldReference, ResolvedExpression, SortKey
+from millrace.planner.binder.aggregate_calls import bind_order
+from millrace.planner.binder.aggregation import Aggregation, UngroupedError
+from millrace.planner.binder.context import BindingContext, CommonTables
+from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.expression import ExpressionBinder
+from millrace.planner.binder.from_clause import FromBinder
+from millrace.planner.binder.grouping import (
+    GroupKeys,
+    bind_grouping_sets,
+    group_window,
+    window_property,
+)
+from millrace.planner.binder.names import unique_names
+from millrace.planner.binder.over_clause import over_aggregate
+from millrace.planner.binder.placeholders import (
+    AggregatePlaceholder,
+    GroupingPlaceholder,
+    OrderItem,
+    has,
+)
+from millrace.planner.binder.scope import Scope
+from millrace.planner.binder.state_ttl import StateTtlHint, require_tables, state_ttl_hint
+from millrace.planner.relational.rel_node import Aggregate, Filter, Project, RelNode, Sort, Values
+from millrace.sql.dialect.nodes import names_of
+
+__all__ = ["bind_select"]
+
+Item = tuple[str | None, ResolvedExpression]
+
+
+def bind_select(
+    context: BindingContext, node: exp.Select, outer: Scope | None, common: CommonTables
+) -> RelNode:
+    """The rows of a SELECT, in the order of its ORDER BY."""
+    return _Select(context, node, outer, common).bind()
+
+
+_HINTS = (
+    *("OPTIONS", "STATE_TTL", "LOOKUP", "MULTI_JOIN"),
+    *("BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP"),
+)
+"""Flink docs, "Hints". How rows are brought together Spark decides: those hints change nothing."""
+
+
+class _Select:
+    def __init__(
+        self,
+        context: BindingContext,
+        node: exp.Select,
+        outer: Scope | None,
+        common: CommonTables,
+    ) -> None:
+        self.context, self.node, self.common = context, node, common
+        self.rows: RelNode = Values(((),), RowType((), nullable=False))
+        self.scope = Scope(parent=outer)
+        self.outer = outer
+        self.window_call: exp.Expr | None = None
+        self._state_ttl = StateTtlHint()
+        self.windows = {each.this.name: each.expression for each in node.args.get("windows") or ()}
+
+    def bind(self) -> RelNode:
+        self._from()
+        keys = self._group_keys()
+        items = [item for each in self.node.expressions for item in self._items(each)]
+        having = self.node.args.get("having")
+        condition = None
+        if having is not None:
+            condition = self._expressions("HAVING", over=False).condition(having.this)
+        names = unique_names(name for name, _ in items)
+        outputs = [expression for _, expression in items]
+        order = self._order(names, outputs)
+        qualify = self.node.args.get("qualify")
+        qualified = [*outputs, *(each.expression for each in order)]
+        if qualify is not None:
+            qualified.append(self._expressions("QUALIFY").condition(qualify.this))
+        aggregated = any(
+            has(each, AggregatePlaceholder) or has(each, GroupingPlaceholder)
+            for each in (*qualified, *([] if condition is None else [condition]))
+        )
+        if keys is not None or aggregated or having is not None:
+            qualified, condition = self._aggregate(keys or GroupKeys(), qualified, condition)
+        if condition is not None:
+            self.rows = Filter(self.rows, condition)
+        self.rows, expressions = over_aggregate(self.rows, qualified)
+        if qualify is not None:
+            self.rows = Filter(self.rows, expressions[-1])
+            expressions = expressions[:-1]
+        return self._project(names, expressions, order)
+
+    # the parts, in the order in which they are evaluated
+
+    def _from(self) -> None:
+        source = self.node.args.get("from_")
+        if source is not None:
+            ttl = self._state_ttl = state_ttl_hint(self.context, self.node)
+            binder = FromBinder(self.context, self.outer, self.common, self._hints(), ttl)
+            self.rows, self.scope = binder.bind(source.this)
+            require_tables(self.context, self.node, ttl, self.scope)
+        where = self.node.args.get("where")
+        if where is not None:
+            self.rows = Filter(self.rows, self._plain("WHERE").condition(where.this))
+
+    def _hints(self) -> tuple[tuple[str, Any], ...]:
+        hint = self.node.args.get("hint")
+        made: list[tuple[str, Any]] = []
+        for each in [] if hint is None else hint.expressions:
+            if each.name.upper() not in _HINTS:
+                near = nearest_name(each.name.upper(), _HINTS)
+                raise self.context.refusal(each, f"there is no hint called {each.name!r}{near}")
+            if each.options:
+                made.append((each.name.upper(), tuple(each.options.items())))
+            else:
+                made.append((each.name.upper(), tuple(part.name for part in each.expressions)))
+        return tuple(made)
+
+    def _plain(self, clause: str) -> ExpressionBinder:
+        return ExpressionBinder(self.context, self.scope, self.common, clause)
+
+    def _expressions(self, clause: str, over: bool = True) -> ExpressionBinder:
+        special: Callable[[exp.Expr], ResolvedExpression | None] | None = None
+        if self.window_call is not None:
+            call, rows = self.window_call, self.rows
+
+            def special(node: exp.Expr) -> ResolvedExpression | None:
+                return window_property(node, call, rows)
+
+        return ExpressionBinder(
+            self.context,
+            self.scope,
+            self.common,
+            clause,
+            aggregates=True,
+            windows=self.windows if over else None,
+            special=special,
+        )
+
+    def _group_keys(self) -> GroupKeys | None:
+        group = self.node.args.get("group")
+        if group is None:
+            return None
+        plain = self._plain("GROUP BY")
+        self.rows, call = group_window(self.context, group, self.rows, plain.bind)
+        self.window_call = call
+        if call is None:
+            return bind_grouping_sets(group, plain.bind)
+        width = len(self.rows.row_type)
+
+        def bind(node: exp.Expr) -> ResolvedExpression:
+            return self.rows.field(width - 3) if node is call else plain.bind(node)
+
+        keys = bind_grouping_sets(group, bind)
+        ends = [keys.position(self.rows.field(width - each)) for each in (2, 1)]
+        keys.sets = [(*each, *ends) for each in keys.sets]
+        return keys
+
+    def _items(self, node: exp.Expr) -> list[Item]:
+        """The columns of an item of SELECT: several for a star."""
+        if isinstance(node, exp.Star):
+            return list(self.scope.star())
+        if isinstance(node, exp.Column | exp.Dot):
+            names = names_of(node)
+            if names is not None and names[-1] == "*":
+                return self._qualified_star(node, names[:-1])
+        binder = self._expressions("SELECT")
+        if isinstance(node, exp.Alias):
+            return [(node.alias, binder.bind(node.this))]
+        bound = binder.bind(node)
+        return [(_name(node), bound)]
+
+    def _qualified_star(self, node: exp.Expr, names: tuple[str, ...]) -> list[Item]:
+        table = self.scope.table(names)
+        if table is not None:
+            return [(column.name, column) for column in table.columns]
+        try:
+            found = self.scope.find(names)
+        except Exception:  # an ambiguous name is no row either
+            found = None
+        if found is not None and not found.fields:
+            row = found.expression
+            kind = row.output_type
+            if isinstance(kind, RowType):
+                binder = self._plain("SELECT")
+                return [(each, binder.field(node, row, each)) for each in kind.names]
+        known = [table.path[-1] for table in self.scope.tables if table.path]
+        hint = nearest_name(names[-1], known)
+        raise self.context.refusal(node, f"there is no table {'.'.join(names)!r} in FROM{hint}")
+
+    def _order(
+        self, names: tuple[str, ...], outputs: Sequence[ResolvedExpression]
+    ) -> tuple[OrderItem, ...]:
+        """ORDER BY: by an output's name or position, or by any expression over FROM."""
+        order = self.node.args.get("order")
+        if order is None:
+            return ()
+        binder = self._expressions("ORDER BY")
+
+        class Outputs:
+            """Names of outputs win over columns."""
+
+            context, clause, aggregates = binder.context, binder.clause, True
+            in_aggregate, windows = False, binder.windows
+            condition, arguments = binder.condition, binder.arguments
+
+            @staticmethod
+            def bind(node: exp.Expr) -> ResolvedExpression:
+                if isinstance(node, exp.Literal) and not node.is_string:
+                    position = int(node.this) if node.this.isdigit() else 0
+                    if not 1 <= position <= len(outputs):
+                        reason = f"ORDER BY {node.this}: there are {len(outputs)} columns"
+                        raise binder.context.refusal(node, reason)
+                    return outputs[position - 1]
+                written = names_of(node)
+                if written is not None and len(written) == 1 and written[0] in names:
+                    return outputs[names.index(written[0])]
+                return binder.bind(node)
+
+        return bind_order(Outputs(), order.expressions)
+
+    def _aggregate(
+        self,
+        keys: GroupKeys,
+        expressions: Sequence[ResolvedExpression],
+        condition: ResolvedExpression | None,
+    ) -> tuple[list[ResolvedExpression], ResolvedExpression | None]:
+        aggregation = Aggregation(keys)
+        try:
+            changed = [aggregation.over(each) for each in expressions]
+            having = None if condition is None else aggregation.over(condition)
+            self.rows = aggregation.node(self.rows, self._state_ttl.of(self.scope))
+        except UngroupedError as error:
+            name = str(error)
+            place = next(
+                (
+                    each
+                    for part in (*self.node.expressions, self.node.args.get("having"))
+                    if part is not None
+                    for each in part.find_all(exp.Column)
+                    if each.name == name
+                ),
+                None,
+            )
+            raise self.context.refusal(
+                place or self.node,
+                f"expression {name!r} is not being grouped: add it to GROUP BY, or aggregate it",
+            ) from None
+        return changed, having
+
+    def _project(
+        self,
+        names: tuple[str, ...],
+        expressions: Sequence[ResolvedExpression],
+        order: tuple[OrderItem, ...],
+    ) -> RelNode:
+        outputs, sorts = list(expressions[: len(names)]), expressions[len(names) :]
+        keys = []
+        shown = list(outputs)
+        for item, expression in zip(order, sorts, strict=True):
+            if expression not in shown:
+                shown.append(expression)
+            keys.append(SortKey(shown.index(expression), item.ascending, item.nulls_first))
+        distinct = bool(self.node.args.get("distinct"))
+        if distinct and len(shown) > len(outputs):
+            raise self.context.refusal(
+                self.node.args["order"], "ORDER BY of SELECT DISTINCT sorts by its columns only"
+            )
+        extra = (f"$sort{index}" for index in range(len(shown) - len(outputs)))
+        rows = _projected(self.rows, tuple(shown), unique_names((*names, *extra)))
+        if distinct:
+            rows = Aggregate(rows, tuple(range(len(outputs))), ())
+        if not keys:
+            return rows
+        rows = Sort(rows, tuple(keys))
+        return rows
+
+
+def _projected(
+    rows: RelNode, expressions: tuple[ResolvedExpression, ...], names: tuple[str, ...]
+) -> RelNode:
+    if isinstance(rows, Values) and not rows.row_type.fields:
+        pairs = zip(names, expressions, strict=True)
+        kind = RowType(
+            tuple(RowField(name, each.output_type) for name, each in pairs), nullable=False
+        )
+        return Values((expressions,), kind)
+    fields = len(rows.row_type)
+    same = all(
+        isinstance(each, FieldReference) and each.index == index
+        for index, each in enumerate(expressions)
+    )
+    if same and fields == len(expressions) and names == rows.row_type.names:
+        return rows
+    return Project(rows, expressions, names)
+
+
+def _name(node: exp.Expr) -> str | None:
+    """The name of a column without alias: that of the column or field it reads."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Column):
+        return str(node.name)
+    if isinstance(node, exp.Dot):
+        return str(node.expression.name)
+    return None

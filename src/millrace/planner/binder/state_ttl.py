@@ -1,0 +1,77 @@
+"""`StateTtlHint`: how long the state of a query's joins and of its aggregation is kept.
+
+``/*+ STATE_TTL('o' = '1d', 'c' = '12h') */`` behind SELECT names tables of FROM by their alias, or
+by their name without one. Flink docs, "Hints".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from millrace.common.time.amounts import Duration
+from millrace.planner.binder.context import BindingContext
+from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.scope import Scope
+from millrace.sql.dialect import nodes
+
+__all__ = ["StateTtlHint", "require_tables", "state_ttl_hint"]
+
+
+@dataclass(frozen=True)
+class StateTtlHint:
+    """The times to live of one SELECT, in ms by table."""
+
+    by_table: dict[str, int] = field(default_factory=dict)
+
+    def of(self, scope: Scope) -> int | None:
+        """That of the one table of a scope; None: what the session says."""
+        if len(scope.tables) != 1:
+            return None
+        (table,) = scope.tables
+        found = (ttl for name, ttl in self.by_table.items() if table.matches((name,)))
+        return next(found, None)
+
+
+def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
+    """The hint of a SELECT.
+
+    Raises:
+        SqlValidationError: it is not written in pairs, or a value is no duration.
+    """
+    hint = select.args.get("hint")
+    found: dict[str, int] = {}
+    for each in [] if hint is None else hint.expressions:
+        if not isinstance(each, nodes.Hint) or each.name.upper() != "STATE_TTL":
+            continue
+        if not each.options:
+            raise context.refusal(each, "STATE_TTL is written STATE_TTL('table' = '1 d')")
+        for name, value in each.options.items():
+            try:
+                found[name] = Duration.parse(value).to_millis()
+            except ValueError as error:
+                raise context.refusal(each, f"STATE_TTL of {name!r}: {error}") from None
+    return StateTtlHint(found)
+
+
+def require_tables(
+    context: BindingContext, select: exp.Select, hint: StateTtlHint, scope: Scope
+) -> None:
+    """A name that is no table of FROM is refused.
+
+    Raises:
+        SqlValidationError: there is one.
+    """
+    for name in hint.by_table:
+        if not any(table.matches((name,)) for table in scope.tables):
+            raise context.refusal(
+                select.args["hint"],
+                f"STATE_TTL: there is no table {name!r} in FROM"
+                + nearest_name(name, _names(scope)),
+            )
+
+
+def _names(scope: Scope) -> Sequence[str]:
+    return [table.path[-1] for table in scope.tables if table.path]

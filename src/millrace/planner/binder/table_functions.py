@@ -1,0 +1,201 @@
+"""Functions in FROM: windows (TUMBLE, HOP, CUMULATE, SESSION), UNNEST, and functions of users."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final, Protocol
+
+from sqlglot import exp
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
+from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
+from millrace.planner.binder.context import BindingContext, CommonTables
+from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.expression import ExpressionBinder
+from millrace.planner.binder.names import unique_names
+from millrace.planner.binder.scope import Scope, table_of
+from millrace.planner.binder.tables import bind_table
+from millrace.planner.inference.time_attributes import time_attributes
+from millrace.planner.relational.rel_node import RelNode, TableFunctionScan
+from millrace.planner.relational.stream_rel_nodes import (
+    TimeAttribute,
+    WindowingStrategy,
+    WindowKind,
+    WindowTableFunction,
+)
+from millrace.planner.relational.table_functions import UNNEST
+from millrace.sql.dialect import nodes
+
+__all__ = ["bind_function_table", "bind_unnest", "milliseconds", "windowed"]
+
+PARAMETERS: Final = {
+    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
+    "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
+    "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"),
+    "SESSION": ("DATA", "TIMECOL", "GAP"),
+}
+
+
+class FromContext(Protocol):
+    """What is asked of the binder of FROM."""
+
+    context: BindingContext
+    outer: Scope | None
+    common: CommonTables
+
+    def expressions(self, scope: Scope, clause: str) -> ExpressionBinder: ...
+
+
+def bind_function_table(
+    binder: FromContext, node: nodes.TableFunctionCall, left: Scope | None
+) -> tuple[RelNode, tuple[str, ...]]:
+    """The rows of a function in FROM, and the name by which its columns can be qualified."""
+    call = node.this
+    name = call.name.upper()
+    if name in PARAMETERS and len(call.path) == 1:
+        return _window(binder, call, name)
+    expressions = binder.expressions(Scope(parent=left or binder.outer), "LATERAL TABLE")
+    if name == "UNNEST":
+        return _unnest(binder, call, [expressions.bind(a) for a in call.arguments], False), ()
+    arguments, payload = expressions.arguments(call.arguments)
+    definition = binder.context.catalog.resolve_function(call.path)
+    found = definition if definition is not None else binder.context.registry.find(name)
+    if found is None or str(found.kind.value) != "TABLE":
+        hint = nearest_name(name, binder.context.registry.nearest(name))
+        raise binder.context.refusal(call, f"there is no table function {call.name!r}{hint}")
+    resolved = binder.context.registry.resolve_call(name, arguments, definition or payload)
+    kind = resolved.type
+    row = kind if isinstance(kind, RowType) else RowType.of(("EXPR$0", kind))
+    return TableFunctionScan(name, resolved.arguments, row, definition or payload), ()
+
+
+def bind_unnest(binder: FromContext, node: nodes.CollectionTable, left: Scope | None) -> RelNode:
+    """``UNNEST(tags) WITH ORDINALITY``: a row per element; of rows a column per field."""
+    expressions = binder.expressions(Scope(parent=left or binder.outer), "UNNEST")
+    operands = [expressions.bind(each) for each in node.expressions]
+    return _unnest(binder, node, operands, bool(node.args.get("ordinality")))
+
+
+def _unnest(
+    binder: FromContext, node: exp.Expr, operands: list[ResolvedExpression], ordinality: bool
+) -> RelNode:
+    columns: list[tuple[str, LogicalType]] = []
+    for operand in operands:
+        kind = operand.output_type
+        if isinstance(kind, logical.MapType):
+            columns += [("KEY", kind.key_type), ("VALUE", kind.value_type)]
+        elif isinstance(kind, logical.ArrayType):  # and MULTISET
+            element = kind.element_type
+            if isinstance(element, RowType):
+                columns += [(part.name, part.type) for part in element.fields]
+            else:
+                columns.append(("EXPR$0", element))
+        else:
+            reason = f"UNNEST takes an ARRAY, a MAP or a MULTISET, this is {kind}"
+            raise binder.context.refusal(node, reason)
+    if ordinality:
+        columns.append(("ORDINALITY", logical.IntType(nullable=False)))
+    names = unique_names(name for name, _ in columns)
+    row = RowType.of(*zip(names, (kind for _, kind in columns), strict=True))
+    return TableFunctionScan(UNNEST, tuple(operands), row, ordinality)
+
+
+def _window(
+    binder: FromContext, call: nodes.FunctionCall, name: str
+) -> tuple[RelNode, tuple[str, ...]]:
+    given = _by_parameter(binder, call, name)
+    data = given.get("DATA")
+    if not isinstance(data, nodes.TableArgument):
+        raise binder.context.refusal(call, f"{name} takes a table: {name}(TABLE t, DESCRIPTOR(c)")
+    rows = _data(binder, data)
+    scope = Scope((table_of((), rows.row_type),))
+    time = _time_column(binder, call, name, given.get("TIMECOL"), rows)
+    partition = []
+    for each in data.args.get("partition_by") or ():
+        bound = binder.expressions(scope, "PARTITION BY").bind(each)
+        partition.append(getattr(bound, "index", -1))
+    constant = binder.expressions(Scope(), name)
+    sizes = {
+        key: milliseconds(binder.context, node, constant.bind(node))
+        for key, node in given.items()
+        if key not in ("DATA", "TIMECOL")
+    }
+    needed = [key for key in PARAMETERS[name][2:] if key != "OFFSET" and key not in sizes]
+    if needed:
+        raise binder.context.refusal(call, f"{name} lacks its argument {needed[0]}")
+    window = WindowingStrategy(
+        WindowKind[name],
+        sizes.get("SIZE", sizes.get("GAP", 0)),
+        sizes.get("SLIDE", sizes.get("STEP", 0)),
+        sizes.get("OFFSET", 0),
+        tuple(partition),
+    )
+    for key, milliseconds_of in sizes.items():
+        if milliseconds_of <= 0 and key != "OFFSET":
+            raise binder.context.refusal(call, f"{name}: {key} must be more than nothing")
+    if name == "CUMULATE" and window.size % window.slide:
+        raise binder.context.refusal(call, "CUMULATE: SIZE must be a multiple of STEP")
+    return windowed(rows, time, window), ()
+
+
+def _by_parameter(binder: FromContext, call: nodes.FunctionCall, name: str) -> dict[str, exp.Expr]:
+    parameters = PARAMETERS[name]
+    given: dict[str, exp.Expr] = {}
+    for position, argument in enumerate(call.arguments):
+        if isinstance(argument, exp.Kwarg):
+            key = argument.this.name.upper()
+            if key not in parameters:
+                hint = nearest_name(key, parameters)
+                raise binder.context.refusal(argument, f"{name} has no parameter {key}{hint}")
+            given[key] = argument.expression
+        elif position < len(parameters):
+            given[parameters[position]] = argument
+        else:
+            raise binder.context.refusal(argument, f"{name} takes ({', '.join(parameters)})")
+    return given
+
+
+def _data(binder: FromContext, data: nodes.TableArgument) -> RelNode:
+    if isinstance(data.this, exp.Table):
+        return bind_table(binder.context, data.this, binder.common)
+    return binder.context.bind_query(data.this.this, binder.outer, binder.common)
+
+
+def _time_column(
+    binder: FromContext, call: exp.Expr, name: str, descriptor: exp.Expr | None, rows: RelNode
+) -> int:
+    if not isinstance(descriptor, nodes.Descriptor) or len(descriptor.expressions) != 1:
+        raise binder.context.refusal(call, f"{name} takes one time column: DESCRIPTOR(column)")
+    column = descriptor.expressions[0].name
+    names = rows.row_type.names
+    if column not in names:
+        hint = nearest_name(column, names)
+        raise binder.context.refusal(descriptor, f"column {column!r} is not in the table{hint}")
+    kind = rows.row_type.fields[names.index(column)].type
+    if not isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType):
+        reason = f"{name} requires a time attribute, but {column!r} is of type {kind}"
+        raise binder.context.refusal(descriptor, reason)
+    return names.index(column)
+
+
+def milliseconds(context: BindingContext, node: exp.Expr, value: ResolvedExpression) -> int:
+    """The size of a window."""
+    if isinstance(value, ValueLiteral) and isinstance(value.value, timedelta):
+        return value.value // timedelta(milliseconds=1)
+    raise context.refusal(node, "a window's size is a constant INTERVAL of days or less")
+
+
+def windowed(rows: RelNode, time: int, window: WindowingStrategy) -> WindowTableFunction:
+    """Rows with window_start, window_end and window_time behind their columns."""
+    kind = rows.row_type.fields[time].type.with_nullable(False)
+    stamp = logical.TimestampType(3, nullable=False)
+    names = unique_names((*rows.row_type.names, "window_start", "window_end", "window_time"))
+    kinds = (*(field.type for field in rows.row_type), stamp, stamp, kind)
+    pairs = zip(names, kinds, strict=True)
+    row = RowType(tuple(RowField(name, each) for name, each in pairs))
+    local = isinstance(kind, logical.LocalZonedTimestampType)
+    processing = time_attributes(rows).get(time) is TimeAttribute.PROCTIME
+    window = replace(window, local=local, processing=processing)
+    return WindowTableFunction(rows, time, window, row)

@@ -1,0 +1,84 @@
+"""Tables of the catalog in FROM: scan, computed columns, watermark; and views."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from millrace.expressions.resolved import FieldReference, ResolvedExpression
+from millrace.planner.binder.context import BindingContext, CommonTables
+from millrace.planner.binder.errors import SqlValidationError, nearest_name
+from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
+from millrace.planner.relational.rel_node import Project, RelNode, TableScan
+from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
+from millrace.sql.dialect import nodes
+
+__all__ = ["bind_table", "path_of", "renamed", "table_rows"]
+
+
+def path_of(node: exp.Table) -> tuple[str, ...]:
+    """The name of a table as it is written."""
+    return tuple(part.name for part in node.parts)
+
+
+def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -> RelNode:
+    """The rows of a table, a view or a query of WITH.
+
+    Raises:
+        SqlValidationError: there is none of that name.
+    """
+    path = path_of(node)
+    if len(path) == 1 and path[0] in common:
+        return common[path[0]]
+    found = context.catalog.resolve_table(path)
+    if found is None:
+        known = [*common, *context.catalog.names(NameKind.TABLE)]
+        hint = nearest_name(path[-1], known)
+        raise context.refusal(node, f"there is no table or view called {'.'.join(path)!r}{hint}")
+    if isinstance(found, ResolvedView):
+        return _view(context, node, found)
+    return table_rows(found, _options(node))
+
+
+def _options(node: exp.Expr) -> tuple[tuple[str, str], ...]:
+    for hint in node.args.get("hints") or ():
+        if isinstance(hint, nodes.Hint) and hint.name.upper() == "OPTIONS":
+            return tuple(hint.options.items())
+    return ()
+
+
+def table_rows(table: ResolvedTable, options: tuple[tuple[str, str], ...] = ()) -> RelNode:
+    """All columns of a table: those of its source, the computed ones, and its watermark."""
+    rows: RelNode = TableScan(table.path, table, table.scan_type, options)
+    if any(column.expression is not None for column in table.columns):
+        positions = {name: i for i, name in enumerate(table.scan_type.names)}
+        expressions: list[ResolvedExpression] = [
+            column.expression or FieldReference(positions[column.name], column.type, column.name)
+            for column in table.columns
+        ]
+        rows = Project(rows, tuple(expressions), table.row_type.names)
+    if table.watermark is not None:
+        rows = WatermarkAssigner(rows, table.watermark.rowtime, table.watermark.expression)
+    return rows
+
+
+def _view(context: BindingContext, node: exp.Expr, view: ResolvedView) -> RelNode:
+    query = view.query
+    if isinstance(query, str):
+        from millrace.planner.binder.query import bind_query  # which binds tables in its turn
+        from millrace.sql.parser import parse_query  # views of programs without SQL need no parser
+
+        catalog = view.catalog or context.catalog
+        try:
+            query = bind_query(parse_query(query), catalog, context.registry, query)
+        except SqlValidationError as error:
+            reason = f"the view {'.'.join(view.path)} is no longer valid: {error.reason}"
+            raise context.refusal(node, reason) from None
+    return renamed(query, view.names) if view.names else query
+
+
+def renamed(rows: RelNode, names: tuple[str, ...]) -> RelNode:
+    """The same rows under other names."""
+    if rows.row_type.names == names:
+        return rows
+    fields = tuple(rows.field(index) for index in range(len(rows.row_type)))
+    return Project(rows, fields, names)

@@ -1,0 +1,196 @@
+"""`CatalogReader`: what the binder asks of catalogs, and the resolved tables it gets.
+
+The catalogs themselves are in `millrace.table`; the planner sees this protocol only. Semantics:
+Flink docs, "CREATE TABLE" (columns) and "Catalogs" (how names are found).
+
+    >>> from millrace.common.types.logical.logical_type import BigIntType, TimestampType
+    >>> from millrace.expressions.resolved import FieldReference
+    >>> table = ResolvedTable(
+    ...     ("default_catalog", "default_database", "bid"),
+    ...     (ResolvedColumn("id", BigIntType()), ResolvedColumn("ts", TimestampType(3))),
+    ...     watermark=ResolvedWatermark(1, FieldReference(1, TimestampType(3), "ts")),
+    ... )
+    >>> table.row_type.names
+    ('id', 'ts')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.planner.relational.rel_node import RelNode
+
+__all__ = [
+    "CatalogReader",
+    "ColumnKind",
+    "NameKind",
+    "ResolvedColumn",
+    "ResolvedTable",
+    "ResolvedView",
+    "ResolvedWatermark",
+]
+
+
+class ColumnKind(Enum):
+    """Where a column's values come from."""
+
+    PHYSICAL = "PHYSICAL"
+    METADATA = "METADATA"
+    COMPUTED = "COMPUTED"
+
+
+class NameKind(Enum):
+    """What a name can be of."""
+
+    CATALOG = "catalog"
+    DATABASE = "database"
+    TABLE = "table"
+    FUNCTION = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedColumn:
+    """A column of a table.
+
+    Attributes:
+        metadata_key: of a metadata column, the connector's name for it (``METADATA FROM``).
+        virtual: whether a metadata column is left out when rows are written.
+        expression: of a computed column, over the table's `ResolvedTable.scan_type`: computed
+            columns do not read one another.
+    """
+
+    name: str
+    type: LogicalType
+    kind: ColumnKind = ColumnKind.PHYSICAL
+    metadata_key: str | None = None
+    virtual: bool = False
+    expression: ResolvedExpression | None = None
+    comment: str | None = None
+
+    @property
+    def persisted(self) -> bool:
+        """Whether rows that are written have it."""
+        return self.kind is ColumnKind.PHYSICAL or (
+            self.kind is ColumnKind.METADATA and not self.virtual
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedWatermark:
+    """``WATERMARK FOR column AS expression``.
+
+    Attributes:
+        rowtime: position of the column among all of the table's columns.
+        expression: over all of the table's columns (`ResolvedTable.row_type`).
+    """
+
+    rowtime: int
+    expression: ResolvedExpression
+
+
+@dataclass(frozen=True)
+class ResolvedTable:
+    """A table of a catalog, its types and expressions resolved.
+
+    Attributes:
+        path: catalog, database and name.
+        columns: in the order of the schema, computed ones among them.
+        primary_key: names of the columns of ``PRIMARY KEY ... NOT ENFORCED``, or none.
+        options: of WITH.
+        changes: the row kinds its source emits (``+I``, ``-U``, ``+U``, ``-D``): of a table in
+            which rows are only inserted, the first.
+        accepts: the row kinds its sink takes; empty: all of them (the sink is asked later).
+        bounded: whether its source ends.
+        lookup: whether it can be looked up by key (the right side of a look-up join).
+        source: whatever the catalog hands on to the translation; the planner does not look inside.
+    """
+
+    path: tuple[str, ...]
+    columns: tuple[ResolvedColumn, ...]
+    watermark: ResolvedWatermark | None = None
+    primary_key: tuple[str, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    changes: frozenset[str] = frozenset({"+I"})
+    accepts: frozenset[str] = frozenset()
+    bounded: bool = False
+    lookup: bool = False
+    source: Any = None
+
+    @property
+    def row_type(self) -> RowType:
+        """All columns: what ``SELECT *`` gives."""
+        return _row_type(self.columns)
+
+    @property
+    def scan_type(self) -> RowType:
+        """Physical and metadata columns: what the source gives."""
+        return _row_type([each for each in self.columns if each.kind is not ColumnKind.COMPUTED])
+
+    @property
+    def sink_type(self) -> RowType:
+        """Columns that are written: physical ones, and metadata that is not virtual."""
+        return _row_type([each for each in self.columns if each.persisted])
+
+    @property
+    def key_positions(self) -> tuple[int, ...]:
+        """The primary key as positions among all columns."""
+        names = self.row_type.names
+        return tuple(names.index(name) for name in self.primary_key)
+
+
+@dataclass(frozen=True)
+class ResolvedView:
+    """A view of a catalog.
+
+    Attributes:
+        query: the tree of a view that was made of a table or a query (``createTemporaryView``),
+            or the SQL text.
+        names: of its columns, if the view names them, else none.
+        catalog: what the names in the text mean: they are found from the catalog and database
+            that were the current ones when the view was made. None: as in the query around it.
+    """
+
+    path: tuple[str, ...]
+    query: RelNode | str
+    names: tuple[str, ...] = ()
+    comment: str | None = None
+    catalog: CatalogReader | None = None
+
+
+class CatalogReader(Protocol):
+    """What names mean. Names are given as written: one, two or three parts."""
+
+    @property
+    def current_catalog(self) -> str:
+        """The catalog that names without one are of."""
+        ...
+
+    @property
+    def current_database(self) -> str:
+        """The database that names without one are of."""
+        ...
+
+    def resolve_table(self, name: Sequence[str]) -> ResolvedTable | ResolvedView | None:
+        """The table or view of a name, or None; temporary ones first."""
+        ...
+
+    def resolve_function(self, name: Sequence[str]) -> Any | None:
+        """The definition of a function of the user in a catalog (a temporary one, too), or None:
+        then the registry of system functions is asked."""
+        ...
+
+    def names(self, kind: NameKind) -> Sequence[str]:
+        """Names there are, as one would write them from the current database: for errors that
+        propose the nearest."""
+        ...
+
+
+def _row_type(columns: Sequence[ResolvedColumn]) -> RowType:
+    return RowType(tuple(RowField(each.name, each.type) for each in columns), nullable=False)

@@ -1,0 +1,1 @@
+"""Relational trees to transformations: a module per kind of node."""

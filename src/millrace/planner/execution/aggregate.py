@@ -1,0 +1,103 @@
+"""GROUP BY: an operator with the accumulators of each group. Flink: ``GroupAggregate``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.aggregates.accumulators import accumulator
+from millrace.expressions.function_definition import FunctionResolutionError
+from millrace.expressions.resolved import AggregateCall
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.rel_node import Aggregate
+from millrace.runtime.table.expand import ExpandOperator, expanded_type
+from millrace.runtime.table.group_aggregate import GroupAggregateOperator, GroupAggregateSpec
+
+__all__ = ["refuse_missing", "translate_aggregate"]
+
+
+@translates(Aggregate)
+def translate_aggregate(node: Aggregate, translator: Translator) -> Transformation:
+    """Rows go to the subtask of their group."""
+    if node.grouping_sets is None and _flags(node):
+        node = replace(node, grouping_sets=(node.groups,))
+    fields = node.input.row_type.fields
+    input_type, positions, used = node.input.row_type, node.groups, node.calls
+    if node.grouping_sets is not None:
+        input_type = expanded_type(node.input.row_type, node.groups, _flags(node))
+        behind = len(fields) + len(node.groups) + 1
+        positions = tuple(range(len(fields), behind))
+        # a group has one value of GROUPING
+        places = iter(range(behind, len(input_type.fields)))
+        used = tuple(
+            replace(call, function="MAX", arguments=(next(places),)) if _is_flag(call) else call
+            for call in node.calls
+        )
+    rows = translator.keyed(node.input, positions)
+    if node.grouping_sets is not None:
+        rows = replace(rows, transformation=_expanded(node, translator))
+    refuse_missing(used, input_type)
+    spec = GroupAggregateSpec(
+        input_type,
+        positions,
+        used,
+        node.row_type,
+        retracts=not translator.insert_only(node.input),
+        emits_update_before=translator.emits_update_before(node),
+        state_ttl=translator.state_ttl(node.state_ttl),
+        batch=translator.settings.batch,
+        hidden=int(node.grouping_sets is not None),
+    )
+    groups = ", ".join(fields[index].name for index in node.groups)
+    calls = ", ".join(map(str, node.calls))
+    return translator.stateful(
+        "GroupAggregate",
+        partial(GroupAggregateOperator, spec),
+        [rows],
+        signature=(
+            [str(fields[index].type) for index in node.groups],
+            node.groups,
+            [str(call) for call in node.calls],
+            spec.retracts,
+            node.grouping_sets,
+        ),
+        description=f"GroupAggregate(groupBy=[{groups}], select=[{calls}])",
+    )
+
+
+def refuse_missing(calls: tuple[AggregateCall, ...], input_type: RowType) -> None:
+    """Aggregates that no operator computes are refused before the job starts.
+
+    Raises:
+        JobDefinitionError: there is one.
+    """
+    for call in calls:
+        types = tuple(input_type.fields[index].type for index in call.arguments)
+        try:
+            accumulator(call.function, types, call.type, call.payload)
+        except FunctionResolutionError as error:
+            raise JobDefinitionError(str(error)) from None
+
+
+def _expanded(node: Aggregate, translator: Translator) -> Transformation:
+    """The rows once per grouping set."""
+    assert node.grouping_sets is not None
+    sets = [[node.input.row_type.fields[i].name for i in each] for each in node.grouping_sets]
+    return translator.stateless(
+        "Expand",
+        partial(ExpandOperator, node.input.row_type, node.groups, node.grouping_sets, _flags(node)),
+        [translator.input(node.input)],
+        f"Expand(sets=[{sets}])",
+    )
+
+
+def _is_flag(call: AggregateCall) -> bool:
+    return call.function in ("GROUPING", "GROUPING_ID")
+
+
+def _flags(node: Aggregate) -> tuple[tuple[int, ...], ...]:
+    """The arguments of each GROUPING call."""
+    return tuple(call.arguments for call in node.calls if _is_flag(call))

@@ -1,0 +1,129 @@
+"""Projections and filters: as many of them as lie on one another become one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions.evaluation import is_deterministic
+from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, rewritten
+from millrace.expressions.session_settings import SessionSettings
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.rel_node import Filter, Project, RelNode
+from millrace.runtime.table.calc import CalcOperator
+
+__all__ = ["FusedCalc", "composed", "fused", "translate_filter", "translate_project"]
+
+_MOST_COPIED = 1000
+"""Nodes of expressions that fusing projections may copy."""
+
+
+@dataclass(frozen=True)
+class FusedCalc:
+    """Projections and filters above an input, as one of each."""
+
+    input: RelNode
+    projections: tuple[ResolvedExpression, ...]
+    condition: ResolvedExpression | None
+
+
+@translates(Project)
+def translate_project(node: Project, translator: Translator) -> Transformation:
+    """With what lies below it."""
+    return _translated(node, translator)
+
+
+@translates(Filter)
+def translate_filter(node: Filter, translator: Translator) -> Transformation:
+    """With what lies below it."""
+    return _translated(node, translator)
+
+
+def fused(node: RelNode) -> FusedCalc:
+    """A node with the projections and filters below it. What is not deterministic is computed
+    once, so nothing is put into it or it into anything."""
+    projections: tuple[ResolvedExpression, ...]
+    projections = tuple(node.field(index) for index in range(len(node.row_type)))
+    condition: ResolvedExpression | None = None
+    while True:
+        if isinstance(node, Project):
+            if not all(map(is_deterministic, node.expressions)) and not _is_identity(
+                projections, condition
+            ):
+                break
+            below = node.expressions
+            if _grows([*projections, *([] if condition is None else [condition])], below):
+                break
+            projections = tuple(composed(each, below) for each in projections)
+            condition = None if condition is None else composed(condition, below)
+        elif isinstance(node, Filter):
+            if not all(map(is_deterministic, projections)):
+                break
+            condition = _both(node.condition, condition)
+        else:
+            break
+        node = node.input
+    return FusedCalc(node, projections, condition)
+
+
+def composed(
+    expression: ResolvedExpression, below: tuple[ResolvedExpression, ...]
+) -> ResolvedExpression:
+    """An expression over a projection, over the projection's input."""
+
+    def replaced(each: ResolvedExpression) -> ResolvedExpression:
+        return below[each.index] if isinstance(each, FieldReference) else each
+
+    return rewritten(expression, replaced)
+
+
+def _grows(above: Sequence[ResolvedExpression], below: Sequence[ResolvedExpression]) -> bool:
+    """Whether composing copies so much that a calc of its own is better: columns that each read
+    one below twice grow exponentially with the depth."""
+    sizes = [_size(each) for each in below]
+    together = sum(_size(each, sizes) for each in above)
+    return together > sum(map(_size, above)) + sum(sizes) + _MOST_COPIED
+
+
+def _size(expression: ResolvedExpression, fields: Sequence[int] | None = None) -> int:
+    """The number of nodes, where a field counts as many as it stands for."""
+    if isinstance(expression, FieldReference):
+        return 1 if fields is None else fields[expression.index]
+    return 1 + sum(_size(child, fields) for child in expression.children())
+
+
+def _is_identity(
+    projections: tuple[ResolvedExpression, ...], condition: ResolvedExpression | None
+) -> bool:
+    fields = all(isinstance(each, FieldReference) for each in projections)
+    return condition is None and fields and len(set(projections)) == len(projections)
+
+
+def _both(lower: ResolvedExpression, upper: ResolvedExpression | None) -> ResolvedExpression:
+    if upper is None:
+        return lower
+    nullable = lower.output_type.nullable or upper.output_type.nullable
+    return Call("AND", (lower, upper), BooleanType(nullable=nullable))
+
+
+def _translated(node: RelNode, translator: Translator) -> Transformation:
+    calc = fused(node)
+    factory = partial(
+        CalcOperator,
+        calc.projections,
+        calc.condition,
+        calc.input.row_type,
+        node.row_type,
+        translator.settings.session or SessionSettings(),
+    )
+    selected = ", ".join(
+        f"{each} AS {name}" if str(each) != name else name
+        for each, name in zip(calc.projections, node.row_type.names, strict=True)
+    )
+    where = "" if calc.condition is None else f", where=[{calc.condition}]"
+    return translator.stateless(
+        "Calc", factory, [translator.input(calc.input)], f"Calc(select=[{selected}]{where})"
+    )

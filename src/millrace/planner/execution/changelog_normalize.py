@@ -1,0 +1,31 @@
+"""Sources of upserts as full changelogs. Flink: ``ChangelogNormalize``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize
+from millrace.runtime.table.changelog_normalize import (
+    ChangelogNormalizeOperator,
+    ChangelogNormalizeSpec,
+)
+
+__all__ = ["translate_changelog_normalize"]
+
+
+@translates(ChangelogNormalize)
+def translate_changelog_normalize(
+    node: ChangelogNormalize, translator: Translator
+) -> Transformation:
+    """Rows go to the subtask of their key."""
+    spec = ChangelogNormalizeSpec(node.row_type, node.keys, translator.emits_update_before(node))
+    names = ", ".join(node.row_type.names[index] for index in node.keys)
+    return translator.stateful(
+        "ChangelogNormalize",
+        partial(ChangelogNormalizeOperator, spec),
+        [translator.keyed(node.input, node.keys)],
+        (str(node.row_type), node.keys),
+        f"ChangelogNormalize(key=[{names}])",
+    )

@@ -1,0 +1,60 @@
+"""Table functions beside rows: UNNEST. Flink: ``Correlate``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
+from millrace.expressions.session_settings import SessionSettings
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator
+from millrace.planner.relational.rel_node import Join, JoinKind, TableFunctionScan
+from millrace.planner.relational.table_functions import REPLICATE_ROWS, UNNEST
+from millrace.runtime.table.correlate import (
+    CorrelateOperator,
+    CorrelateSpec,
+    TableFunction,
+    replicate_rows,
+    unnest,
+)
+
+__all__ = ["correlate"]
+
+FUNCTIONS: dict[str, TableFunction] = {UNNEST: unnest, REPLICATE_ROWS: replicate_rows}
+
+
+def correlate(node: Join, scan: TableFunctionScan, translator: Translator) -> Transformation:
+    """It runs where its left input does.
+
+    Raises:
+        JobDefinitionError: it is a function of the user.
+    """
+    function = FUNCTIONS.get(scan.function)
+    if function is None:
+        raise JobDefinitionError(
+            f"the table function {scan.function} cannot run here yet: UNNEST can, and scalar "
+            "functions that give arrays"
+        )
+    spec = CorrelateSpec(
+        node.left.row_type,
+        function,
+        tuple(map(_own, scan.arguments)),
+        bool(scan.payload),
+        node.kind is JoinKind.LEFT,
+        node.row_type,
+    )
+    given = ", ".join(map(str, spec.arguments))
+    return translator.stateless(
+        "Correlate",
+        partial(CorrelateOperator, spec, translator.settings.session or SessionSettings()),
+        [translator.input(node.left)],
+        f"Correlate(invocation=[{scan.function}({given})], joinType=[{node.kind.value}])",
+    )
+
+
+def _own(expression: ResolvedExpression) -> ResolvedExpression:
+    """An expression of the left row, as one over it."""
+    if isinstance(expression, OuterReference):
+        return FieldReference(expression.index, expression.type, expression.name)
+    return expression.with_children(tuple(map(_own, expression.children())))

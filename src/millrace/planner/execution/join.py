@@ -1,0 +1,92 @@
+"""Joins: an operator with the rows of both sides, in the subtask of their key. Flink: ``Join``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.resolved import Call, OuterReference
+from millrace.expressions.session_settings import SessionSettings
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.correlate import correlate
+from millrace.planner.execution.interval_join import interval_join
+from millrace.planner.execution.join_spec import join_spec
+from millrace.planner.execution.lookup_join import lookup_join
+from millrace.planner.execution.temporal_join import temporal_join
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.execution.window_join import window_join
+from millrace.planner.inference.time_attributes import interval_of, time_attributes
+from millrace.planner.relational.rel_node import Join, JoinKind, TableFunctionScan
+from millrace.planner.relational.snapshots import snapshot_side
+from millrace.planner.relational.stream_rel_nodes import TimeAttribute
+from millrace.planner.relational.windows import window_join_columns
+from millrace.runtime.table.streaming_join import StreamingJoinOperator, StreamingJoinSpec
+
+__all__ = ["translate_join"]
+
+
+@translates(Join)
+def translate_join(node: Join, translator: Translator) -> Transformation:
+    """Rows of both sides go to the subtask of their key; without a key to one."""
+    kind = node.kind
+    if node.lateral and isinstance(node.right, TableFunctionScan):
+        return correlate(node, node.right, translator)
+    if node.lateral:
+        return _lateral(node, translator)
+    if not translator.settings.batch:  # there no row waits for time
+        windows, bounds = window_join_columns(node), interval_of(node)
+        if windows is not None:
+            return window_join(node, windows, translator)
+        if bounds is not None:
+            return interval_join(node, bounds, translator)
+    join = join_spec(node)
+    left, right = join.keys
+    spec = StreamingJoinSpec(
+        join.types,
+        join.keys,
+        join.condition,
+        join.padded,
+        join.pairs,
+        join.matched,
+        join.output_type,
+        batch=translator.settings.batch,
+        state_ttl=(
+            translator.state_ttl(node.state_ttl[0]),
+            translator.state_ttl(node.state_ttl[1]),
+        ),
+    )
+    types = [str(each.row_type) for each in node.inputs]
+    return translator.stateful(
+        "Join",
+        partial(StreamingJoinOperator, spec, translator.settings.session or SessionSettings()),
+        [translator.keyed(node.left, left, 0), translator.keyed(node.right, right, 1)],
+        signature=(kind.value, types, left, right, str(node.condition)),
+        description=f"Join(joinType=[{kind.value}], where=[{node.condition}])",
+    )
+
+
+def _lateral(node: Join, translator: Translator) -> Transformation:
+    """A join with a table as of a time of the left row: event time asks for versions,
+    processing time for what there is now."""
+    found = snapshot_side(node)
+    if found is None:
+        raise JobDefinitionError("a lateral join cannot run here yet")
+    side, snapshot = found
+    if node.kind not in (JoinKind.INNER, JoinKind.LEFT):
+        raise JobDefinitionError(
+            f"Temporal table join only supports INNER JOIN and LEFT JOIN, this is {node.kind.value}"
+        )
+    period = snapshot.period
+    kind = None
+    if isinstance(period, OuterReference):
+        kind = time_attributes(node.left).get(period.index)
+        if kind is TimeAttribute.ROWTIME:
+            return temporal_join(node, side, period.index, translator)
+    elif isinstance(period, Call) and period.function == "PROCTIME":
+        kind = TimeAttribute.PROCTIME
+    if kind is None:
+        raise JobDefinitionError(
+            "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time "
+            f"attribute field, {period} is none"
+        )
+    return lookup_join(node, side, snapshot.name, translator)

@@ -1,0 +1,80 @@
+"""Joins with FOR SYSTEM_TIME AS OF processing time: with what a table has now. Flink:
+``LookupJoin``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.session_settings import SessionSettings
+from millrace.plan.transformation import Transformation
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.execution.lookup_options import lookup_behaviour, lookup_hint
+from millrace.planner.execution.table_access import LookupRequest, TableAccess
+from millrace.planner.execution.temporal_join import with_columns
+from millrace.planner.execution.translation import Translator
+from millrace.planner.relational.rel_node import Join, JoinKind, TableScan
+from millrace.planner.relational.rewriting import conjunction
+from millrace.planner.relational.snapshots import SnapshotSide
+from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize, WatermarkAssigner
+from millrace.runtime.table.lookup_join import LookupJoinOperator, LookupJoinSpec
+
+__all__ = ["lookup_join"]
+
+
+def lookup_join(
+    node: Join, side: SnapshotSide, name: str, translator: Translator
+) -> Transformation:
+    """It runs where its left input does, or where the hint says, with equal keys in one subtask.
+
+    Args:
+        name: of the table, for hints.
+
+    Raises:
+        JobDefinitionError: the table cannot be looked up, or there is no key.
+    """
+    side = side.lowest()
+    while isinstance(side.rows, WatermarkAssigner | ChangelogNormalize):
+        side = side.over(side.rows.input).lowest()
+    scan = side.rows
+    if not isinstance(scan, TableScan) or not scan.table.lookup:
+        raise JobDefinitionError(
+            "Processing-time temporal join is not supported yet: by processing time a table is "
+            f"joined that can be looked up by key, such as one of 'connector' = 'jdbc', {name} "
+            "cannot; join it AS OF an event time of the left side, or without FOR SYSTEM_TIME"
+        )
+    table: ResolvedTable = scan.table
+    equal, residual = side.equalities(node)
+    if not equal:
+        raise JobDefinitionError(
+            f"Temporal table join requires an equality condition on fields of table {name}: of a "
+            "column of it with an expression of the same type"
+        )
+    path = ".".join(table.path)
+    hint = lookup_hint(node.hints, (name, table.path[-1]))
+    options = {**table.options, **dict(scan.options)}
+    width = len(node.left.row_type)
+    left, keys = with_columns(node.left, list(equal.values()))
+    names = tuple(scan.row_type.names[index] for index in equal)
+    access: TableAccess = table.source
+    function = access.create_lookup(LookupRequest(table, scan.row_type, names, options))
+    spec = LookupJoinSpec(
+        (left.row_type, scan.row_type),
+        keys,
+        width,
+        side.columns,
+        conjunction(side.conditions) if side.conditions else None,
+        conjunction(residual) if residual else None,
+        node.kind is JoinKind.LEFT,
+        node.row_type,
+    )
+    settings = lookup_behaviour(path, options, hint)
+    session = translator.settings.session or SessionSettings()
+    source = translator.keyed(left, keys) if hint["shuffle"] else translator.input(left)
+    return translator.stateless(
+        "LookupJoin",
+        partial(LookupJoinOperator, spec, function, settings, session),
+        [source],
+        f"LookupJoin(table=[{path}], joinType=[{node.kind.value}], lookup=[{', '.join(names)}], "
+        f"where=[{node.condition}])",
+    )

@@ -1,0 +1,146 @@
+"""`lookup_behaviour`: how a look-up join looks up: the options of its table, and its hint.
+
+Options: FLIP-221; hint: FLIP-204 and FLIP-234 (Flink docs, "Hints", LOOKUP).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
+from math import inf
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.errors import ConfigurationError, JobDefinitionError
+from millrace.common.time.amounts import Duration
+from millrace.runtime.table.lookups import CacheSettings, LookupBehaviour
+
+__all__ = ["LOOKUP_OPTIONS", "lookup_hint", "lookup_behaviour"]
+
+CACHE = ConfigOptions.key("lookup.cache").string_type().default_value("NONE")
+
+MAX_CACHED = (
+    ConfigOptions.key("lookup.partial-cache.max-rows").int_type().no_default_value().at_least(1)
+)
+AFTER_WRITE = (
+    ConfigOptions.key("lookup.partial-cache.expire-after-write").duration_type().no_default_value()
+)
+AFTER_ACCESS = (
+    ConfigOptions.key("lookup.partial-cache.expire-after-access").duration_type().no_default_value()
+)
+MISSING = (
+    ConfigOptions.key("lookup.partial-cache.cache-missing-key").boolean_type().default_value(True)
+)
+MAX_RETRIES = ConfigOptions.key("lookup.max-retries").int_type().default_value(3).at_least(0)
+LOOKUP_OPTIONS: tuple[ConfigOption[Any], ...] = (
+    CACHE,
+    MAX_CACHED,
+    AFTER_WRITE,
+    AFTER_ACCESS,
+    MISSING,
+    MAX_RETRIES,
+    ConfigOptions.key("lookup.async").boolean_type().default_value(False),
+)
+"""Options of tables that can be looked up."""
+
+_HINT: tuple[ConfigOption[Any], ...] = (
+    ConfigOptions.key("table").string_type().no_default_value(),
+    ConfigOptions.key("async").boolean_type().no_default_value(),
+    ConfigOptions.key("output-mode").string_type().default_value("ordered"),
+    ConfigOptions.key("capacity").int_type().default_value(100).at_least(1),
+    ConfigOptions.key("timeout").duration_type().default_value(Duration.of_minutes(3)),
+    ConfigOptions.key("retry-predicate").string_type().no_default_value(),
+    ConfigOptions.key("retry-strategy").string_type().no_default_value(),
+    ConfigOptions.key("fixed-delay").duration_type().no_default_value(),
+    ConfigOptions.key("max-attempts").int_type().no_default_value().at_least(1),
+    ConfigOptions.key("shuffle").boolean_type().default_value(False),
+)
+_WORDS = {
+    "output-mode": ("ordered", "allow_unordered"),
+    "retry-predicate": ("lookup_miss",),
+    "retry-strategy": ("fixed_delay",),
+}
+_RETRY = ("retry-predicate", "retry-strategy", "fixed-delay", "max-attempts")
+Hints = tuple[tuple[str, Any], ...]
+
+
+def lookup_hint(hints: Hints, names: tuple[str, ...]) -> dict[str, Any]:
+    """The options of the LOOKUP hint for a table, by any of its names; without one the defaults.
+
+    Raises:
+        JobDefinitionError: an option is unknown or wrong.
+    """
+    for kind, given in hints:
+        if kind != "LOOKUP":
+            continue
+        values = dict(given) if all(isinstance(each, tuple) for each in given) else {}
+        if "table" not in values:
+            raise JobDefinitionError("the hint LOOKUP names its table: LOOKUP('table'='customers')")
+        if values["table"] in names:
+            return _read(values)
+    return _read({})
+
+
+def _read(values: Mapping[str, str]) -> dict[str, Any]:
+    known = {option.key: option for option in _HINT}
+    for key, value in values.items():
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise JobDefinitionError(f"the hint LOOKUP has no option {key!r}; {hint}")
+        if key in _WORDS and value.lower() not in _WORDS[key]:
+            raise JobDefinitionError(
+                f"the hint LOOKUP takes '{key}'='{' or '.join(_WORDS[key])}', not {value!r}"
+            )
+    missing = [key for key in _RETRY if key not in values]
+    if missing and len(missing) < len(_RETRY):
+        raise JobDefinitionError(f"to retry look-ups the hint LOOKUP needs {', '.join(missing)}")
+    return {option.key: _value(option, values) for option in _HINT}
+
+
+def lookup_behaviour(
+    table: str, options: Mapping[str, str], hint: Mapping[str, Any]
+) -> LookupBehaviour:
+    """How to look up.
+
+    Raises:
+        JobDefinitionError: an option is wrong, or asks for what there is not.
+    """
+    kind = _value(CACHE, options).upper()
+    if kind not in ("NONE", "PARTIAL"):
+        raise JobDefinitionError(
+            f"table {table}: 'lookup.cache' is NONE or PARTIAL here, not {kind!r}"
+        )
+    cache = None
+    if kind == "PARTIAL":
+        cache = CacheSettings(
+            _value(MAX_CACHED, options) or sys.maxsize,
+            _seconds(_value(AFTER_WRITE, options)),
+            _seconds(_value(AFTER_ACCESS, options)),
+            _value(MISSING, options),
+        )
+    delay = hint["fixed-delay"]
+    return LookupBehaviour(
+        table,
+        cache,
+        max_retries=_value(MAX_RETRIES, options),
+        capacity=hint["capacity"],
+        timeout_s=_seconds(hint["timeout"]),
+        miss_attempts=hint["max-attempts"] or 0,
+        miss_delay_s=0.0 if delay is None else _seconds(delay),
+    )
+
+
+def _seconds(duration: Duration | None) -> float:
+    return inf if duration is None else duration.to_millis() / 1000
+
+
+def _value(option: ConfigOption[Any], values: Mapping[str, str]) -> Any:
+    text = values.get(option.key)
+    if text is None:
+        return option.default
+    try:
+        return option.read(text)
+    except ConfigurationError as error:
+        raise JobDefinitionError(str(error)) from None

@@ -1,0 +1,176 @@
+"""Aggregates over the rows around each row. Flink: ``OverAggregate``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical import logical_type as logical
+from millrace.expressions.resolved import AggregateCall, Cast, ValueLiteral
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.inference.time_attributes import time_attributes
+from millrace.planner.relational.rel_node import Project
+from millrace.planner.relational.stream_rel_nodes import OverAggregate, OverGroup, TimeAttribute
+from millrace.runtime.table.batch_over_aggregate import (
+    BatchOverAggregateOperator,
+    BatchOverSpec,
+)
+from millrace.runtime.table.over_aggregate import OverAggregateOperator, OverAggregateSpec
+from millrace.runtime.table.over_frames import FrameBounds
+
+__all__ = ["translate_over_aggregate"]
+
+_IN_STREAMS = (
+    *("COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG"),
+    *("VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP", "COLLECT", "ARRAY_AGG"),
+)
+"""Aggregates over frames; beside them there are ROW_NUMBER and LAG."""
+_IN_NUMBERS = (
+    *(logical.IntegralType, logical.FloatType, logical.DoubleType, logical.DecimalType),
+    *(logical.DateType, logical.TimeType, logical.TimestampType, logical.LocalZonedTimestampType),
+)
+"""Types of columns whose values have distances."""
+
+
+@translates(OverAggregate)
+def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Transformation:
+    """An operator per frame; each puts its aggregates behind the columns of the one before.
+
+    Raises:
+        JobDefinitionError: a function or a frame is not there.
+    """
+    if len(node.over) > 1:
+        before = replace(node, over=node.over[:-1])
+        return translator.translate(OverAggregate(before, node.over[-1:]))
+    if translator.settings.batch:
+        return _in_batch(node, translator)
+    runs = [
+        tuple(run) for _, run in groupby(node.over[0].calls, lambda call: call.function == "LAG")
+    ]
+    if len(runs) > 1:
+        groups = tuple(replace(node.over[0], calls=run) for run in runs)
+        return translator.translate(replace(node, over=groups))
+    group = node.over[0]
+    lags = _lags(node)
+    group = replace(group, rows=True, preceding=max(lags)) if lags else _checked(group)
+    time = time_attributes(node.input).get(group.order[0].index) if group.order else None
+    rowtime = time is TimeAttribute.ROWTIME
+    spec = OverAggregateSpec(
+        node.input.row_type,
+        group.partition,
+        # in the order of processing time rows are as they come
+        group.order if rowtime else group.order[1:],
+        group.rows,
+        group.preceding,
+        group.calls,
+        node.row_type,
+        rowtime,
+        lags,
+        translator.state_ttl(),
+    )
+    names = node.input.row_type.names
+    keys = ", ".join(names[index] for index in group.partition)
+    calls = ", ".join(map(str, group.calls))
+    return translator.stateful(
+        "OverAggregate",
+        partial(OverAggregateOperator, spec),
+        [translator.keyed(node.input, group.partition)],
+        (
+            str(node.row_type),
+            group.partition,
+            group.order,
+            group.rows,
+            group.preceding,
+            calls,
+            lags,
+        ),
+        f"OverAggregate(partitionBy=[{keys}], select=[{calls}])",
+    )
+
+
+def _in_batch(node: OverAggregate, translator: Translator) -> Transformation:
+    group = node.over[0]
+    bounds = FrameBounds(group.rows, group.preceding, group.following)
+    spec = BatchOverSpec(
+        node.input.row_type, group.partition, group.order, bounds, group.calls, node.row_type
+    )
+    valued = not group.rows and any((group.preceding, group.following))
+    if valued and (len(group.order) != 1 or not _is_number(node, group.order[0].index)):
+        raise JobDefinitionError(
+            "RANGE with a bound needs one column of numbers, dates or times to order by"
+        )
+    names = node.input.row_type.names
+    keys = ", ".join(names[index] for index in group.partition)
+    calls = ", ".join(map(str, group.calls))
+    return translator.stateful(
+        "OverAggregate",
+        partial(BatchOverAggregateOperator, spec),
+        [translator.keyed(node.input, group.partition)],
+        (str(node.row_type), group.partition, group.order, bounds, calls),
+        f"OverAggregate(partitionBy=[{keys}], select=[{calls}])",
+    )
+
+
+def _is_number(node: OverAggregate, index: int) -> bool:
+    kind = node.input.row_type.fields[index].type
+    return isinstance(kind, _IN_NUMBERS)
+
+
+def _lags(node: OverAggregate) -> tuple[int, ...]:
+    """How many rows before each LAG reads; none: these are aggregates."""
+    calls = node.over[0].calls
+    if calls[0].function != "LAG":
+        return ()
+    return tuple(_lag(node, call) for call in calls)
+
+
+def _lag(node: OverAggregate, call: AggregateCall) -> int:
+    if len(call.arguments) == 1:
+        return 1
+    rows = node.input
+    while isinstance(rows, OverAggregate):
+        rows = rows.input
+    given = rows.expressions[call.arguments[1]] if isinstance(rows, Project) else None
+    while isinstance(given, Cast):
+        given = given.operand
+    value = given.value if isinstance(given, ValueLiteral) else None
+    if isinstance(value, int) and value >= 0 and len(call.arguments) == 2:
+        return value
+    raise JobDefinitionError(
+        "LAG takes a value and a literal number of rows, from 0, and no default so far"
+    )
+
+
+def _checked(group: OverGroup) -> OverGroup:
+    """ROW_NUMBER counts rows; what streams cannot do is refused."""
+    if group.following != 0:
+        raise JobDefinitionError(
+            "OVER RANGE FOLLOWING windows are not supported yet: in stream mode a frame ends with "
+            "the current row"
+        )
+    numbers = {call.function for call in group.calls} & {"ROW_NUMBER"}
+    if numbers:
+        if len(group.calls) > 1 and not group.rows:
+            raise JobDefinitionError(
+                "ROW_NUMBER beside other functions over one RANGE frame cannot run here yet: give "
+                "the others ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+            )
+        calls = tuple(
+            replace(call, function="COUNT", arguments=()) if call.function in numbers else call
+            for call in group.calls
+        )
+        group = replace(group, calls=calls, rows=True)
+    for call in group.calls:
+        if call.function not in _IN_STREAMS:
+            raise JobDefinitionError(
+                f"{call.function} OVER cannot run in stream mode; {', '.join(_IN_STREAMS)}, "
+                "ROW_NUMBER and LAG can; in batch mode every function of OVER does"
+            )
+        if call.distinct and group.preceding is not None:
+            raise JobDefinitionError(
+                f"{call.function}(DISTINCT ...) over a bounded frame cannot run here yet"
+            )
+    return group

@@ -1,0 +1,90 @@
+"""Top-N and deduplication: the first rows of each partition. Flink: ``Rank``, ``Deduplicate``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.expressions.resolved import SortKey
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.execution.window_clock import clock_of
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.stream_rel_nodes import Deduplicate, Rank, RankKind
+from millrace.planner.relational.windows import windows_of
+from millrace.runtime.table.rank import RankOperator, RankSpec
+from millrace.runtime.table.window_time import WindowTime
+
+__all__ = ["ranked", "translate_deduplicate", "translate_rank"]
+
+
+@translates(Rank)
+def translate_rank(node: Rank, translator: Translator) -> Transformation:
+    """Rows go to the subtask of their partition."""
+    spec = RankSpec(
+        node.input.row_type,
+        node.partition,
+        node.order,
+        node.start,
+        node.end,
+        node.row_type,
+        kind=node.rank_kind.value,
+        updates=node.rank_name is not None and node.rank_kind is RankKind.ROW_NUMBER,
+        retracts=not translator.insert_only(node.input),
+        emits_update_before=translator.emits_update_before(node),
+        window_end=None if node.window is None else node.window[1],
+        state_ttl=0 if node.window else translator.state_ttl(),
+        clock=_clock(node, translator),
+    )
+    return ranked(node, "Rank" if node.window is None else "WindowRank", spec, translator)
+
+
+@translates(Deduplicate)
+def translate_deduplicate(node: Deduplicate, translator: Translator) -> Transformation:
+    """By processing time the order is that in which rows came."""
+    time = (SortKey(node.time, not node.keep_last),) if node.rowtime else ()
+    spec = RankSpec(
+        node.input.row_type,
+        node.keys,
+        time,
+        1,
+        1,
+        node.row_type,
+        latest_first=node.keep_last,
+        updates=True,
+        retracts=not translator.insert_only(node.input),
+        emits_update_before=translator.emits_update_before(node),
+        window_end=None if node.window is None else node.window[1],
+        state_ttl=0 if node.window else translator.state_ttl(),
+        clock=_clock(node, translator),
+    )
+    name = "Deduplicate" if node.window is None else "WindowDeduplicate"
+    return ranked(node, name, spec, translator)
+
+
+def _clock(node: Rank | Deduplicate, translator: Translator) -> WindowTime:
+    """Of windows whose rows are ranked once they are complete."""
+    windows = windows_of(node.input) if node.window is not None else None
+    return WindowTime() if windows is None else clock_of(windows.window, translator)
+
+
+def ranked(node: RelNode, name: str, spec: RankSpec, translator: Translator) -> Transformation:
+    """The operator that ranks the rows of a node's input."""
+    (rows,) = node.inputs
+    names = rows.row_type.names
+    keys = ", ".join(names[index] for index in spec.partition)
+    order = ", ".join(f"{names[k.index]} {'ASC' if k.ascending else 'DESC'}" for k in spec.order)
+    return translator.stateful(
+        name,
+        partial(RankOperator, spec),
+        [translator.keyed(rows, spec.partition)],
+        (
+            str(rows.row_type),
+            spec.partition,
+            spec.order,
+            spec.end,
+            spec.kind,
+            spec.retracts,
+            spec.clock,
+        ),
+        f"{name}(partitionBy=[{keys}], orderBy=[{order}], rankRange=[{spec.start}, {spec.end}])",
+    )

@@ -1,0 +1,53 @@
+"""Aggregates over sessions of their groups. Flink: ``WindowAggregate`` over SESSION."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator
+from millrace.planner.execution.window_clock import clock_of
+from millrace.planner.relational.stream_rel_nodes import WindowAggregate
+from millrace.runtime.table.session_aggregate import (
+    SessionAggregateOperator,
+    SessionAggregateSpec,
+)
+
+__all__ = ["translate_session_aggregate"]
+
+
+def translate_session_aggregate(
+    node: WindowAggregate, time: int, translator: Translator
+) -> Transformation:
+    """Rows go to the subtask of their group, which has the sessions of it."""
+    fields, gap = node.input.row_type.fields, node.window.size
+    spec = SessionAggregateSpec(
+        node.input.row_type,
+        node.groups,
+        node.calls,
+        gap,
+        time,
+        node.property_kinds,
+        node.row_type,
+        clock_of(node.window, translator),
+    )
+    groups = ", ".join(fields[index].name for index in node.groups)
+    calls = ", ".join(map(str, node.calls))
+    return translator.stateful(
+        "WindowAggregate",
+        partial(SessionAggregateOperator, spec),
+        [translator.keyed(node.input, node.groups)],
+        signature=(
+            "SESSION",
+            [str(fields[index].type) for index in node.groups],
+            node.groups,
+            [str(call) for call in node.calls],
+            gap,
+            time,
+            spec.clock,
+        ),
+        description=(
+            f"WindowAggregate(groupBy=[{groups}], window=[SESSION(gap=[{gap} ms])], "
+            f"select=[{calls}])"
+        ),
+    )

@@ -1,0 +1,79 @@
+"""ORDER BY, OFFSET and LIMIT, in one subtask. Flink: ``Sort``, ``SortLimit``, ``Limit``."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from millrace.common.errors import JobDefinitionError
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.rank import ranked
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.inference.time_attributes import time_attributes
+from millrace.planner.relational.rel_node import Sort
+from millrace.planner.relational.stream_rel_nodes import TimeAttribute
+from millrace.runtime.table.rank import RankSpec
+from millrace.runtime.table.sort_limit import SortLimitOperator
+from millrace.runtime.table.temporal_sort import TemporalSortOperator
+
+__all__ = ["translate_sort"]
+
+
+@translates(Sort)
+def translate_sort(node: Sort, translator: Translator) -> Transformation:
+    """In batch mode rows are kept until the input ends. The first rows of a stream are a Top-N of
+    all its rows; all of them are sorted by time only.
+
+    Raises:
+        JobDefinitionError: all rows of a stream that updates rows are to be sorted.
+    """
+    if not translator.settings.batch:
+        return _of_stream(node, translator)
+    names = node.row_type.names
+    order = ", ".join(f"{names[k.index]} {'ASC' if k.ascending else 'DESC'}" for k in node.keys)
+    limit = "" if node.fetch is None else f", offset=[{node.offset}], fetch=[{node.fetch}]"
+    made = translator.stateful(
+        "SortLimit" if node.fetch is not None else "Sort",
+        partial(SortLimitOperator, node.keys, node.offset, node.fetch),
+        [translator.keyed(node.input, ())],
+        (node.keys, node.offset, node.fetch),
+        f"Sort(orderBy=[{order}]{limit})",
+    )
+    return made
+
+
+def _of_stream(node: Sort, translator: Translator) -> Transformation:
+    if node.fetch is None and not node.offset:
+        return _temporal_sort(node, translator)
+    spec = RankSpec(
+        node.input.row_type,
+        (),
+        node.keys,
+        node.offset + 1,
+        sys.maxsize if node.fetch is None else node.offset + node.fetch,
+        node.row_type,
+        retracts=not translator.insert_only(node.input),
+        emits_update_before=translator.emits_update_before(node),
+        state_ttl=translator.state_ttl(),
+    )
+    return ranked(node, "SortLimit" if node.keys else "Limit", spec, translator)
+
+
+def _temporal_sort(node: Sort, translator: Translator) -> Transformation:
+    """The first key is a time attribute: `millrace.planner.inference.refusals` sees to it."""
+    if not translator.insert_only(node.input):
+        raise JobDefinitionError(
+            "ORDER BY time without LIMIT gives rows once they are complete, and these rows are "
+            "updated later: add LIMIT, or use EnvironmentSettings.in_batch_mode()"
+        )
+    first, names = node.keys[0].index, node.row_type.names
+    by_event_time = time_attributes(node.input).get(first) is TimeAttribute.ROWTIME
+    rowtime, keys = (first, node.keys) if by_event_time else (None, node.keys[1:])
+    order = ", ".join(f"{names[k.index]} {'ASC' if k.ascending else 'DESC'}" for k in node.keys)
+    return translator.stateful(
+        "TemporalSort",
+        partial(TemporalSortOperator, node.input.row_type, keys, rowtime),
+        [translator.keyed(node.input, ())],
+        (str(node.row_type), rowtime),
+        f"TemporalSort(orderBy=[{order}])",
+    )

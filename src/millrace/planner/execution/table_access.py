@@ -1,0 +1,106 @@
+"""`TableAccess`: what a table of a catalog brings for the translation of scans, look-ups and sinks.
+
+A `ResolvedTable` has it as its ``source``. Flink: ``DynamicTableSource`` and ``DynamicTableSink``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
+from millrace.common.sink import Sink
+from millrace.common.source import Source
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.planner.catalog_reader import ResolvedTable
+
+__all__ = ["LookupRequest", "ScanRequest", "SinkRequest", "TableAccess"]
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """What is wanted of a table's source.
+
+    Attributes:
+        columns: names and types of the columns to give, a part of the table's ``scan_type``.
+        metadata: per metadata column among them the connector's name for it.
+        options: of the table with those of hints.
+        filter: over ``columns``; the source may leave out rows that do not satisfy it.
+        limit: so many rows are enough, or None.
+        batch: whether the query runs over bounded input for final results.
+    """
+
+    table: ResolvedTable
+    columns: RowType
+    metadata: Mapping[str, str]
+    options: Mapping[str, str]
+    filter: ResolvedExpression | None = None
+    limit: int | None = None
+    batch: bool = False
+
+
+@dataclass(frozen=True)
+class LookupRequest:
+    """What is wanted of a table that is looked up by key.
+
+    Attributes:
+        columns: names and types of the columns to give, a part of the table's ``scan_type``.
+        keys: names of the columns that keys have a value of; they need not be a primary key.
+        options: of the table with those of hints; the cache is not the connector's affair.
+    """
+
+    table: ResolvedTable
+    columns: RowType
+    keys: tuple[str, ...]
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SinkRequest:
+    """What is wanted of a table's sink.
+
+    Attributes:
+        columns: of the rows that it gets (``sink_type``).
+        insert_only: whether there are no updates and deletes among the rows.
+        upsert_key: names of the columns by which the query's rows are unique, or none.
+    """
+
+    table: ResolvedTable
+    columns: RowType
+    options: Mapping[str, str]
+    overwrite: bool = False
+    partition: tuple[tuple[str, str], ...] = ()
+    insert_only: bool = True
+    upsert_key: tuple[str, ...] = ()
+    batch: bool = False
+
+
+class TableAccess(Protocol):
+    """Sources, look-ups and sinks of one table."""
+
+    def create_source(self, request: ScanRequest) -> Source[Any]:
+        """A source of columns, or of rows, dicts or tuples with the columns' names or in their
+        order.
+
+        Raises:
+            JobDefinitionError: the table cannot be read, or an option is wrong.
+        """
+        ...
+
+    def create_lookup(self, request: LookupRequest) -> LookupFunction | AsyncLookupFunction:
+        """Rows by key: asked only of a table that says `ResolvedTable.lookup`.
+
+        Raises:
+            JobDefinitionError: an option is wrong.
+        """
+        ...
+
+    def create_sink(self, request: SinkRequest) -> Sink[Any]:
+        """A sink of columns, or of rows with their `RowKind`.
+
+        Raises:
+            JobDefinitionError: the table cannot be written so, or an option is wrong.
+        """
+        ...

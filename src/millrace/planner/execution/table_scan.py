@@ -1,0 +1,119 @@
+"""Scans of tables, with the watermark of the table pushed into the source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import Boundedness, Source
+from millrace.expressions.evaluation import compiled
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.plan.transformation import Role, Transformation
+from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
+from millrace.planner.execution.calc import composed
+from millrace.planner.execution.table_access import ScanRequest, TableAccess
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.rel_node import Project, TableScan
+from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
+from millrace.runtime.table.table_source import TableSourceOperator
+
+__all__ = ["translate_scan"]
+
+
+@translates(TableScan)
+def translate_scan(node: TableScan, translator: Translator) -> Transformation:
+    """The source's rows, in columns."""
+    return _source(node, translator)
+
+
+@translates(WatermarkAssigner)
+def translate_watermark(node: WatermarkAssigner, translator: Translator) -> Transformation:
+    """The watermark goes into the source below, through the computed columns between, so that each
+    split has its own; the rows are then those of the input."""
+    expression, scan = node.watermark, node.input
+    while isinstance(scan, Project):
+        expression = composed(expression, scan.expressions)
+        scan = scan.input
+    if not isinstance(scan, TableScan):
+        raise JobDefinitionError("a watermark can be declared of a table only")
+    translator.replace(scan, _source(scan, translator, expression))
+    return translator.translate(node.input)
+
+
+def _source(
+    node: TableScan, translator: Translator, watermark: ResolvedExpression | None = None
+) -> Transformation:
+    table: ResolvedTable = node.table
+    options = {**table.options, **dict(node.options)}
+    settings = translator.settings
+    request = ScanRequest(
+        table,
+        node.row_type,
+        _metadata(table, node.row_type.names),
+        options,
+        node.pushed_filter,
+        node.limit,
+        settings.batch,
+    )
+    access: TableAccess = table.source
+    source = access.create_source(request)
+    _require_bounded(source, node, settings.batch)
+    made = Transformation(
+        name=f"{node.path[-1]}[{translator.number()}]",
+        role=Role.SOURCE,
+        factory=partial(
+            TableSourceOperator,
+            source,
+            node.row_type,
+            None if watermark is None else compiled(watermark, node.row_type, settings.session),
+            idle_timeout=_idle_timeout(options, settings),
+            table=table.scan_type.names,
+            inserts_only=not table.changes - {"+I"},
+        ),
+        inputs=(),
+        parallelism=_parallelism(options, settings.parallelism),
+        functions=(source,),
+        source=source,
+        description=_description(node),
+    )
+    # options may change between runs, as passwords and rates do; the place in the source stays
+    return translator.begin(made, (node.path, options.get("connector", "")))
+
+
+def _metadata(table: ResolvedTable, names: tuple[str, ...]) -> Mapping[str, str]:
+    return {
+        each.name: each.metadata_key or each.name
+        for each in table.columns
+        if each.kind is ColumnKind.METADATA and each.name in names
+    }
+
+
+def _require_bounded(source: Source[Any], node: TableScan, batch: bool) -> None:
+    if batch and source.boundedness is not Boundedness.BOUNDED:
+        raise JobDefinitionError(
+            f"table {'.'.join(node.path)} never ends, so it cannot be read in batch mode; bound it "
+            "by its options, or use EnvironmentSettings.in_streaming_mode()"
+        )
+
+
+def _idle_timeout(options: Mapping[str, str], settings: Any) -> int | None:
+    from millrace.common.time.amounts import Duration
+
+    text = options.get("scan.watermark.idle-timeout")
+    if text is not None:
+        return Duration.parse(text).to_millis() or None
+    timeout: int | None = settings.options.get("table.exec.source.idle-timeout")
+    return timeout or None
+
+
+def _parallelism(options: Mapping[str, str], default: int) -> int:
+    text = options.get("scan.parallelism")
+    return default if text is None else int(text)
+
+
+def _description(node: TableScan) -> str:
+    fields = ", ".join(node.row_type.names)
+    pushed = "" if node.pushed_filter is None else f", filter=[{node.pushed_filter}]"
+    return f"TableSourceScan(table=[[{', '.join(node.path)}]{pushed}], fields=[{fields}])"

@@ -1,0 +1,144 @@
+"""Joins with FOR SYSTEM_TIME AS OF event time: with the version of a row at the time of another.
+
+Versions come from a table with a primary key and a watermark, or from a view that keeps the last
+row of each key by event time. Flink: ``TemporalJoin``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
+from millrace.expressions.session_settings import SessionSettings
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator
+from millrace.planner.inference.time_attributes import time_attributes
+from millrace.planner.inference.upsert_keys import upsert_keys
+from millrace.planner.relational.rel_node import Join, JoinKind, Project, RelNode
+from millrace.planner.relational.rewriting import conjunction, moved
+from millrace.planner.relational.snapshots import SnapshotSide
+from millrace.planner.relational.stream_rel_nodes import (
+    ChangelogNormalize,
+    Deduplicate,
+    TimeAttribute,
+)
+from millrace.runtime.table.temporal_join import TemporalJoinOperator, TemporalJoinSpec
+
+__all__ = ["temporal_join", "with_columns"]
+
+
+def temporal_join(
+    node: Join, side: SnapshotSide, time: int, translator: Translator
+) -> Transformation:
+    """Rows of both sides go to the subtask of the primary key.
+
+    Args:
+        time: position of the left row's time.
+
+    Raises:
+        JobDefinitionError: the right side has no versions, or the join does not name its key.
+    """
+    side, keys, version_time = _versions(side)
+    equal, others = side.equalities(node)
+    missing = [side.rows.row_type.names[key] for key in keys if key not in equal]
+    if missing:
+        raise JobDefinitionError(
+            "Temporal Table Join requires primary key in versioned table, and the join condition "
+            f"must have an equality for each of its columns: {', '.join(missing)} lacks one of a "
+            "column with the same type"
+        )
+    width = len(node.left.row_type)
+    left, left_keys = with_columns(node.left, [equal[key] for key in keys])
+    residual = [*others, *_again(side, equal, keys, width)]
+    there = conjunction(side.conditions)
+    fields = [*side.columns, there, side.rows.field(version_time)]
+    fields += [side.rows.field(key) for key in keys]
+    right = Project(side.rows, tuple(fields), tuple(f"f{index}" for index in range(len(fields))))
+    count = len(side.columns)
+    flag = FieldReference(width + count, BooleanType(), "there")
+    residual += [flag] if side.conditions else []
+    condition = conjunction(residual) if residual else None
+    spec = TemporalJoinSpec(
+        (left.row_type, right.row_type),
+        (left_keys, tuple(range(count + 2, count + 2 + len(keys)))),
+        (time, count + 1),
+        (width, count),
+        condition,
+        node.kind is JoinKind.LEFT,
+        node.row_type,
+    )
+    return translator.stateful(
+        "TemporalJoin",
+        partial(TemporalJoinOperator, spec, translator.settings.session or SessionSettings()),
+        [translator.keyed(left, spec.keys[0], 0), translator.keyed(right, spec.keys[1], 1)],
+        signature=(
+            node.kind.value,
+            [str(each) for each in spec.types],
+            spec.keys,
+            spec.times,
+            str(condition),
+        ),
+        description=f"TemporalJoin(joinType=[{node.kind.value}], where=[{node.condition}])",
+    )
+
+
+def _versions(side: SnapshotSide) -> tuple[SnapshotSide, tuple[int, ...], int]:
+    """The rows that are versions, their primary key and their time."""
+    side = side.lowest()
+    rows = side.rows
+    # what nets the changes of an epoch would lose versions: the join itself keeps them by key
+    if isinstance(rows, Deduplicate) and rows.rowtime and rows.keep_last and rows.window is None:
+        return side.over(rows.input), rows.keys, rows.time
+    if isinstance(rows, ChangelogNormalize):
+        keys = rows.keys
+        side = side.over(rows.input)
+    else:
+        keys = min((tuple(sorted(each)) for each in upsert_keys(rows)), key=len, default=())
+    times = [
+        index for index, kind in time_attributes(side.rows).items() if kind is TimeAttribute.ROWTIME
+    ]
+    if not keys or not times:
+        what = "primary key" if not keys else "row time attribute"
+        raise JobDefinitionError(
+            "Event-Time Temporal Table Join requires both primary key and row time attribute in "
+            f"versioned table, but no {what} can be found: declare PRIMARY KEY (...) NOT ENFORCED "
+            "and WATERMARK, or join a view of the last row per key by ROW_NUMBER"
+        )
+    return side, keys, times[0]
+
+
+def _again(
+    side: SnapshotSide, equal: dict[int, ResolvedExpression], keys: tuple[int, ...], width: int
+) -> list[ResolvedExpression]:
+    """Equalities of columns that are not of the primary key."""
+    places = {
+        column.index: width + place
+        for place, column in enumerate(side.columns)
+        if isinstance(column, FieldReference)
+    }
+    made: list[ResolvedExpression] = []
+    for key, left in equal.items():
+        if key not in keys:
+            column = side.rows.field(key)
+            made.append(Call("=", (left, moved(column, places)), BooleanType()))
+    return made
+
+
+def with_columns(
+    rows: RelNode, expressions: list[ResolvedExpression]
+) -> tuple[RelNode, tuple[int, ...]]:
+    """Rows with expressions over them as columns, behind theirs where they are none yet; and where
+    these are."""
+    width = len(rows.row_type)
+    added = [each for each in expressions if not isinstance(each, FieldReference)]
+    places = tuple(
+        each.index if isinstance(each, FieldReference) else width + added.index(each)
+        for each in expressions
+    )
+    if not added:
+        return rows, places
+    fields = (*(rows.field(index) for index in range(width)), *added)
+    names = (*rows.row_type.names, *(f"$key_{number}" for number in range(len(added))))
+    return Project(rows, fields, names), places

@@ -1,0 +1,270 @@
+"""`Translator`: turns a relational tree into transformations, a node at a time.
+
+How a kind of node is translated is told by a function in a module of its own:
+
+    @translates(Filter)
+    def translate_filter(node: Filter, translator: Translator) -> Transformation: ...
+
+Every transformation emits `ColumnBatch` whose columns are those of the node's ``row_type``, by
+position, in the types of `millrace.common.types.logical.arrow_type`. Flink: ``ExecNode``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Protocol, TypeVar
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
+from millrace.plan.transformation import Input, Partitioning, Role, Transformation
+from millrace.planner.relational.rel_node import RelNode
+from millrace.runtime.operator import Operator
+from millrace.runtime.program import Exchange
+
+__all__ = ["KnownChangelogModes", "TranslationSettings", "Translator", "translates"]
+
+N = TypeVar("N", bound=RelNode)
+Translate = Callable[[Any, "Translator"], Transformation]
+
+_TRANSLATIONS: dict[type[RelNode], Translate] = {}
+
+
+def translates(kind: type[N]) -> Callable[[Callable[[N, Translator], Transformation]], Any]:
+    """Makes a function the translation of a kind of node."""
+
+    def register(function: Callable[[N, Translator], Transformation]) -> Any:
+        _TRANSLATIONS[kind] = function
+        return function
+
+    return register
+
+
+@dataclass(frozen=True)
+class TranslationSettings:
+    """What a translation depends on beside the tree.
+
+    Attributes:
+        parallelism: of operators that are not bound to one subtask.
+        batch: whether final results are wanted only, over bounded inputs.
+        session: settings of the evaluation of expressions (time zone and so on), or None: the
+            defaults.
+        state_ttl: ms after which state that nobody touched is forgotten; 0: never
+            (``table.exec.state.ttl``).
+        options: all options of the session by key, for what only one kind of node asks for.
+    """
+
+    parallelism: int = 1
+    batch: bool = False
+    session: Any = None
+    state_ttl: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class KnownChangelogModes(Protocol):
+    """What `millrace.planner.inference` derives of changelogs."""
+
+    def changes(self, node: RelNode) -> object:
+        """What a node gives beside inserts; its text is ``I,UB,UA,D`` or a part of it."""
+        ...
+
+    def insert_only(self, node: RelNode) -> bool:
+        """Whether a node's rows are never updated or deleted."""
+        ...
+
+    def emits_update_before(self, node: RelNode) -> bool:
+        """Whether a consumer of the node needs -U rows before +U rows."""
+        ...
+
+
+class Translator:
+    """Translates the trees of one job. A node that occurs twice is translated once.
+
+    Args:
+        settings: of the session.
+        modes: what is known of the nodes' changelogs (`millrace.planner.inference`); None: all
+            may update, and all consumers need -U rows.
+    """
+
+    def __init__(
+        self, settings: TranslationSettings, modes: KnownChangelogModes | None = None
+    ) -> None:
+        self.settings = settings
+        self._modes = modes
+        self._made: dict[RelNode, Transformation] = {}
+        self._nodes: dict[Transformation, RelNode] = {}
+        self._lineage: dict[Transformation, str] = {}
+        self._uids: Counter[str] = Counter()
+        self._number = 0
+
+    def translate(self, node: RelNode) -> Transformation:
+        """The transformation that gives a node's rows.
+
+        Raises:
+            JobDefinitionError: there is no translation of such a node.
+        """
+        made = self._made.get(node)
+        if made is None:
+            _load_translations()
+            function = _TRANSLATIONS.get(type(node))
+            if function is None:
+                raise JobDefinitionError(
+                    f"a {type(node).__name__} cannot run here yet; its columns are {node.row_type}"
+                )
+            made = self._made[node] = function(node, self)
+            self._nodes.setdefault(made, node)
+        return made
+
+    def changelog_mode(self, made: Transformation) -> str:
+        """The kinds of rows that a transformation gives, as Flink's EXPLAIN shows them; nothing
+        where there are none, or none are known."""
+        node = self._nodes.get(made)
+        if node is None or self._modes is None or made.role is Role.SINK:
+            return ""
+        kinds = str(self._modes.changes(node)).split(",")
+        if not self._modes.emits_update_before(node):
+            kinds = [kind for kind in kinds if kind != "UB"]
+        return ",".join(kinds)
+
+    def replace(self, node: RelNode, made: Transformation) -> None:
+        """Let a transformation give a node's rows, whatever the node's own translation."""
+        self._made[node] = made
+
+    def number(self) -> int:
+        """The number of the next operator, which its name shows: ``Calc[2]``."""
+        self._number += 1
+        return self._number
+
+    def emits_update_before(self, node: RelNode) -> bool:
+        """Whether the node must emit -U rows before +U rows."""
+        return self._modes is None or self._modes.emits_update_before(node)
+
+    def insert_only(self, node: RelNode) -> bool:
+        """Whether a node's rows are never updated or deleted."""
+        return self._modes is not None and self._modes.insert_only(node)
+
+    def state_ttl(self, of_node: int | None = None) -> int:
+        """ms after which state is forgotten: a node's own, or the session's. A batch forgets
+        nothing."""
+        if self.settings.batch:
+            return 0
+        return self.settings.state_ttl if of_node is None else of_node
+
+    # -- transformations ---------------------------------------------------------------
+
+    def input(self, node: RelNode, number: int = 0) -> Input:
+        """The rows of a node as they come, subtask by subtask."""
+        return Input(self.translate(node), number=number)
+
+    def keyed(self, node: RelNode, positions: Sequence[int], number: int = 0) -> Input:
+        """The rows of a node, those with equal values in some columns in one subtask; of no
+        columns: all rows in one."""
+        if not positions:
+            partitioning = Partitioning(Exchange.GLOBAL)
+        else:
+            selector: Any = tuple(positions) if len(positions) > 1 else positions[0]
+            partitioning = Partitioning(
+                Exchange.KEYED,
+                resolve_key_selector(selector),
+                batch_keys(selector),
+                sql_keys=True,
+            )
+        return Input(self.translate(node), partitioning=partitioning, number=number)
+
+    def stateless(
+        self,
+        name: str,
+        factory: Callable[[], Operator],
+        inputs: Iterable[Input],
+        description: str = "",
+    ) -> Transformation:
+        """An operator without state: it runs where its input does."""
+        inputs = tuple(inputs)
+        parallelism = max(each.transformation.parallelism for each in inputs)
+        made = Transformation(
+            f"{name}[{self.number()}]",
+            Role.OPERATOR,
+            factory,
+            inputs,
+            parallelism,
+            uid=self.uid(name, self._lineage_of(inputs)),
+            description=description,
+        )
+        self._lineage[made] = self._lineage_of(inputs)
+        return made
+
+    def stateful(
+        self,
+        name: str,
+        factory: Callable[[], Operator],
+        inputs: Iterable[Input],
+        signature: object,
+        description: str = "",
+    ) -> Transformation:
+        """An operator with state of keys.
+
+        Args:
+            signature: what decides its state: columns of the key, aggregates and so on, with
+                their types. It is part of the uid, with the stateful operators below: a query that
+                was changed finds the state of those parts that are still the same.
+        """
+        inputs = tuple(inputs)
+        single = any(
+            each.partitioning is not None and each.partitioning.exchange is Exchange.GLOBAL
+            for each in inputs
+        )
+        made = Transformation(
+            f"{name}[{self.number()}]",
+            Role.OPERATOR,
+            factory,
+            inputs,
+            1 if single else self.settings.parallelism,
+            fixed_parallelism=single,
+            uid=self.uid(name, signature, self._lineage_of(inputs)),
+            description=description,
+        )
+        self._lineage[made] = str(made.uid)
+        return made
+
+    def begin(self, transformation: Transformation, signature: object) -> Transformation:
+        """Give a source its uid."""
+        transformation.uid = self.uid(transformation.name, signature)
+        self._lineage[transformation] = transformation.uid
+        return transformation
+
+    def end(self, transformation: Transformation, signature: object) -> Transformation:
+        """Give a sink its uid."""
+        lineage = self._lineage_of(transformation.inputs)
+        transformation.uid = self.uid(transformation.name, signature, lineage)
+        return transformation
+
+    def uid(self, name: str, *decisive: object) -> str:
+        """A uid that is the same whenever a query has such an operator at such a place: the n-th
+        of equal ones ends in its number."""
+        digest = hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]
+        word = name.split("[", maxsplit=1)[0].lower()
+        kind = "".join(sign if sign.isalnum() else "-" for sign in word)
+        uid = f"{kind.strip('-')}-{digest}"
+        self._uids[uid] += 1
+        count = self._uids[uid]
+        return uid if count == 1 else f"{uid}-{count}"
+
+    def _lineage_of(self, inputs: Iterable[Input]) -> str:
+        return "+".join(self._lineage.get(each.transformation, "") for each in inputs)
+
+
+def _load_translations() -> None:
+    """Import all modules beside this one, which register themselves."""
+    package = __name__.rpartition(".")[0]
+    if _LOADED:
+        return
+    _LOADED.append(package)
+    for module in iter_modules(import_module(package).__path__):
+        import_module(f"{package}.{module.name}")
+
+
+_LOADED: list[str] = []

@@ -1,0 +1,22 @@
+"""UNION ALL: an operator of several inputs that hands on what it gets. Flink: ``Union``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.rel_node import SetKind, SetOperation
+from millrace.runtime.table.union import UnionOperator
+
+__all__ = ["translate_set_operation"]
+
+
+@translates(SetOperation)
+def translate_set_operation(node: SetOperation, translator: Translator) -> Transformation:
+    """UNION ALL: a rule makes aggregates of the other set operations."""
+    assert node.kind is SetKind.UNION
+    assert node.all
+    inputs = [replace(translator.input(operand), number=0) for operand in node.inputs]
+    fields = ", ".join(node.row_type.names)
+    return translator.stateless("Union", UnionOperator, inputs, f"Union(all=[true], [{fields}])")

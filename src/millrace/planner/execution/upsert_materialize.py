@@ -1,0 +1,29 @@
+"""The last row of each key of a sink. Flink: ``SinkUpsertMaterializer``."""
+
+from __future__ import annotations
+
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.rank import ranked
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.stream_rel_nodes import UpsertMaterialize
+from millrace.runtime.table.rank import RankSpec
+
+__all__ = ["translate_upsert_materialize"]
+
+
+@translates(UpsertMaterialize)
+def translate_upsert_materialize(node: UpsertMaterialize, translator: Translator) -> Transformation:
+    """Of the rows of a key that are there, the one that came last."""
+    spec = RankSpec(
+        node.input.row_type,
+        node.keys,
+        (),
+        1,
+        1,
+        node.row_type,
+        latest_first=True,
+        updates=True,
+        emits_update_before=translator.emits_update_before(node),
+        state_ttl=translator.state_ttl(),
+    )
+    return ranked(node, "SinkUpsertMaterializer", spec, translator)

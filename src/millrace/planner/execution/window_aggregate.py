@@ -1,0 +1,73 @@
+"""Aggregates over windows. Flink: ``WindowAggregate``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.common.errors import JobDefinitionError
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.aggregate import refuse_missing
+from millrace.planner.execution.session_aggregate import translate_session_aggregate
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.execution.window_clock import clock_of
+from millrace.planner.relational.stream_rel_nodes import (
+    WindowAggregate,
+    WindowingStrategy,
+    WindowKind,
+)
+from millrace.runtime.table.window_aggregate import WindowAggregateOperator, WindowAggregateSpec
+from millrace.runtime.table.window_slices import WindowSlices
+
+__all__ = ["slices_of", "translate_window_aggregate"]
+
+
+def slices_of(window: WindowingStrategy) -> WindowSlices:
+    """The slices of TUMBLE, HOP and CUMULATE; of SESSION any: rows have their windows already."""
+    whole = window.kind in (WindowKind.TUMBLE, WindowKind.SESSION)
+    slide = window.size if whole else window.slide
+    cumulates = window.kind is WindowKind.CUMULATE
+    # windows begin at multiples of the slide, slices are counted by the ends
+    shift = 0 if cumulates else window.size % slide
+    return WindowSlices(window.size, slide, window.offset + shift, cumulates)
+
+
+@translates(WindowAggregate)
+def translate_window_aggregate(node: WindowAggregate, translator: Translator) -> Transformation:
+    """Rows go to the subtask of their group."""
+    fields = node.input.row_type.fields
+    time = node.time if node.attached is None else node.attached[1]
+    if time is None:
+        raise JobDefinitionError("a window aggregate needs the time of its rows, or their windows")
+    refuse_missing(node.calls, node.input.row_type)
+    if node.window.kind is WindowKind.SESSION and node.attached is None:
+        return translate_session_aggregate(node, time, translator)
+    spec = WindowAggregateSpec(
+        node.input.row_type,
+        node.groups,
+        node.calls,
+        slices_of(node.window),
+        time,
+        node.attached is not None,
+        node.property_kinds,
+        node.row_type,
+        retracts=not translator.insert_only(node.input),
+        clock=clock_of(node.window, translator),
+    )
+    groups = ", ".join(fields[index].name for index in node.groups)
+    window = f"{node.window.kind.value}(size=[{node.window.size} ms])"
+    calls = ", ".join(map(str, node.calls))
+    return translator.stateful(
+        "WindowAggregate",
+        partial(WindowAggregateOperator, spec),
+        [translator.keyed(node.input, node.groups)],
+        signature=(
+            [str(fields[index].type) for index in node.groups],
+            node.groups,
+            [str(call) for call in node.calls],
+            repr(node.window),
+            time,
+            spec.retracts,
+            spec.clock,
+        ),
+        description=f"WindowAggregate(groupBy=[{groups}], window=[{window}], select=[{calls}])",
+    )

@@ -1,0 +1,168 @@
+"""`ChangelogModes`: which changes each node emits, and whether its consumers need -U rows.
+
+Semantics: Flink docs, "Dynamic Tables"; Flink: ``FlinkChangelogModeInferenceProgram``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Flag, auto
+
+from millrace.planner.inference.time_attributes import joins_by_time
+from millrace.planner.relational.rel_node import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    Project,
+    RelNode,
+    SetKind,
+    SetOperation,
+    Sort,
+    TableScan,
+    Values,
+)
+from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.planner.relational.stream_rel_nodes import (
+    ChangelogNormalize,
+    Deduplicate,
+    LogicalSnapshot,
+    Match,
+    OverAggregate,
+    Rank,
+    UpsertMaterialize,
+    WatermarkAssigner,
+    WindowAggregate,
+    WindowTableFunction,
+)
+
+__all__ = ["RowChanges", "ChangelogModes", "changes_of"]
+
+
+class RowChanges(Flag):
+    """What happens to rows that were inserted."""
+
+    NONE = 0
+    UPDATE = auto()
+    DELETE = auto()
+
+    def __str__(self) -> str:
+        kinds = ["I"]
+        kinds += ["UB", "UA"] if RowChanges.UPDATE in self else []
+        kinds += ["D"] if RowChanges.DELETE in self else []
+        return ",".join(kinds)
+
+
+ALL = RowChanges.UPDATE | RowChanges.DELETE
+_THROUGH = (Project, Filter, WatermarkAssigner, WindowTableFunction, LogicalSnapshot)
+
+
+class ChangelogModes:
+    """The changelog modes of the nodes of one job.
+
+    Args:
+        roots: the trees that run together.
+        streaming: whether results are updated as the input goes on; in batch mode only final
+            rows are emitted.
+    """
+
+    def __init__(self, roots: Sequence[RelNode], streaming: bool = True) -> None:
+        self._streaming = streaming
+        self._changes: dict[RelNode, RowChanges] = {}
+        self._needed: dict[RelNode, bool] = {}
+        for root in roots:
+            self._need(root, True)
+
+    def changes(self, node: RelNode) -> RowChanges:
+        """What a node emits beside inserts."""
+        if not self._streaming:
+            return RowChanges.NONE
+        found = self._changes.get(node)
+        if found is None:
+            inputs = [self.changes(each) for each in node.inputs]
+            found = self._changes[node] = changes_of(node, inputs)
+        return found
+
+    def insert_only(self, node: RelNode) -> bool:
+        """Whether a node's rows are never updated or deleted."""
+        return self.changes(node) is RowChanges.NONE
+
+    def emits_update_before(self, node: RelNode) -> bool:
+        """Whether a consumer of the node needs -U rows before +U rows."""
+        return RowChanges.UPDATE in self.changes(node) and self._needed.get(node, True)
+
+    def _need(self, node: RelNode, needed: bool) -> None:
+        known = self._needed.get(node)
+        if known is not None and (known or not needed):
+            return
+        self._needed[node] = needed
+        for each in node.inputs:
+            self._need(each, _needs_update_before(node, needed))
+
+
+def _needs_update_before(node: RelNode, needed: bool) -> bool:
+    """Whether a node needs -U rows of its inputs, given whether it must emit them."""
+    if isinstance(node, LogicalSink):
+        accepts = node.table.accepts
+        return not accepts or "-U" in accepts
+    if isinstance(node, Project | WatermarkAssigner):
+        return needed
+    if isinstance(node, SetOperation):
+        return needed or not (node.kind is SetKind.UNION and node.all)
+    # a filter, too: the row before the update may have passed it
+    return not isinstance(node, ChangelogNormalize)
+
+
+def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
+    """What a node emits beside inserts, given what its inputs do."""
+    merged = RowChanges.NONE
+    for each in inputs:
+        merged |= each
+    if isinstance(node, TableScan):
+        changes = node.table.changes
+        update = RowChanges.UPDATE if "+U" in changes else RowChanges.NONE
+        return update | (RowChanges.DELETE if "-D" in changes else RowChanges.NONE)
+    if isinstance(node, Values | OverAggregate | WindowAggregate | Match):
+        return RowChanges.NONE
+    if isinstance(node, _THROUGH):
+        return merged
+    if isinstance(node, ChangelogNormalize | UpsertMaterialize):
+        return ALL
+    if isinstance(node, Aggregate):
+        return _of_aggregate(node, merged)
+    if isinstance(node, Rank):
+        return RowChanges.NONE if node.window is not None else ALL
+    if isinstance(node, Deduplicate):
+        kept = node.window is not None or not (node.keep_last or node.rowtime)
+        return RowChanges.NONE if kept else ALL if merged else RowChanges.UPDATE
+    if isinstance(node, Join):
+        # of a function, a look-up or a version: what happens to the left row
+        return inputs[0] if node.lateral else _of_join(node, merged)
+    if isinstance(node, SetOperation):
+        return _of_set_operation(node, merged)
+    if isinstance(node, Sort):
+        return merged if node.fetch is None and not node.offset else ALL
+    return merged
+
+
+def _of_aggregate(node: Aggregate, merged: RowChanges) -> RowChanges:
+    if not node.calls:  # DISTINCT
+        return RowChanges.DELETE if merged else RowChanges.NONE
+    gone = bool(merged) and bool(node.groups)
+    return RowChanges.UPDATE | (RowChanges.DELETE if gone else RowChanges.NONE)
+
+
+def _of_join(node: Join, merged: RowChanges) -> RowChanges:
+    if joins_by_time(node):
+        return RowChanges.NONE
+    if node.kind in (JoinKind.INNER, JoinKind.SEMI):
+        return merged
+    return merged | RowChanges.DELETE  # the row padded with nulls goes when its partner comes
+
+
+def _of_set_operation(node: SetOperation, merged: RowChanges) -> RowChanges:
+    if node.kind is SetKind.UNION:
+        return merged if node.all or not merged else RowChanges.DELETE
+    if node.kind is SetKind.INTERSECT:
+        return merged and RowChanges.DELETE
+    return RowChanges.DELETE

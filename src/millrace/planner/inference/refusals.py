@@ -1,0 +1,176 @@
+"""`require_supported`: what streams cannot do, refused with Flink's reasons.
+
+Flink: ``FlinkChangelogModeInferenceProgram`` and the translations of ``StreamPhysicalRel``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millrace.common.errors import JobDefinitionError
+from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
+from millrace.planner.inference.time_attributes import joins_by_time, time_attributes
+from millrace.planner.relational.rel_node import Join, RelNode, Sort
+from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.planner.relational.stream_rel_nodes import (
+    Deduplicate,
+    Match,
+    OverAggregate,
+    Rank,
+    WindowAggregate,
+    WindowingStrategy,
+    WindowTableFunction,
+)
+from millrace.planner.relational.windows import window_join_columns, windows_of
+
+__all__ = ["UnsupportedChangelogError", "require_supported"]
+
+INSERTS_ONLY = (OverAggregate, WindowTableFunction, WindowAggregate, Deduplicate, Match)
+
+
+class UnsupportedChangelogError(JobDefinitionError):
+    """A query cannot run over streams. Flink: ``TableException``."""
+
+
+def require_supported(root: RelNode, modes: ChangelogModes) -> None:
+    """Checks a tree that is to run over streams.
+
+    Raises:
+        UnsupportedChangelogError: a node gets changes that it cannot take, an order is not of
+            time, or a table cannot be written so.
+    """
+    seen: set[RelNode] = set()
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        pending += node.inputs
+        _changes(node, modes)
+        _time(node)
+        if isinstance(node, Join):
+            _windows(node)
+        if isinstance(node, LogicalSink):
+            _sink(node, modes)
+
+
+def _changes(node: RelNode, modes: ChangelogModes) -> None:
+    asks = isinstance(node, INSERTS_ONLY) or (
+        isinstance(node, Join) and not node.lateral and joins_by_time(node)
+    )
+    if not asks:
+        return
+    for source in node.inputs:
+        changes = modes.changes(source)
+        if changes:
+            raise UnsupportedChangelogError(
+                f"{_name(node)} doesn't support consuming {_words(changes)} changes "
+                f"which is produced by node {type(source).__name__}"
+                f"({', '.join(source.row_type.names)})"
+            )
+
+
+def _name(node: RelNode) -> str:
+    if isinstance(node, Join):
+        return "IntervalJoin" if window_join_columns(node) is None else "WindowJoin"
+    return type(node).__name__
+
+
+def _windows(node: Join) -> None:
+    """The windows of both sides of a window join must be cut alike."""
+    windows = window_join_columns(node)
+    if windows is None:
+        return
+    if windows.left.window.processing or windows.right.window.processing:
+        raise UnsupportedChangelogError("Processing time Window Join is not supported yet.")
+    left, right = (replace(each.window, partition=()) for each in (windows.left, windows.right))
+    if left != right:
+        raise UnsupportedChangelogError(
+            "Currently, window join doesn't support different window table function of left and "
+            f"right inputs: the left one is {_shown(left)}, the right one {_shown(right)}"
+        )
+
+
+def _shown(window: WindowingStrategy) -> str:
+    slide = f", slide {window.slide} ms" if window.slide else ""
+    offset = f", offset {window.offset} ms" if window.offset else ""
+    local = ", of TIMESTAMP_LTZ" if window.local else ""
+    return f"{window.kind.value} (size {window.size} ms{slide}{offset}{local})"
+
+
+def _words(changes: RowChanges) -> str:
+    if changes == RowChanges.UPDATE | RowChanges.DELETE:
+        return "update and delete"
+    return "update" if changes is RowChanges.UPDATE else "delete"
+
+
+def _time(node: RelNode) -> None:
+    if isinstance(node, OverAggregate):
+        _over(node)
+    elif isinstance(node, WindowTableFunction):
+        field = node.input.row_type.fields[node.time]
+        if node.time not in time_attributes(node.input):
+            raise UnsupportedChangelogError(
+                "The window function requires the timecol is a time attribute type, but "
+                f"{field.name!r} is {field.type}: declare a WATERMARK for it in the table"
+            )
+    elif isinstance(node, Rank | Deduplicate) and node.window is not None:
+        windows = windows_of(node.input)
+        if windows is not None and windows.window.processing:
+            kind = "TopN" if isinstance(node, Rank) else "Deduplication"
+            raise UnsupportedChangelogError(f"Processing time Window {kind} is not supported yet.")
+    elif isinstance(node, Match):
+        place = node.order[0].index
+        if place not in time_attributes(node.input):
+            raise UnsupportedChangelogError(
+                "You must specify either rowtime or proctime for order by as the first one: "
+                f"{node.input.row_type.names[place]!r} of MATCH_RECOGNIZE's ORDER BY is no time "
+                "attribute"
+            )
+    elif isinstance(node, Sort) and node.fetch is None:
+        times = time_attributes(node.input)
+        keys = node.keys[:1]
+        if any(key.index not in times or not key.ascending for key in keys):
+            raise UnsupportedChangelogError(
+                "Sort on a non-time-attribute field is not supported: the first field of ORDER BY "
+                "is a time attribute ascending, or there is a LIMIT"
+            )
+
+
+def _over(node: OverAggregate) -> None:
+    times = time_attributes(node.input)
+    for group in node.over:
+        if not group.order:
+            raise UnsupportedChangelogError(
+                "OVER windows' ordering in stream mode must be defined on a time attribute: "
+                "add ORDER BY with one"
+            )
+        first = group.order[0]
+        name = node.input.row_type.names[first.index]
+        if first.index not in times:
+            raise UnsupportedChangelogError(
+                "OVER windows' ordering in stream mode must be defined on a time attribute, "
+                f"{name!r} is none; of ROW_NUMBER and kin, filter by the number for a Top-N"
+            )
+        if not first.ascending:
+            raise UnsupportedChangelogError(
+                f"OVER windows in stream mode are ordered by time ascending, {name!r} is DESC"
+            )
+
+
+def _sink(node: LogicalSink, modes: ChangelogModes) -> None:
+    accepts, changes = node.table.accepts, modes.changes(node.input)
+    if not accepts:
+        return
+    updates = RowChanges.UPDATE in changes and "+U" not in accepts
+    deletes = RowChanges.DELETE in changes and "-D" not in accepts
+    if updates or deletes:
+        refused = (RowChanges.UPDATE if updates else RowChanges.NONE) | (
+            RowChanges.DELETE if deletes else RowChanges.NONE
+        )
+        raise UnsupportedChangelogError(
+            f"Table sink '{'.'.join(node.table.path)}' doesn't support consuming "
+            f"{_words(refused)} changes which is produced by node "
+            f"{type(node.input).__name__}({', '.join(node.input.row_type.names)})"
+        )

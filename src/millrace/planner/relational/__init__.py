@@ -1,0 +1,1 @@
+"""The typed relational tree: what a query is, whoever wrote it and however it will run."""

@@ -1,0 +1,97 @@
+"""`join_condition`: what of a join's condition are equalities, by which rows find each other.
+
+Flink: ``JoinInfo``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import (
+    ArrayType,
+    DoubleType,
+    FloatType,
+    LogicalType,
+    MapType,
+    RowType,
+)
+from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, fields_of
+from millrace.planner.relational.rel_node import Join
+from millrace.planner.relational.rewriting import conjunction, conjuncts
+
+__all__ = ["JoinCondition", "equal_by_bytes", "equal_sides", "join_condition"]
+
+
+@dataclass(frozen=True)
+class JoinCondition:
+    """A join's condition.
+
+    Attributes:
+        left, right: positions of the columns that must be equal, in pairs, each in the row of its
+            side.
+        residual: what else must hold, over the joined row.
+    """
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    residual: tuple[ResolvedExpression, ...]
+
+    @property
+    def condition(self) -> ResolvedExpression | None:
+        """What else must hold, or None: nothing."""
+        return conjunction(self.residual) if self.residual else None
+
+    def without(self, parts: tuple[ResolvedExpression, ...]) -> JoinCondition:
+        """The same without parts of the residual that are known otherwise."""
+        kept = tuple(each for each in self.residual if each not in parts)
+        return JoinCondition(self.left, self.right, kept)
+
+
+def join_condition(node: Join) -> JoinCondition:
+    """The condition of a join, taken apart."""
+    width = len(node.left.row_type)
+    pairs: dict[tuple[int, int], None] = {}
+    residual = []
+    for part in conjuncts(node.condition):
+        sides = equal_sides(part, width)
+        if sides is not None and all(isinstance(each, FieldReference) for each in sides):
+            left, right = (next(fields_of(each)) for each in sides)
+            pairs[left, right - width] = None
+        else:
+            residual.append(part)
+    return JoinCondition(
+        tuple(one for one, _ in pairs), tuple(two for _, two in pairs), tuple(residual)
+    )
+
+
+def equal_sides(
+    part: ResolvedExpression, width: int
+) -> tuple[ResolvedExpression, ResolvedExpression] | None:
+    """What of the left row and what of the right one must be equal, both over the joined row; None:
+    a condition is no such equality, or one of values that are not `equal_by_bytes`."""
+    if not isinstance(part, Call) or part.function != "=":
+        return None
+    one, two = part.arguments
+    if max(fields_of(one), default=-1) >= width:
+        one, two = two, one
+    left, right = list(fields_of(one)), list(fields_of(two))
+    if not left or not right or max(left) >= width or min(right) < width:
+        return None
+    return (one, two) if equal_by_bytes(one.output_type, two.output_type) else None
+
+
+def equal_by_bytes(one: LogicalType, two: LogicalType) -> bool:
+    """Whether values are equal exactly if they are in Arrow's columns. Floating point numbers are
+    not: NaN equals itself there and -0.0 not 0.0."""
+    return arrow_type(one) == arrow_type(two) and not _has_floats(one)
+
+
+def _has_floats(kind: LogicalType) -> bool:
+    if isinstance(kind, RowType):
+        return any(_has_floats(field.type) for field in kind.fields)
+    if isinstance(kind, MapType):
+        return _has_floats(kind.key_type) or _has_floats(kind.value_type)
+    if isinstance(kind, ArrayType):
+        return _has_floats(kind.element_type)
+    return isinstance(kind, FloatType | DoubleType)

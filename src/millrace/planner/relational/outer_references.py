@@ -1,0 +1,108 @@
+"""Expressions of nodes, and the references in a tree to rows of the queries around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from millrace.expressions.resolved import OuterReference, ResolvedExpression
+from millrace.planner.relational.rel_node import (
+    Filter,
+    Join,
+    Project,
+    RelNode,
+    Subquery,
+    TableFunctionScan,
+    Values,
+)
+from millrace.planner.relational.stream_rel_nodes import LogicalSnapshot
+
+__all__ = ["expressions_of", "has_any_outer", "has_outer", "map_outer", "with_expressions"]
+
+Change = Callable[[ResolvedExpression], ResolvedExpression]
+
+
+def expressions_of(node: RelNode) -> tuple[ResolvedExpression, ...]:
+    """The expressions in a node, not in its inputs."""
+    if isinstance(node, Project):
+        return node.expressions
+    if isinstance(node, Filter | Join):
+        return (node.condition,)
+    if isinstance(node, TableFunctionScan):
+        return node.arguments
+    if isinstance(node, LogicalSnapshot):
+        return (node.period,)
+    if isinstance(node, Values):
+        return tuple(each for row in node.rows for each in row)
+    return ()
+
+
+def with_expressions(node: RelNode, change: Change) -> RelNode:
+    """The same node with each of its expressions changed."""
+    if isinstance(node, Project):
+        return replace(node, expressions=tuple(map(change, node.expressions)))
+    if isinstance(node, Filter | Join):
+        return replace(node, condition=change(node.condition))
+    if isinstance(node, TableFunctionScan):
+        return replace(node, arguments=tuple(map(change, node.arguments)))
+    if isinstance(node, LogicalSnapshot):
+        return replace(node, period=change(node.period))
+    if isinstance(node, Values):
+        return replace(node, rows=tuple(tuple(map(change, row)) for row in node.rows))
+    return node
+
+
+def _levels(expression: ResolvedExpression) -> Iterator[int]:
+    if isinstance(expression, OuterReference):
+        yield expression.level
+    if isinstance(expression, Subquery):
+        yield from (level - 1 for level in _outer_levels(expression.relation))
+    for child in expression.children():
+        yield from _levels(child)
+
+
+def _outer_levels(node: RelNode) -> Iterator[int]:
+    for expression in expressions_of(node):
+        yield from _levels(expression)
+    for position, child in enumerate(node.inputs):
+        # the right side of a lateral join is one query further in
+        inner = 1 if isinstance(node, Join) and node.lateral and position == 1 else 0
+        yield from (level - inner for level in _outer_levels(child))
+
+
+def has_outer(node: RelNode, level: int) -> bool:
+    """Whether a tree refers to the row of the query that is ``level`` further out."""
+    return any(each == level for each in _outer_levels(node))
+
+
+def has_any_outer(node: RelNode) -> bool:
+    """Whether a tree refers to a row outside of it."""
+    return any(each > 0 for each in _outer_levels(node))
+
+
+def map_outer(
+    node: RelNode, level: int, change: Callable[[OuterReference], ResolvedExpression]
+) -> RelNode:
+    """The tree with references to the row ``level`` further out changed."""
+
+    def expression(each: ResolvedExpression) -> ResolvedExpression:
+        if isinstance(each, OuterReference):
+            return change(each) if each.level == level else each
+        children = each.children()
+        if children:
+            each = each.with_children(tuple(map(expression, children)))
+        if isinstance(each, Subquery):
+            each = replace(each, relation=map_outer(each.relation, level + 1, change))
+        return each
+
+    inputs = tuple(
+        map_outer(
+            child,
+            level + (1 if isinstance(node, Join) and node.lateral and position == 1 else 0),
+            change,
+        )
+        for position, child in enumerate(node.inputs)
+    )
+    if any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+        node = node.with_inputs(inputs)
+    return with_expressions(node, expression)

@@ -1,0 +1,82 @@
+"""Walking and changing trees: what all rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, ValueLiteral
+from millrace.planner.relational.rel_node import Filter, RelNode
+
+__all__ = [
+    "bottom_up",
+    "conjunction",
+    "conjuncts",
+    "filtered",
+    "moved",
+    "substituted",
+]
+
+
+def bottom_up(node: RelNode, change: Callable[[RelNode], RelNode]) -> RelNode:
+    """The tree with ``change`` applied to each node, inputs first; shared nodes stay shared."""
+    done: dict[int, tuple[RelNode, RelNode]] = {}  # the key's node is kept, so its id is its own
+
+    def visit(each: RelNode) -> RelNode:
+        if id(each) in done:
+            return done[id(each)][1]
+        inputs = tuple(visit(child) for child in each.inputs)
+        same = all(new is old for new, old in zip(inputs, each.inputs, strict=True))
+        made = change(each if same else each.with_inputs(inputs))
+        done[id(each)] = (each, made)
+        return made
+
+    return visit(node)
+
+
+def conjuncts(condition: ResolvedExpression) -> list[ResolvedExpression]:
+    """The parts of a condition that all must be TRUE."""
+    if isinstance(condition, Call) and condition.function == "AND":
+        return [part for each in condition.arguments for part in conjuncts(each)]
+    if isinstance(condition, ValueLiteral) and condition.value is True:
+        return []
+    return [condition]
+
+
+def conjunction(parts: Iterable[ResolvedExpression]) -> ResolvedExpression:
+    """All of these; TRUE if there are none."""
+    given = tuple(dict.fromkeys(parts))
+    if not given:
+        return ValueLiteral(True, BooleanType(nullable=False))
+    if len(given) == 1:
+        return given[0]
+    nullable = any(each.output_type.nullable for each in given)
+    return Call("AND", given, BooleanType(nullable=nullable))
+
+
+def filtered(rows: RelNode, parts: Iterable[ResolvedExpression]) -> RelNode:
+    """Rows for which all of these are TRUE."""
+    condition = conjunction(parts)
+    return rows if not conjuncts(condition) else Filter(rows, condition)
+
+
+def moved(expression: ResolvedExpression, positions: Mapping[int, int]) -> ResolvedExpression:
+    """An expression over a row whose columns are elsewhere now."""
+    return substituted(
+        expression,
+        lambda field: FieldReference(positions[field.index], field.type, field.name),
+    )
+
+
+def substituted(
+    expression: ResolvedExpression, change: Callable[[FieldReference], ResolvedExpression]
+) -> ResolvedExpression:
+    """An expression with its fields replaced."""
+    if isinstance(expression, FieldReference):
+        return change(expression)
+    children = expression.children()
+    if not children:
+        return expression
+    changed = tuple(substituted(child, change) for child in children)
+    same = all(new is old for new, old in zip(changed, children, strict=True))
+    return expression if same else expression.with_children(changed)

@@ -1,0 +1,33 @@
+"""The nodes at the top of a tree: where the rows of a query go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.relational.rel_node import SingleRel
+
+__all__ = ["CollectSink", "LogicalSink"]
+
+
+@dataclass(frozen=True, eq=False)
+class LogicalSink(SingleRel):
+    """Writes rows into a table: the input has the columns of its ``sink_type``, in order.
+
+    Attributes:
+        options: of an OPTIONS hint.
+        overwrite: INSERT OVERWRITE.
+        partition: of a static partition: columns and their values as text.
+    """
+
+    table: ResolvedTable
+    options: tuple[tuple[str, str], ...] = ()
+    overwrite: bool = False
+    partition: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CollectSink(SingleRel):
+    """Gives rows to the client."""
+
+    identifier: str = "collect"

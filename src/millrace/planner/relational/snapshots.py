@@ -1,0 +1,87 @@
+"""`snapshot_side`: what the right side of a join with FOR SYSTEM_TIME AS OF is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.expressions.resolved import FieldReference, ResolvedExpression
+from millrace.planner.relational.join_conditions import equal_sides
+from millrace.planner.relational.rel_node import Filter, Join, Project, RelNode
+from millrace.planner.relational.rewriting import conjuncts, substituted
+from millrace.planner.relational.stream_rel_nodes import LogicalSnapshot
+
+__all__ = ["SnapshotSide", "snapshot_side"]
+
+
+@dataclass(frozen=True)
+class SnapshotSide:
+    """Rows of a table, and what of them is joined.
+
+    Attributes:
+        rows: the table.
+        columns: of the right side, over a row of the table.
+        conditions: without which a row of the table is not there; over it, too.
+    """
+
+    rows: RelNode
+    columns: tuple[ResolvedExpression, ...]
+    conditions: tuple[ResolvedExpression, ...]
+
+    def below(self) -> SnapshotSide | None:
+        """The same over the input of its rows, where these are a projection or a filter."""
+        rows = self.rows
+        if isinstance(rows, Project):
+            expressions = rows.expressions
+
+            def within(each: ResolvedExpression) -> ResolvedExpression:
+                return substituted(each, lambda field: expressions[field.index])
+
+            return SnapshotSide(
+                rows.input,
+                tuple(within(each) for each in self.columns),
+                tuple(within(each) for each in self.conditions),
+            )
+        if isinstance(rows, Filter):
+            conditions = (*self.conditions, *conjuncts(rows.condition))
+            return SnapshotSide(rows.input, self.columns, conditions)
+        return None
+
+    def over(self, rows: RelNode) -> SnapshotSide:
+        """The same over other rows of the same columns."""
+        return SnapshotSide(rows, self.columns, self.conditions)
+
+    def lowest(self) -> SnapshotSide:
+        """The same below all projections and filters."""
+        side = self
+        while (below := side.below()) is not None:
+            side = below
+        return side
+
+    def equalities(
+        self, join: Join
+    ) -> tuple[dict[int, ResolvedExpression], tuple[ResolvedExpression, ...]]:
+        """By column of the table what of the left row it must be equal to, and what else the join
+        asks for, over the joined row."""
+        width = len(join.left.row_type)
+        equal: dict[int, ResolvedExpression] = {}
+        others = []
+        for part in conjuncts(join.condition):
+            sides = equal_sides(part, width)
+            column: ResolvedExpression | None = None
+            if sides is not None and isinstance(sides[1], FieldReference):
+                column = self.columns[sides[1].index - width]
+            if sides is None or not isinstance(column, FieldReference) or column.index in equal:
+                others.append(part)
+            else:
+                equal[column.index] = sides[0]
+        return equal, tuple(others)
+
+
+def snapshot_side(join: Join) -> tuple[SnapshotSide, LogicalSnapshot] | None:
+    """The right side of a join above its LogicalSnapshot's input; None: there is none."""
+    rows = join.right
+    columns = tuple(rows.field(index) for index in range(len(rows.row_type)))
+    side = SnapshotSide(rows, columns, ()).lowest()
+    if not isinstance(side.rows, LogicalSnapshot):
+        return None
+    return side.over(side.rows.input), side.rows

@@ -1,0 +1,126 @@
+"""`windows_of`: which columns of a node are the start, end and time of which windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.expressions.resolved import FieldReference
+from millrace.planner.relational.join_conditions import join_condition
+from millrace.planner.relational.rel_node import Filter, Join, JoinKind, Project, RelNode
+from millrace.planner.relational.stream_rel_nodes import (
+    Deduplicate,
+    OverAggregate,
+    Rank,
+    WindowAggregate,
+    WindowingStrategy,
+    WindowTableFunction,
+)
+
+__all__ = ["WindowColumns", "WindowJoinColumns", "window_join_columns", "windows_of"]
+
+
+@dataclass(frozen=True)
+class WindowColumns:
+    """Positions of a window's properties: a column per property, or several, or none."""
+
+    window: WindowingStrategy
+    start: frozenset[int]
+    end: frozenset[int]
+    time: frozenset[int]
+
+    @property
+    def all(self) -> frozenset[int]:
+        """The positions of all properties."""
+        return self.start | self.end | self.time
+
+    def shifted(self, by: int) -> WindowColumns:
+        """The same with the positions further right."""
+        start, end, time = (
+            frozenset(by + each for each in places) for places in (self.start, self.end, self.time)
+        )
+        return WindowColumns(self.window, start, end, time)
+
+
+def windows_of(node: RelNode) -> WindowColumns | None:
+    """The window of each row, or None: its rows have none.
+
+    Flink: ``RelWindowProperties``.
+    """
+    if isinstance(node, WindowTableFunction):
+        width = len(node.input.row_type)
+        places = [frozenset({width + each}) for each in range(3)]
+        return WindowColumns(node.window, *places)
+    if isinstance(node, WindowAggregate):
+        first = len(node.groups) + len(node.calls)
+        kinds = {
+            kind: frozenset(
+                first + place for place, each in enumerate(node.property_kinds) if each == kind
+            )
+            for kind in ("start", "end", "time")
+        }
+        return WindowColumns(node.window, kinds["start"], kinds["end"], kinds["time"])
+    if isinstance(node, Project):
+        return _through(node, windows_of(node.input))
+    if isinstance(node, Filter | Rank | Deduplicate | OverAggregate):
+        return windows_of(node.input)
+    if isinstance(node, Join):
+        return _of_join(node)
+    return None
+
+
+@dataclass(frozen=True)
+class WindowJoinColumns:
+    """The windows of both sides of a window join, each by positions in the row of its side."""
+
+    left: WindowColumns
+    right: WindowColumns
+
+
+def window_join_columns(node: Join) -> WindowJoinColumns | None:
+    """The windows of a join whose condition says that both their starts and their ends are equal;
+    None: it is no such join. Flink: ``WindowJoinUtil``."""
+    left, right = windows_of(node.left), windows_of(node.right)
+    if left is None or right is None or node.lateral:
+        return None
+    condition = join_condition(node)
+    pairs = set(zip(condition.left, condition.right, strict=True))
+
+    def joined(ours: frozenset[int], theirs: frozenset[int]) -> bool:
+        return any((one, two) in pairs for one in ours for two in theirs)
+
+    if joined(left.start, right.start) and joined(left.end, right.end):
+        return WindowJoinColumns(left, right)
+    return None
+
+
+def _of_join(node: Join) -> WindowColumns | None:
+    """Of a window join the windows of the sides whose rows are never missing; of a regular join
+    none: its rows come at any time."""
+    if node.lateral:
+        return windows_of(node.left)
+    windows = window_join_columns(node)
+    if windows is None or node.kind is JoinKind.FULL:
+        return None
+    right = windows.right.shifted(len(node.left.row_type))
+    if node.kind is JoinKind.RIGHT:
+        return right
+    if node.kind is not JoinKind.INNER:
+        return windows.left
+    left = windows.left
+    return WindowColumns(
+        left.window, left.start | right.start, left.end | right.end, left.time | right.time
+    )
+
+
+def _through(node: Project, inner: WindowColumns | None) -> WindowColumns | None:
+    if inner is None:
+        return None
+
+    def places(before: frozenset[int]) -> frozenset[int]:
+        return frozenset(
+            place
+            for place, each in enumerate(node.expressions)
+            if isinstance(each, FieldReference) and each.index in before
+        )
+
+    return WindowColumns(inner.window, places(inner.start), places(inner.end), places(inner.time))

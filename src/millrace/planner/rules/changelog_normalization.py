@@ -1,0 +1,84 @@
+"""Tables whose source does not give full changelogs get a `ChangelogNormalize` above it.
+
+Flink docs: "Upsert Kafka", and ``table.exec.source.cdc-events-duplicate``; Flink:
+``StreamPhysicalTableSourceScanRule``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from millrace.common.errors import JobDefinitionError
+from millrace.planner.relational.rel_node import Project, RelNode, TableScan
+from millrace.planner.relational.rewriting import bottom_up
+from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize, WatermarkAssigner
+
+__all__ = ["SourceChangelogs", "with_normalized_changes"]
+
+
+@dataclass(frozen=True)
+class SourceChangelogs:
+    """How changelogs of sources are taken.
+
+    Attributes:
+        duplicates: whether full changelogs may tell a change more than once.
+        batch: whether only the final rows are wanted.
+    """
+
+    duplicates: bool = False
+    batch: bool = False
+
+
+def with_normalized_changes(rows: RelNode, changelogs: SourceChangelogs) -> RelNode:
+    """The tree in which every changelog has what was before each update.
+
+    Raises:
+        JobDefinitionError: a table lacks the primary key that this takes.
+    """
+
+    def changed(node: RelNode) -> RelNode:
+        if isinstance(node, TableScan) and _is_normalized(node, changelogs):
+            return _normalized(node, node)
+        if isinstance(node, WatermarkAssigner):
+            return _lifted(node)
+        return node
+
+    return bottom_up(rows, changed)
+
+
+def _is_normalized(scan: TableScan, changelogs: SourceChangelogs) -> bool:
+    table = scan.table
+    if not table.changes - {"+I"}:
+        return False
+    name = ".".join(table.path)
+    if not table.primary_key:
+        if "-U" not in table.changes or changelogs.duplicates:
+            raise JobDefinitionError(
+                f"table {name} gives rows that replace others: declare by PRIMARY KEY (...) NOT "
+                "ENFORCED which columns tell them apart"
+            )
+        if changelogs.batch:
+            raise JobDefinitionError(
+                f"table {name} gives updates and deletes: to read its final rows in batch mode, "
+                "declare a PRIMARY KEY (...) NOT ENFORCED; or use a streaming environment"
+            )
+    return changelogs.batch or changelogs.duplicates or "-U" not in table.changes
+
+
+def _normalized(rows: RelNode, scan: TableScan) -> RelNode:
+    names = rows.row_type.names
+    return ChangelogNormalize(rows, tuple(names.index(each) for each in scan.table.primary_key))
+
+
+def _lifted(node: WatermarkAssigner) -> RelNode:
+    """A watermark is the source's, so it is made below."""
+    scan, projections = node.input, []
+    while isinstance(scan, Project):
+        projections.append(scan)
+        scan = scan.input
+    if not isinstance(scan, ChangelogNormalize) or not isinstance(scan.input, TableScan):
+        return node
+    below: RelNode = scan.input
+    for each in reversed(projections):
+        below = replace(each, input=below)
+    return _normalized(replace(node, input=below), scan.input)

@@ -1,0 +1,275 @@
+"""`decorrelated`: a query without references to the row around it, and the predicates they were in.
+
+A correlated predicate is pulled up through the query, with the columns it reads, until it is a
+condition of the join that replaces the query. Aggregates are grouped by those columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.resolved import (
+    Call,
+    FieldReference,
+    OuterReference,
+    ResolvedExpression,
+)
+from millrace.planner.binder.names import unique_names
+from millrace.planner.relational.outer_references import has_outer, map_outer
+from millrace.planner.relational.rel_node import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    Project,
+    RelNode,
+    Sort,
+)
+from millrace.planner.relational.rewriting import (
+    conjunction,
+    conjuncts,
+    filtered,
+    moved,
+    substituted,
+)
+from millrace.planner.relational.stream_rel_nodes import Rank, RankKind
+
+__all__ = [
+    "Decorrelated",
+    "UnsupportedCorrelationError",
+    "decorrelated",
+    "joined_condition",
+    "nearer",
+]
+
+
+class UnsupportedCorrelationError(JobDefinitionError):
+    """A correlated query is of a form that no join can stand for."""
+
+
+@dataclass(frozen=True)
+class Decorrelated:
+    """A query on its own.
+
+    Attributes:
+        rows: the query's columns first, then those that the predicates read.
+        predicates: over ``rows``, with level-1 references to the row around it.
+        counts: columns that are 0, not null, where no row is found.
+    """
+
+    rows: RelNode
+    predicates: tuple[ResolvedExpression, ...] = ()
+    counts: frozenset[int] = field(default=frozenset())
+
+
+def decorrelated(rows: RelNode) -> Decorrelated:
+    """A query without references to the row around it.
+
+    Raises:
+        UnsupportedCorrelationError: a reference stands where it cannot be pulled out.
+    """
+    if not has_outer(rows, 1):
+        return Decorrelated(rows, counts=_counts(rows))
+    if isinstance(rows, Filter):
+        return _filter(rows)
+    if isinstance(rows, Project):
+        return _project(rows)
+    if isinstance(rows, Aggregate):
+        return _aggregate(rows)
+    if isinstance(rows, Sort) and rows.fetch is not None:
+        return _top(rows)
+    if isinstance(rows, Join) and rows.kind is JoinKind.INNER and not rows.lateral:
+        return _join(rows)
+    raise UnsupportedCorrelationError(
+        f"a correlated subquery with {type(rows).__name__} over the correlation is not supported: "
+        "write it as a join"
+    )
+
+
+def is_outer(expression: ResolvedExpression) -> bool:
+    """Whether it reads the row around the query."""
+    if isinstance(expression, OuterReference):
+        return expression.level == 1
+    return any(is_outer(child) for child in expression.children())
+
+
+def _counts(rows: RelNode) -> frozenset[int]:
+    if isinstance(rows, Aggregate) and not rows.groups:
+        return frozenset(i for i, call in enumerate(rows.calls) if call.function == "COUNT")
+    return frozenset()
+
+
+def _filter(rows: Filter) -> Decorrelated:
+    inner = decorrelated(rows.input)
+    parts = conjuncts(rows.condition)
+    pulled = tuple(each for each in parts if is_outer(each))
+    kept = [each for each in parts if not is_outer(each)]
+    return replace(inner, rows=filtered(inner.rows, kept), predicates=(*inner.predicates, *pulled))
+
+
+def _project(rows: Project) -> Decorrelated:
+    if any(is_outer(each) for each in rows.expressions):
+        raise UnsupportedCorrelationError(
+            "a correlated subquery can read outer columns in its WHERE, not in its SELECT"
+        )
+    inner = decorrelated(rows.input)
+    needed = sorted({index for each in inner.predicates for index in _fields(each)})
+    width = len(rows.expressions)
+    positions = {index: width + place for place, index in enumerate(needed)}
+    extra = tuple(inner.rows.field(index) for index in needed)
+    names = unique_names((*rows.names, *(each.name or "$f" for each in extra)))
+    counts = frozenset(
+        place
+        for place, each in enumerate(rows.expressions)
+        if isinstance(each, FieldReference) and each.index in inner.counts
+    )
+    return Decorrelated(
+        Project(inner.rows, (*rows.expressions, *extra), names),
+        tuple(moved(each, positions) for each in inner.predicates),
+        counts,
+    )
+
+
+def _fields(expression: ResolvedExpression) -> Iterator[int]:
+    if isinstance(expression, FieldReference):
+        yield expression.index
+    for child in expression.children():
+        yield from _fields(child)
+
+
+def _keys(inner: Decorrelated) -> list[int]:
+    """Columns of the query that equal something of the row around it, and nothing else is asked."""
+    keys: list[int] = []
+    for each in inner.predicates:
+        sides = each.arguments if isinstance(each, Call) and each.function == "=" else ()
+        fields = [side for side in sides if isinstance(side, FieldReference)]
+        others = [side for side in sides if not list(_fields(side))]
+        if len(fields) != 1 or len(others) != 1:
+            raise UnsupportedCorrelationError(
+                "a correlated subquery with an aggregate or a LIMIT compares its columns with "
+                f"outer ones by = only, not by {each}"
+            )
+        if fields[0].index not in keys:
+            keys.append(fields[0].index)
+    return keys
+
+
+def _with_key_columns(inner: Decorrelated) -> Decorrelated:
+    """What must equal something of the row around the query, such as ``CAST(k AS BIGINT)``, as
+    columns behind the others."""
+    width, computed = len(inner.rows.row_type), list[ResolvedExpression]()
+    predicates = []
+    for each in inner.predicates:
+        predicate = each
+        if isinstance(each, Call) and each.function == "=":
+            sides = list(each.arguments)
+            own = [n for n, side in enumerate(sides) if not is_outer(side) and side.children()]
+            if len(own) == 1 and not list(_fields(sides[1 - own[0]])):
+                kind = sides[own[0]].output_type
+                computed.append(sides[own[0]])
+                sides[own[0]] = FieldReference(width + len(computed) - 1, kind, "$key")
+                predicate = replace(each, arguments=tuple(sides))
+        predicates.append(predicate)
+    if not computed:
+        return inner
+    fields = tuple(inner.rows.field(index) for index in range(width))
+    names = unique_names((*inner.rows.row_type.names, *("$key" for _ in computed)))
+    rows = Project(inner.rows, (*fields, *computed), names)
+    return replace(inner, rows=rows, predicates=tuple(predicates))
+
+
+def _aggregate(rows: Aggregate) -> Decorrelated:
+    if rows.grouping_sets is not None:
+        raise UnsupportedCorrelationError("grouping sets in a correlated subquery")
+    inner = _with_key_columns(decorrelated(rows.input))
+    keys = [key for key in _keys(inner) if key not in rows.groups]
+    groups = (*rows.groups, *keys)
+    named = unique_names(
+        (
+            *(inner.rows.row_type.names[index] for index in groups),
+            *(call.name for call in rows.calls),
+        )
+    )
+    calls = tuple(
+        replace(call, name=name)
+        for call, name in zip(rows.calls, named[len(groups) :], strict=True)
+    )
+    made = Aggregate(inner.rows, groups, calls)
+    first, last = len(rows.groups), len(groups)
+    order = [*range(first), *range(last, last + len(calls)), *range(first, last)]
+    fields = tuple(made.field(index) for index in order)
+    names = unique_names((*rows.row_type.names, *(each.name for each in fields[-len(keys) :])))
+    result = Project(made, fields, names[: len(fields)])
+    positions = {index: place for place, index in enumerate(rows.groups)}
+    positions |= {key: first + len(calls) + place for place, key in enumerate(keys)}
+    counts = (
+        frozenset(i for i, call in enumerate(calls) if call.function == "COUNT")
+        if not rows.groups
+        else frozenset()
+    )
+    return Decorrelated(result, tuple(moved(each, positions) for each in inner.predicates), counts)
+
+
+def _top(rows: Sort) -> Decorrelated:
+    """LIMIT per row of the outer query: the first rows per key."""
+    inner = _with_key_columns(decorrelated(rows.input))
+    assert rows.fetch is not None
+    keys = tuple(_keys(inner))
+    end = rows.offset + rows.fetch
+    rank = Rank(inner.rows, RankKind.ROW_NUMBER, keys, rows.keys, rows.offset + 1, end)
+    return replace(inner, rows=rank)
+
+
+def _join(rows: Join) -> Decorrelated:
+    left, right = decorrelated(rows.left), decorrelated(rows.right)
+    old_left, old_right = len(rows.left.row_type), len(rows.right.row_type)
+    new_left = len(left.rows.row_type)
+    total = new_left + len(right.rows.row_type)
+    shift = {i: i for i in range(old_left)} | {old_left + i: new_left + i for i in range(old_right)}
+    names = unique_names((*left.rows.row_type.names, *right.rows.row_type.names))
+    parts = conjuncts(rows.condition)
+    kept = [moved(each, shift) for each in parts if not is_outer(each)]
+    join = replace(rows, left=left.rows, right=right.rows, condition=conjunction(kept), names=names)
+    first = [shift[index] for index in range(old_left + old_right)]
+    order = [*first, *(index for index in range(total) if index not in first)]
+    places = {index: place for place, index in enumerate(order)}
+    fields = tuple(join.field(index) for index in order)
+    result = Project(join, fields, unique_names(each.name for each in fields))
+    of_right = {index: places[new_left + index] for index in range(total - new_left)}
+    predicates = [
+        *(moved(each, places) for each in left.predicates),
+        *(moved(each, of_right) for each in right.predicates),
+        *(moved(moved(each, shift), places) for each in parts if is_outer(each)),
+    ]
+    return Decorrelated(result, tuple(predicates))
+
+
+def joined_condition(
+    predicates: tuple[ResolvedExpression, ...], width: int
+) -> list[ResolvedExpression]:
+    """Predicates over the query's row as conditions over the outer row followed by it."""
+
+    def inner(reference: FieldReference) -> ResolvedExpression:
+        return FieldReference(reference.index + width, reference.type, reference.name)
+
+    return [outer_fields(substituted(each, inner)) for each in predicates]
+
+
+def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
+    """References to the row around as fields of it, and those further out one level nearer."""
+    if isinstance(expression, OuterReference):
+        if expression.level == 1:
+            return FieldReference(expression.index, expression.type, expression.name)
+        return replace(expression, level=expression.level - 1)
+    children = expression.children()
+    return expression.with_children(tuple(map(outer_fields, children))) if children else expression
+
+
+def nearer(rows: RelNode) -> RelNode:
+    """A query that is part of the one around it now: what it refers to is a level nearer."""
+    for level in (2, 3):
+        if has_outer(rows, level):
+            rows = map_outer(rows, level, lambda each: replace(each, level=each.level - 1))
+    return rows

@@ -1,0 +1,102 @@
+"""What every alternative of an OR demands is a condition of its own.
+
+``(a AND b) OR (a AND c)`` is ``a AND (b OR c)``: ``a`` may be the key of a join, without which
+each row would meet each other. And where each alternative says something of one side of a join,
+that side has to fulfil one of these. Flink: ``RexUtil.pullFactors``,
+``JoinDependentConditionDerivationRule``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions.evaluation import is_deterministic
+from millrace.expressions.resolved import Call, ResolvedExpression, fields_of
+from millrace.planner.relational.rel_node import Filter, Join, JoinKind, RelNode
+from millrace.planner.relational.rewriting import bottom_up, conjunction, conjuncts
+
+__all__ = ["with_factored_conditions", "with_side_conditions"]
+
+_LEFT = frozenset({JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT})
+_RIGHT = frozenset({JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.ANTI})
+"""Joins that drop rows of this side that do not fulfil the condition."""
+
+
+def with_factored_conditions(rows: RelNode) -> RelNode:
+    """The tree with common parts of alternatives taken out of them."""
+    return bottom_up(rows, _factored)
+
+
+def with_side_conditions(rows: RelNode) -> RelNode:
+    """The tree with conditions of joins that follow for one of their sides; for one time only."""
+    return bottom_up(rows, _derived)
+
+
+def _factored(node: RelNode) -> RelNode:
+    if not isinstance(node, Filter | Join):
+        return node
+    parts = [part for each in conjuncts(node.condition) for part in _factors(each)]
+    condition = conjunction(parts)
+    return node if condition == conjunction(conjuncts(node.condition)) else _with(node, condition)
+
+
+def _with(node: Filter | Join, condition: ResolvedExpression) -> RelNode:
+    return replace(node, condition=condition)
+
+
+def _factors(condition: ResolvedExpression) -> list[ResolvedExpression]:
+    """Common parts of the alternatives, and what is left of them."""
+    alternatives = [conjuncts(each) for each in _disjuncts(condition)]
+    first, *others = alternatives
+    common = [
+        each
+        for each in first
+        if others and is_deterministic(each) and all(each in other for other in others)
+    ]
+    if not common:
+        return [condition]
+    rest = [[part for part in each if part not in common] for each in alternatives]
+    return common if not all(rest) else [*common, _disjunction(map(conjunction, rest))]
+
+
+def _derived(node: RelNode) -> RelNode:
+    if not isinstance(node, Join) or node.lateral:
+        return node
+    width = len(node.left.row_type)
+    parts = conjuncts(node.condition)
+    left, right = range(width), range(width, width + len(node.right.row_type))
+    sides = [left] * (node.kind in _LEFT) + [right] * (node.kind in _RIGHT)
+    found = [_of_side(part, side) for part in parts for side in sides]
+    derived = [each for each in found if each is not None and each not in parts]
+    return replace(node, condition=conjunction([*parts, *derived])) if derived else node
+
+
+def _of_side(condition: ResolvedExpression, side: range) -> ResolvedExpression | None:
+    """What the alternatives of a condition on both sides say of one side."""
+    alternatives = _disjuncts(condition)
+    if len(alternatives) < 2 or not is_deterministic(condition):
+        return None
+    if all(index in side for index in fields_of(condition)):
+        return None
+    parts = [[part for part in conjuncts(each) if _reads_only(part, side)] for each in alternatives]
+    return _disjunction(map(conjunction, parts)) if all(parts) else None
+
+
+def _reads_only(condition: ResolvedExpression, side: range) -> bool:
+    fields = list(fields_of(condition))
+    return bool(fields) and all(index in side for index in fields)
+
+
+def _disjuncts(condition: ResolvedExpression) -> list[ResolvedExpression]:
+    if isinstance(condition, Call) and condition.function == "OR":
+        return [part for each in condition.arguments for part in _disjuncts(each)]
+    return [condition]
+
+
+def _disjunction(parts: map[ResolvedExpression]) -> ResolvedExpression:
+    given = tuple(dict.fromkeys(parts))
+    if len(given) == 1:
+        return given[0]
+    nullable = any(each.output_type.nullable for each in given)
+    return Call("OR", given, BooleanType(nullable=nullable))

@@ -1,0 +1,79 @@
+"""Conditions on the partition columns of a table go to its source, which leaves partitions out.
+
+The filter stays where it is. Flink: ``PushPartitionIntoTableSourceScanRule``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from millrace.common.types.logical.logical_type import LocalZonedTimestampType
+from millrace.expressions.resolved import (
+    Call,
+    Cast,
+    FieldReference,
+    ResolvedExpression,
+    ValueLiteral,
+    fields_of,
+)
+from millrace.planner.relational.rel_node import Filter, Project, RelNode, TableScan
+from millrace.planner.relational.rewriting import bottom_up, conjunction, conjuncts, substituted
+from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
+
+__all__ = ["with_pruned_partitions"]
+
+_PURE = frozenset(
+    ("=", "<>", "<", "<=", ">", ">=", "AND", "OR", "NOT", "IN", "NOT IN", "IS NULL", "IS NOT NULL")
+)
+"""Functions whose value is the same whenever and wherever it is asked for."""
+
+
+def with_pruned_partitions(rows: RelNode) -> RelNode:
+    """The tree whose scans know which partitions are wanted."""
+    return bottom_up(rows, _changed)
+
+
+def _changed(node: RelNode) -> RelNode:
+    if not isinstance(node, Filter):
+        return node
+    found = _pushed(node.input, conjuncts(node.condition))
+    return node if found is None else replace(node, input=found)
+
+
+def _pushed(rows: RelNode, parts: Sequence[ResolvedExpression]) -> RelNode | None:
+    """The rows with the parts at their scan; None if nothing changes."""
+    if isinstance(rows, TableScan):
+        return _scan(rows, parts)
+    if isinstance(rows, Project):
+        below = [substituted(each, lambda field: rows.expressions[field.index]) for each in parts]
+        found = _pushed(rows.input, below)
+    elif isinstance(rows, WatermarkAssigner):
+        found = _pushed(rows.input, parts)
+    else:
+        return None
+    return None if found is None else replace(rows, input=found)
+
+
+def _scan(scan: TableScan, parts: Sequence[ResolvedExpression]) -> RelNode | None:
+    names = scan.row_type.names
+    keys = {names.index(name) for name in scan.table.partition_keys if name in names}
+    wanted = [
+        each
+        for each in parts
+        if fields_of(each) and keys.issuperset(fields_of(each)) and _pure(each)
+    ]
+    if not wanted:
+        return None
+    known = [] if scan.pushed_filter is None else conjuncts(scan.pushed_filter)
+    return replace(scan, pushed_filter=conjunction([*known, *wanted]))
+
+
+def _pure(expression: ResolvedExpression) -> bool:
+    if isinstance(expression.output_type, LocalZonedTimestampType):
+        return False  # what it is as text depends on the session's time zone
+    if isinstance(expression, Call) and expression.function not in _PURE:
+        return False
+    if not isinstance(expression, (Call, Cast, FieldReference, ValueLiteral)):
+        return False
+    return all(map(_pure, expression.children()))

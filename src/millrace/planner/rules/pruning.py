@@ -1,0 +1,151 @@
+"""Columns that nobody reads are not read from the sources.
+
+Flink: ``PushProjectIntoTableSourceScanRule``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.pattern_expressions import PatternFieldReference
+from millrace.expressions.resolved import (
+    FieldReference,
+    ResolvedExpression,
+    SortKey,
+    fields_of,
+    rewritten,
+)
+from millrace.planner.relational.rel_node import (
+    Filter,
+    Join,
+    JoinKind,
+    Project,
+    RelNode,
+    Sort,
+    TableScan,
+)
+from millrace.planner.relational.rewriting import moved
+from millrace.planner.relational.stream_rel_nodes import (
+    ChangelogNormalize,
+    Match,
+    WatermarkAssigner,
+)
+
+__all__ = ["pruned"]
+
+Pruned = tuple[RelNode, dict[int, int]]
+"""A node with fewer columns, and where those that were asked for are now."""
+
+
+def pruned(rows: RelNode) -> RelNode:
+    """The tree with the columns of its root, and below it those that it needs."""
+    node, places = _pruned(rows, range(len(rows.row_type)))
+    assert list(places.values()) == list(range(len(rows.row_type)))
+    return node
+
+
+def _pruned(node: RelNode, needed: Iterable[int]) -> Pruned:
+    columns = sorted(set(needed))
+    if isinstance(node, TableScan):
+        return _scan(node, columns)
+    if isinstance(node, Project):
+        return _project(node, columns)
+    if isinstance(node, Filter):
+        inner, places = _pruned(node.input, [*columns, *fields_of(node.condition)])
+        return Filter(inner, moved(node.condition, places)), places
+    if isinstance(node, Sort):
+        inner, places = _pruned(node.input, [*columns, *(key.index for key in node.keys)])
+        keys = tuple(
+            SortKey(places[key.index], key.ascending, key.nulls_first) for key in node.keys
+        )
+        return replace(node, input=inner, keys=keys), places
+    if isinstance(node, WatermarkAssigner):
+        read = [*columns, node.rowtime, *fields_of(node.watermark)]
+        inner, places = _pruned(node.input, read)
+        watermark = moved(node.watermark, places)
+        return WatermarkAssigner(inner, places[node.rowtime], watermark), places
+    if isinstance(node, ChangelogNormalize):
+        inner, places = _pruned(node.input, [*columns, *node.keys])
+        return ChangelogNormalize(inner, tuple(places[key] for key in node.keys)), places
+    if isinstance(node, Join) and not node.lateral:
+        return _join(node, columns)
+    if isinstance(node, Match):
+        return _match(node), {index: index for index in range(len(node.row_type))}
+    inputs = tuple(pruned(each) for each in node.inputs)
+    same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
+    made = node if same else node.with_inputs(inputs)
+    return made, {index: index for index in range(len(node.row_type))}
+
+
+def _match(node: Match) -> Match:
+    """A search for patterns over the columns that it reads."""
+    expressions = [each for _, each in (*node.definitions, *node.measures)]
+    read = {index for each in expressions for index in _matched_fields(each)}
+    order = [key.index for key in node.order]
+    inner, places = _pruned(node.input, [*read, *node.partition, *order])
+
+    def change(each: ResolvedExpression) -> ResolvedExpression:
+        if isinstance(each, FieldReference | PatternFieldReference):
+            return replace(each, index=places[each.index])
+        return each
+
+    return replace(
+        node,
+        input=inner,
+        partition=tuple(places[index] for index in node.partition),
+        order=tuple(replace(key, index=places[key.index]) for key in node.order),
+        definitions=tuple((name, rewritten(each, change)) for name, each in node.definitions),
+        measures=tuple((name, rewritten(each, change)) for name, each in node.measures),
+    )
+
+
+def _matched_fields(expression: ResolvedExpression) -> Iterator[int]:
+    """The columns of rows of a match that an expression reads."""
+    if isinstance(expression, FieldReference | PatternFieldReference):
+        yield expression.index
+    for child in expression.children():
+        yield from _matched_fields(child)
+
+
+def _scan(node: TableScan, columns: list[int]) -> Pruned:
+    if len(columns) == len(node.scan_type):
+        return node, {index: index for index in columns}
+    if node.table.changes != frozenset({"+I"}):  # changes are told apart by the key
+        names = node.scan_type.names
+        columns = sorted({*columns, *(names.index(key) for key in node.table.primary_key)})
+    columns = columns or [0]  # rows without columns could not be counted
+    fields = tuple(node.scan_type.fields[index] for index in columns)
+    kind = RowType(fields, nullable=node.scan_type.nullable)
+    places = {old: new for new, old in enumerate(columns)}
+    # the filter that was pushed is above, too: its columns are among them
+    known = node.pushed_filter
+    return replace(
+        node, scan_type=kind, pushed_filter=None if known is None else moved(known, places)
+    ), places
+
+
+def _project(node: Project, columns: list[int]) -> Pruned:
+    columns = columns or [0]
+    expressions = [node.expressions[index] for index in columns]
+    inner, places = _pruned(node.input, [i for each in expressions for i in fields_of(each)])
+    names = tuple(node.names[index] for index in columns)
+    made = Project(inner, tuple(moved(each, places) for each in expressions), names)
+    return made, {old: new for new, old in enumerate(columns)}
+
+
+def _join(node: Join, columns: list[int]) -> Pruned:
+    width = len(node.left.row_type)
+    read = [*columns, *fields_of(node.condition)]
+    left, lefts = _pruned(node.left, [index for index in read if index < width])
+    right, rights = _pruned(node.right, [index - width for index in read if index >= width])
+    new_width = len(left.row_type)
+    places = lefts | {width + old: new_width + new for old, new in rights.items()}
+    condition = moved(node.condition, places)
+    kept = {new: old for old, new in places.items()}
+    one_side = node.kind in (JoinKind.SEMI, JoinKind.ANTI)
+    count = new_width if one_side else new_width + len(right.row_type)
+    names = tuple(node.names[kept[index]] for index in range(count))
+    made = replace(node, left=left, right=right, condition=condition, names=names)
+    return made, {old: new for old, new in places.items() if new < count}

@@ -1,0 +1,113 @@
+"""INTERSECT, EXCEPT and UNION without ALL become aggregates over UNION ALL.
+
+Rows that are equal in all columns are a group, in which null equals null; it knows how many rows
+each input has of it. Flink: ``RewriteIntersectAllRule``, ``RewriteMinusAllRule`` and their kin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+
+from millrace.common.types.logical.logical_type import (
+    BigIntType,
+    BooleanType,
+    RowField,
+    RowType,
+)
+from millrace.expressions.registry import resolve_call
+from millrace.expressions.resolved import (
+    AggregateCall,
+    FieldReference,
+    OuterReference,
+    ResolvedExpression,
+    ValueLiteral,
+)
+from millrace.planner.binder.names import unique_names
+from millrace.planner.relational.rel_node import (
+    Aggregate,
+    Join,
+    JoinKind,
+    Project,
+    RelNode,
+    SetKind,
+    SetOperation,
+    TableFunctionScan,
+)
+from millrace.planner.relational.rewriting import bottom_up, conjunction, filtered
+from millrace.planner.relational.table_functions import REPLICATE_ROWS
+
+__all__ = ["with_set_operations"]
+
+_FLAG = BooleanType(nullable=False)
+_COUNT = BigIntType(nullable=False)
+_ZERO = ValueLiteral(0, _COUNT)
+
+
+def with_set_operations(rows: RelNode) -> RelNode:
+    """The tree with UNION ALL as its only set operation."""
+    return bottom_up(rows, _changed)
+
+
+def _changed(node: RelNode) -> RelNode:
+    if not isinstance(node, SetOperation) or (node.kind is SetKind.UNION and node.all):
+        return node
+    width = len(node.row_type)
+    if node.kind is SetKind.UNION:
+        return Aggregate(replace(node, all=True), tuple(range(width)), ())
+    counted = _counted(node)
+    counts: list[ResolvedExpression] = [
+        counted.field(width + number) for number in range(len(node.operands))
+    ]
+    if node.kind is SetKind.INTERSECT:
+        times = reduce(_least, counts)
+        kept = [resolve_call(">", (each, _ZERO)) for each in counts]
+    elif node.all:
+        times = resolve_call("-", (counts[0], counts[1]))
+        kept = [resolve_call(">", (times, _ZERO))]
+    else:
+        times = counts[0]
+        kept = [resolve_call(">", (counts[0], _ZERO)), resolve_call("=", (counts[1], _ZERO))]
+    rows = filtered(counted, kept)
+    if node.all:
+        rows = _repeated(rows, times)
+    fields = tuple(rows.field(index) for index in range(width))
+    return Project(rows, fields, node.row_type.names)
+
+
+def _counted(node: SetOperation) -> Aggregate:
+    """The distinct rows, and how many of them each operand has."""
+    width, count = len(node.row_type), len(node.operands)
+    names = unique_names((*node.row_type.names, *(f"$in{number}" for number in range(count))))
+    marked = []
+    for position, operand in enumerate(node.operands):
+        flags = (ValueLiteral(number == position, _FLAG) for number in range(count))
+        fields = (operand.field(index) for index in range(width))
+        marked.append(Project(operand, (*fields, *flags), names))
+    more = tuple(RowField(name, _FLAG) for name in names[width:])
+    row_type = RowType((*node.row_type.fields, *more), nullable=False)
+    union = SetOperation(SetKind.UNION, True, tuple(marked), row_type)
+    calls = tuple(
+        AggregateCall("COUNT", (), _COUNT, filter=width + number, name=f"$count{number}")
+        for number in range(count)
+    )
+    return Aggregate(union, tuple(range(width)), calls)
+
+
+def _least(left: ResolvedExpression, right: ResolvedExpression) -> ResolvedExpression:
+    return resolve_call("CASE", (resolve_call("<", (left, right)), left, right))
+
+
+def _repeated(rows: RelNode, times: ResolvedExpression) -> RelNode:
+    """Each row so many times."""
+    argument = _outward(times)
+    scan = TableFunctionScan(REPLICATE_ROWS, (argument,), RowType((), nullable=False))
+    names = rows.row_type.names
+    return Join(rows, scan, JoinKind.INNER, conjunction(()), names, lateral=True)
+
+
+def _outward(expression: ResolvedExpression) -> ResolvedExpression:
+    """An expression over a row, as one of a lateral table beside it."""
+    if isinstance(expression, FieldReference):
+        return OuterReference(1, expression.index, expression.type, expression.name)
+    return expression.with_children(tuple(map(_outward, expression.children())))

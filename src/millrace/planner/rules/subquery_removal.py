@@ -1,0 +1,263 @@
+"""Queries in expressions become joins: EXISTS and IN semi and anti joins, scalars left joins.
+
+NOT IN is null-aware as in SQL: a null on either side is no match and no mismatch, so the row goes.
+Flink: ``FlinkSubQueryRemoveRule``, ``FlinkRelDecorrelator``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millrace.common.types.logical.logical_type import BigIntType, BooleanType, RowType
+from millrace.expressions.registry import resolve_call
+from millrace.expressions.resolved import (
+    AggregateCall,
+    Call,
+    FieldReference,
+    ResolvedExpression,
+    ValueLiteral,
+)
+from millrace.planner.binder.names import unique_names
+from millrace.planner.relational.rel_node import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    Project,
+    RelNode,
+    SetKind,
+    SetOperation,
+    Sort,
+    Subquery,
+    SubqueryKind,
+    TableFunctionScan,
+    Values,
+)
+from millrace.planner.relational.rewriting import bottom_up, conjunction, conjuncts, filtered
+from millrace.planner.relational.stream_rel_nodes import LogicalSnapshot
+from millrace.planner.rules.decorrelate import (
+    UnsupportedCorrelationError,
+    decorrelated,
+    joined_condition,
+    nearer,
+)
+
+__all__ = ["without_subqueries"]
+
+
+def without_subqueries(rows: RelNode) -> RelNode:
+    """The tree with joins in place of queries in expressions and of lateral queries.
+
+    Raises:
+        UnsupportedCorrelationError: a query stands where no join can replace it.
+    """
+    return bottom_up(rows, _removed)
+
+
+def _removed(node: RelNode) -> RelNode:
+    if isinstance(node, Filter) and _has_query(node.condition):
+        return _filter(node)
+    if isinstance(node, Project) and any(map(_has_query, node.expressions)):
+        base, expressions = _scalars(node.input, node.expressions)
+        return Project(base, expressions, node.names)
+    if isinstance(node, Values) and any(_has_query(each) for row in node.rows for each in row):
+        return _values(node)
+    if isinstance(node, Join) and node.lateral:
+        return _lateral(node)
+    return node
+
+
+def _values(node: Values) -> RelNode:
+    """``SELECT (SELECT ...)`` without FROM: each row is read from a row of its own."""
+    true = ValueLiteral(True, BooleanType(nullable=False))
+    one = Values(((true,),), RowType.of(("$one", true.type)))
+    names = node.row_type.names
+    rows = tuple(_removed(Project(one, row, names)) for row in node.rows)
+    if len(rows) == 1:
+        return rows[0]
+    return SetOperation(SetKind.UNION, True, rows, node.row_type)
+
+
+def _has_query(expression: ResolvedExpression) -> bool:
+    return isinstance(expression, Subquery) or any(map(_has_query, expression.children()))
+
+
+def _filter(node: Filter) -> RelNode:
+    rows = node.input
+    width = len(rows.row_type)
+    others: list[ResolvedExpression] = []
+    queries: list[tuple[Subquery, bool]] = []
+    for part in conjuncts(node.condition):
+        negated = isinstance(part, Call) and part.function == "NOT"
+        inner = part.children()[0] if negated else part
+        if isinstance(inner, Subquery) and inner.kind is not SubqueryKind.SCALAR:
+            queries.append((inner, negated))
+        else:
+            others.append(part)
+    plain = [each for each in others if not _has_query(each)]
+    rows = filtered(rows, plain)
+    for query, negated in queries:
+        rows = _semi(rows, query, negated)
+    scalar = [each for each in others if _has_query(each)]
+    if not scalar:
+        return rows
+    rows, conditions = _scalars(rows, tuple(scalar))
+    return _narrowed(filtered(rows, conditions), width)
+
+
+def _narrowed(rows: RelNode, width: int) -> RelNode:
+    if len(rows.row_type) == width:
+        return rows
+    fields = tuple(rows.field(index) for index in range(width))
+    return Project(rows, fields, rows.row_type.names[:width])
+
+
+def _semi(rows: RelNode, query: Subquery, negated: bool) -> RelNode:
+    width = len(rows.row_type)
+    for operand in query.operands:
+        if _has_query(operand):
+            raise UnsupportedCorrelationError("a query on the left of IN is not supported")
+    inner = decorrelated(without_subqueries(query.relation))
+    conditions = joined_condition(inner.predicates, width)
+    if query.kind in (SubqueryKind.SOME, SubqueryKind.ALL):
+        return _quantified(rows, query, negated, inner.rows, conditions)
+    for index, operand in enumerate(query.operands):
+        column = inner.rows.field(index)
+        right = FieldReference(width + index, column.type, column.name)
+        conditions.append(_equal(operand, right, negated))
+    kind = JoinKind.ANTI if negated else JoinKind.SEMI
+    return Join(rows, nearer(inner.rows), kind, conjunction(conditions), rows.row_type.names)
+
+
+def _quantified(
+    rows: RelNode,
+    query: Subquery,
+    negated: bool,
+    inner: RelNode,
+    conditions: list[ResolvedExpression],
+) -> RelNode:
+    """``a < SOME (...)`` joins rows for which one comparison is TRUE, ``a < ALL (...)`` those
+    for which none is anything else; and NOT of them, with FALSE in place of TRUE."""
+    width = len(rows.row_type)
+    column = inner.field(0)
+    right = FieldReference(width, column.output_type, "")
+    compared = resolve_call(query.comparison, (query.operands[0], right))
+    every = query.kind is SubqueryKind.ALL
+    if every == negated:
+        kind, condition = JoinKind.SEMI, resolve_call("NOT", (compared,)) if negated else compared
+    else:
+        function = "IS NOT FALSE" if negated else "IS NOT TRUE"
+        kind, condition = JoinKind.ANTI, resolve_call(function, (compared,))
+    whole = conjunction([*conditions, condition])
+    return Join(rows, nearer(inner), kind, whole, rows.row_type.names)
+
+
+def _equal(
+    left: ResolvedExpression, right: ResolvedExpression, null_aware: bool
+) -> ResolvedExpression:
+    equal: ResolvedExpression = resolve_call("=", (left, right))
+    nullable = [each for each in (left, right) if each.output_type.nullable]
+    if not null_aware or not nullable:
+        return equal
+    boolean = BooleanType(nullable=False)
+    missing = tuple(Call("IS NULL", (each,), boolean) for each in nullable)
+    return Call("OR", (equal, *missing), BooleanType())
+
+
+def _scalars(
+    rows: RelNode, expressions: tuple[ResolvedExpression, ...]
+) -> tuple[RelNode, tuple[ResolvedExpression, ...]]:
+    """Rows with a column per scalar query, and the expressions that read those columns."""
+
+    def replaced(expression: ResolvedExpression) -> ResolvedExpression:
+        nonlocal rows
+        if isinstance(expression, Subquery):
+            rows, made = _scalar(rows, expression)
+            return made
+        children = expression.children()
+        return expression.with_children(tuple(map(replaced, children))) if children else expression
+
+    changed = tuple(map(replaced, expressions))
+    return rows, changed
+
+
+def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression]:
+    relation = without_subqueries(query.relation)
+    if query.kind is SubqueryKind.EXISTS:
+        # how many rows there are: never null for a query without correlation
+        one = Project(relation, (ValueLiteral(True, BooleanType(nullable=False)),), ("$f0",))
+        count = AggregateCall("COUNT", (), BigIntType(nullable=False), name="EXPR$0")
+        relation = Aggregate(one, (), (count,))
+    elif query.kind is not SubqueryKind.SCALAR:
+        raise UnsupportedCorrelationError(
+            f"{query.kind.value} with a query stands in WHERE, joined to the rest by AND; "
+            "here write a join"
+        )
+    inner = decorrelated(_single(relation))
+    width = len(rows.row_type)
+    conditions = joined_condition(inner.predicates, width)
+    names = unique_names((*rows.row_type.names, *inner.rows.row_type.names))
+    join = Join(rows, nearer(inner.rows), JoinKind.LEFT, conjunction(conditions), names)
+    value: ResolvedExpression = join.field(width)
+    if 0 in inner.counts:
+        kind = value.output_type.with_nullable(False)
+        value = Call("COALESCE", (value, ValueLiteral(0, kind)), kind)
+    if query.kind is SubqueryKind.EXISTS:
+        zero = ValueLiteral(0, BigIntType(nullable=False))
+        value = Call(">", (value, zero), BooleanType(nullable=False))
+    return join, value
+
+
+def _single(rows: RelNode) -> RelNode:
+    """A query of at most one row; a second one fails the job (Flink's SINGLE_VALUE)."""
+    inner = rows
+    while isinstance(inner, Project):
+        inner = inner.input
+    if isinstance(inner, Aggregate) and not inner.groups:
+        return rows
+    if isinstance(inner, Sort) and inner.fetch == 1:
+        return rows
+    if isinstance(inner, Values) and len(inner.rows) == 1:
+        return rows
+    column = rows.row_type.fields[0]
+    kind = column.type.with_nullable(True)
+    return Aggregate(rows, (), (AggregateCall("SINGLE_VALUE", (0,), kind, name=column.name),))
+
+
+def _lateral(node: Join) -> RelNode:
+    """A lateral query becomes a join of its own; functions and look-ups stay."""
+    inner: RelNode = node.right
+    while isinstance(inner, Project | Filter):
+        inner = inner.input
+    if isinstance(inner, TableFunctionScan | LogicalSnapshot):
+        return node
+    left, old = len(node.left.row_type), len(node.right.row_type)
+    made = decorrelated(node.right)
+    conditions = joined_condition(made.predicates, left)
+    # an aggregate without keys gives a row for every outer row, also where it finds none
+    padded = node.kind is JoinKind.INNER and (bool(made.counts) or _one_row(node.right))
+    kind = JoinKind.LEFT if padded else node.kind
+    if not padded:  # it reads the left row and the query's own columns, which come first
+        conditions += conjuncts(node.condition)
+    names = unique_names((*node.left.row_type.names, *made.rows.row_type.names))
+    join = replace(
+        node,
+        right=nearer(made.rows),
+        kind=kind,
+        condition=conjunction(conditions),
+        names=names,
+        lateral=False,
+    )
+    fields: list[ResolvedExpression] = [join.field(index) for index in range(left + old)]
+    for index in made.counts:
+        column = fields[left + index]
+        exact = column.output_type.with_nullable(False)
+        fields[left + index] = Call("COALESCE", (column, ValueLiteral(0, exact)), exact)
+    rows = Project(join, tuple(fields), node.names)
+    return filtered(rows, conjuncts(node.condition)) if padded else rows
+
+
+def _one_row(rows: RelNode) -> bool:
+    while isinstance(rows, Project):
+        rows = rows.input
+    return isinstance(rows, Aggregate) and not rows.groups

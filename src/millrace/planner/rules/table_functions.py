@@ -1,0 +1,123 @@
+"""Table functions stand alone on the right of a lateral join, what is made of their rows above it.
+
+Flink: ``Correlate`` with its calc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import IntType, RowField, RowType
+from millrace.expressions.resolved import (
+    FieldReference,
+    OuterReference,
+    ResolvedExpression,
+    ValueLiteral,
+)
+from millrace.planner.binder.names import unique_names
+from millrace.planner.relational.rel_node import (
+    Filter,
+    Join,
+    JoinKind,
+    Project,
+    RelNode,
+    TableFunctionScan,
+    Values,
+)
+from millrace.planner.relational.rewriting import conjunction, conjuncts, filtered
+
+__all__ = ["with_table_functions"]
+
+_ONE = IntType(nullable=False)
+_ONE_ROW = Values(((ValueLiteral(1, _ONE),),), RowType((RowField("$one", _ONE),), nullable=False))
+
+
+def with_table_functions(rows: RelNode) -> RelNode:
+    """The tree with each table function right below a lateral join."""
+    if isinstance(rows, TableFunctionScan):
+        names = rows.row_type.names
+        join = Join(_ONE_ROW, rows, JoinKind.INNER, conjunction(()), ("$one", *names), lateral=True)
+        return Project(join, tuple(join.field(1 + index) for index in range(len(names))), names)
+    if isinstance(rows, Join) and rows.lateral and _function(rows.right) is not None:
+        return _flat(replace(rows, left=with_table_functions(rows.left)))
+    inputs = tuple(map(with_table_functions, rows.inputs))
+    if all(new is old for new, old in zip(inputs, rows.inputs, strict=True)):
+        return rows
+    return rows.with_inputs(inputs)
+
+
+def _function(rows: RelNode) -> TableFunctionScan | None:
+    while isinstance(rows, Project | Filter):
+        rows = rows.input
+    return rows if isinstance(rows, TableFunctionScan) else None
+
+
+def _flat(node: Join) -> RelNode:
+    scan = _function(node.right)
+    assert scan is not None
+    if node.kind not in (JoinKind.INNER, JoinKind.LEFT):
+        raise JobDefinitionError(f"a table function cannot stand on the right of {node.kind.value}")
+    left = len(node.left.row_type)
+    outputs, conditions = _above(node.right, left)
+    only_renamed = not conditions and _are_renamed(outputs, left, scan)
+    if only_renamed:
+        # its columns have the names that the query gives them
+        scan = replace(scan, result_type=node.right.row_type)
+    names = unique_names((*node.left.row_type.names, *scan.row_type.names))
+    join = Join(node.left, scan, node.kind, conjunction(()), names, lateral=True)
+    row: list[ResolvedExpression] = [join.field(index) for index in range(left)]
+    row += [_typed(each, join) for each in outputs]
+    conditions += [_over(part, row) for part in conjuncts(node.condition)]
+    if node.kind is JoinKind.LEFT and (
+        conditions or not all(isinstance(each, FieldReference) for each in outputs)
+    ):
+        raise JobDefinitionError(
+            "a LEFT JOIN with a table function or UNNEST takes ON TRUE only, and its columns as "
+            "they are; filter and compute in a query above it"
+        )
+    if only_renamed:
+        return filtered(replace(join, names=node.names), conditions)
+    return Project(filtered(join, conditions), tuple(row), node.names)
+
+
+def _are_renamed(outputs: list[ResolvedExpression], left: int, scan: TableFunctionScan) -> bool:
+    """Whether they are the function's columns in order."""
+    places = [each.index if isinstance(each, FieldReference) else -1 for each in outputs]
+    return places == list(range(left, left + len(scan.row_type)))
+
+
+def _above(rows: RelNode, left: int) -> tuple[list[ResolvedExpression], list[ResolvedExpression]]:
+    """The columns of what is made of a function's rows, and the conditions that they satisfy, over
+    the left row followed by the function's."""
+    if isinstance(rows, Filter):
+        outputs, conditions = _above(rows.input, left)
+        return outputs, [*conditions, *_moved(conjuncts(rows.condition), outputs)]
+    if isinstance(rows, Project):
+        outputs, conditions = _above(rows.input, left)
+        return _moved(rows.expressions, outputs), conditions
+    fields = [rows.field(index) for index in range(len(rows.row_type))]
+    return [replace(each, index=left + each.index) for each in fields], []
+
+
+def _moved(
+    expressions: list[ResolvedExpression] | tuple[ResolvedExpression, ...],
+    outputs: list[ResolvedExpression],
+) -> list[ResolvedExpression]:
+    return [_over(each, outputs) for each in expressions]
+
+
+def _over(expression: ResolvedExpression, row: list[ResolvedExpression]) -> ResolvedExpression:
+    """An expression over the columns that other expressions make."""
+    if isinstance(expression, FieldReference):
+        return row[expression.index]
+    if isinstance(expression, OuterReference) and expression.level == 1:
+        return FieldReference(expression.index, expression.type, expression.name)
+    return expression.with_children(tuple(_over(each, row) for each in expression.children()))
+
+
+def _typed(expression: ResolvedExpression, join: Join) -> ResolvedExpression:
+    """A column as the join has it: with nulls, where it pads."""
+    if isinstance(expression, FieldReference):
+        return replace(join.field(expression.index), name=expression.name)
+    return expression

@@ -1,0 +1,151 @@
+"""Stack dumps of a worker process whose interpreter stands still.
+
+A call into C that keeps Python's global lock, such as a regular expression that backtracks for
+ever, also stops the watchdog's thread. What still runs is a thread in C that Python's faulthandler
+has: it writes all stacks into a file unless it is put off in time. The watchdog puts it off every
+second; so this costs nothing while records are processed.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import re
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+
+import msgspec
+
+__all__ = ["SUFFIX", "DumpedSubtask", "StackDumps", "read_dump"]
+
+SUFFIX = ".dump"
+AFTER = 3.0
+"""Seconds that the interpreter may stand still."""
+_HEADER = 1024
+_MOST_BYTES = 256 * 1024
+_MOST_FILES = 16
+_SPARKS_OWN = "PYTHON_TRACEBACK_DUMP_INTERVAL_SECONDS"
+"""Set where Spark wants a dump now and then (spark.python.worker.tracebackDumpIntervalSeconds);
+there is one such thread in a process."""
+_THREAD = re.compile(r"^(?:Current thread|Thread) 0x.*\n((?:  .*\n?)+)", re.MULTILINE)
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+_WORKER = os.path.join("millrace", "runtime", "worker.py")
+
+
+class DumpedSubtask(msgspec.Struct, frozen=True):
+    """The subtask that a process was running when it stood still."""
+
+    run_id: str
+    epoch: int
+    attempt: int
+    left: tuple[tuple[int, int], ...]
+    """(stage, subtask) of all that its task has yet to complete, itself first."""
+    stage_name: str
+    worker: str
+    started: float
+    """Seconds since the epoch of Unix."""
+
+
+class _DumpFile:
+    """A header that says what runs, behind which faulthandler writes."""
+
+    def __init__(self, path: str) -> None:
+        with suppress(FileExistsError):
+            os.mkdir(os.path.dirname(path), 0o700)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+
+    def describe(self, subtask: DumpedSubtask) -> None:
+        header = msgspec.json.encode(subtask)
+        if len(header) > _HEADER:
+            short = msgspec.structs.replace(subtask, left=subtask.left[:1], stage_name="")
+            header = msgspec.json.encode(short)
+        os.pwrite(self._fd, header.ljust(_HEADER), 0)
+
+    def arm(self, seconds: float) -> None:
+        """Have the stacks written after so many seconds; what was written is out of date."""
+        os.ftruncate(self._fd, _HEADER)
+        os.lseek(self._fd, _HEADER, os.SEEK_SET)
+        faulthandler.dump_traceback_later(seconds, file=self._fd)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class StackDumps:
+    """Has the stacks of this process written when its interpreter stands still.
+
+    Args:
+        after: seconds that it may stand still.
+    """
+
+    def __init__(self, after: float = AFTER) -> None:
+        self._after = after
+        self._enabled = not int(os.environ.get(_SPARKS_OWN) or 0)
+        self._files: dict[str, _DumpFile] = {}
+        self._armed: _DumpFile | None = None
+        self._lock = Lock()
+
+    def begin(self, path: str, subtask: DumpedSubtask) -> None:
+        """A subtask begins; ``path`` is that of the file for its job."""
+        if not self._enabled:
+            return
+        with self._lock, suppress(OSError):  # then there is no file, and nobody to read it
+            file = self._files.get(path)
+            if file is None:
+                if len(self._files) >= _MOST_FILES:  # most are of jobs that have ended
+                    self._close_files()
+                file = self._files[path] = _DumpFile(path)
+            file.describe(subtask)
+            if file is not self._armed:
+                file.arm(self._after)
+                self._armed = file
+
+    def put_off(self) -> None:
+        """The interpreter runs: not now."""
+        with self._lock, suppress(OSError):
+            if self._armed is not None:
+                self._armed.arm(self._after)
+
+    def close(self, unless: Callable[[], bool] = lambda: False) -> None:
+        """Nothing has run for a while, ``unless`` something has just begun."""
+        with self._lock:
+            if not unless():
+                self._close_files()
+
+    def _close_files(self) -> None:
+        if self._armed is not None:
+            faulthandler.cancel_dump_traceback_later()
+            self._armed = None
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+
+def read_dump(path: str) -> tuple[DumpedSubtask, float, str] | None:
+    """Read a stack dump: the subtask, for how many seconds it has been running, and the stack,
+    outermost call first. None: the process runs.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is none of these files.
+    """
+    with open(path, "rb") as file:
+        header, dump = file.read(_HEADER), file.read(_MOST_BYTES).decode(errors="replace")
+    if not dump:
+        return None
+    subtask = msgspec.json.decode(header, type=DumpedSubtask)
+    return subtask, max(0.0, time.time() - subtask.started), _stack(dump)
+
+
+def _stack(dump: str) -> str:
+    """That of the thread that runs subtasks, from where the worker begins to run its level."""
+    threads = [_FRAME.findall(frames) for frames in _THREAD.findall(dump)]
+    of_worker = [t for t in threads if any(file.endswith(_WORKER) for file, _, _ in t)]
+    frames = (of_worker or threads[-1:] or [[]])[0]
+    ours = [number for number, (file, _, _) in enumerate(frames) if file.endswith(_WORKER)]
+    inner = frames[: ours[0]] if ours else frames
+    lines = [traceback.FrameSummary(file, int(line), name) for file, line, name in inner]
+    return "".join(traceback.StackSummary.from_list(lines[::-1]).format())

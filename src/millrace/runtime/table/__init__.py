@@ -1,0 +1,1 @@
+"""Operators of SQL: they take and emit columns, and are named as Flink names them."""

@@ -1,0 +1,123 @@
+"""`ChangelogNormalizeOperator`: changes that tell what rows became, as net changes of rows.
+
+A source of upserts gives +U without what was there before, and -D with the key alone. The last row
+of each key is kept in a `RowLog`; what was there before the epoch is what that log noted for an
+abort. Flink: ``ChangelogNormalize``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import RowType
+from millrace.runtime.operator import Operator
+from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.group_accumulators import signs_of
+from millrace.runtime.table.ranking import equal_pairs
+from millrace.state.columns.hash_index import Positions
+from millrace.state.columns.row_log import RowLog
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import ROW_LOG
+
+__all__ = ["ChangelogNormalizeOperator", "ChangelogNormalizeSpec"]
+
+_INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
+
+
+@dataclass(frozen=True)
+class ChangelogNormalizeSpec:
+    """What to normalise.
+
+    Attributes:
+        row_type: columns of the rows.
+        keys: positions of the primary key.
+        emits_update_before: whether the consumer needs -U rows.
+    """
+
+    row_type: RowType
+    keys: tuple[int, ...]
+    emits_update_before: bool = True
+
+
+class ChangelogNormalizeOperator(Operator):
+    """Keeps the last row of each key; an epoch gives the net change of each.
+
+    Rows that are written again as they are, and deletes of keys that are not there, give nothing.
+
+    Args:
+        spec: what to normalise.
+    """
+
+    takes = BatchForm.COLUMNS
+
+    def __init__(self, spec: ChangelogNormalizeSpec) -> None:
+        self._spec = spec
+
+    def open(self) -> None:
+        context, types = self.context, self._spec.row_type.fields
+        self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
+        columns = [arrow_type(each.type) for each in types]
+        key = [columns[index] for index in self._spec.keys]
+        self._log.bind(RowLog.columns_of(key, columns))
+        self._schema = schema_of(self._spec.row_type)
+        self._touched: list[Positions] = []
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._touched = []
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        data = batch.data
+        if not data.num_rows:
+            return
+        signs = signs_of(batch.row_kinds)
+        keys = [data.column(index) for index in self._spec.keys]
+        slots = self._log.slots_of(keys, create=True, count=data.num_rows)
+        # the first of the reversed slots is the last change of its key
+        touched, last = np.unique(slots[::-1], return_index=True)
+        last = slots.size - 1 - last
+        self._log.remove(self._log.rows_of(touched)[0])
+        self._touched.append(touched)
+        if signs is not None:
+            last = last[signs.take(last) > 0]
+        if last.size:
+            self._log.append(slots.take(last), data.take(pa.array(last)))
+
+    def end_epoch(self, ended: bool) -> None:
+        if not self._touched:
+            return
+        slots = np.unique(np.concatenate(self._touched))
+        old, old_places = self._log.former_rows_of(slots)
+        new, new_places = self._log.rows_of(slots)
+        same = self._same(old, old_places, new, new_places)
+        old_changed, new_changed = ~np.isin(old_places, same), ~np.isin(new_places, same)
+        old, old_places = old[old_changed], old_places[old_changed]
+        new, new_places = new[new_changed], new_places[new_changed]
+        updated, replacing = np.isin(old_places, new_places), np.isin(new_places, old_places)
+        before = np.where(updated, _UPDATE_BEFORE, _DELETE)
+        if not self._spec.emits_update_before:
+            old, before = old[~updated], before[~updated]
+        after = np.where(replacing, _UPDATE_AFTER, _INSERT)
+        self._emit(np.concatenate([old, new]), np.concatenate([before, after]))
+
+    def _same(
+        self, old: Positions, old_places: Positions, new: Positions, new_places: Positions
+    ) -> Positions:
+        """The places of keys whose row is what it was."""
+        if not old.size or not new.size:
+            return np.empty(0, np.int64)
+        before, after = self._log.take(old), self._log.take(new)
+        found = equal_pairs(before.columns, old_places, after.columns, new_places)
+        return old_places.take(found)
+
+    def _emit(self, rows: Positions, kinds: npt.NDArray[np.int64]) -> None:
+        if not rows.size:
+            return
+        data = pa.RecordBatch.from_arrays(self._log.take(rows).columns, schema=self._schema)
+        row_kinds = pa.array(kinds.astype(np.int8)) if kinds.any() else None
+        self.output.emit(ColumnBatch(data, None, row_kinds, "row"))

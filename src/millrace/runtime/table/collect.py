@@ -1,0 +1,61 @@
+"""`CollectColumnsOperator`: hands columns to the client with the acknowledgement of the epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.runtime.epoch import Ack
+from millrace.runtime.operator import Operator
+from millrace.state.serialization.payload import encode
+
+__all__ = ["KIND_COLUMN", "CollectColumnsOperator", "collected_batch"]
+
+KIND_COLUMN = "$row_kind"
+"""The last column of collected batches: the number of each row's `RowKind`."""
+
+
+class CollectColumnsOperator(Operator):
+    """The end of a query whose rows the client wants. Flink: ``CollectSinkFunction``."""
+
+    takes = BatchForm.COLUMNS
+
+    def open(self) -> None:
+        self._batches: list[Any] = []
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._batches = []
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        import numpy as np
+        import pyarrow as pa
+
+        kinds = batch.row_kinds
+        if kinds is None:
+            kinds = pa.array(np.zeros(len(batch), np.int8))
+        names = [str(index) for index in range(batch.data.num_columns)]
+        self._batches.append(
+            pa.RecordBatch.from_arrays([*batch.data.columns, kinds], [*names, KIND_COLUMN])
+        )
+
+    def contribute(self, ack: Ack) -> None:
+        if not self._batches:
+            return
+        import pyarrow as pa
+
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self._batches[0].schema) as writer:
+            for batch in self._batches:
+                writer.write_batch(batch)
+        ack.results[self.context.uid] = encode([sink.getvalue().to_pybytes()])
+        self._batches = []
+
+
+def collected_batch(payload: bytes) -> tuple[Any, Any]:
+    """The columns (by position) and row kinds of what was collected in one epoch and subtask."""
+    import pyarrow as pa
+
+    table = pa.ipc.open_stream(payload).read_all().combine_chunks()
+    batches = table.to_batches()
+    batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+    return batch.select(list(range(batch.num_columns - 1))), batch.column(batch.num_columns - 1)

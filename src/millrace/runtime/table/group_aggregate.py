@@ -1,0 +1,219 @@
+"""`GroupAggregateOperator`: GROUP BY over a stream, with the net changes of each epoch.
+
+Rows only change accumulators; at the end of an epoch each group that was touched gives its change:
++I, -U and +U, or -D when its last row was taken back. What it was before is what the table noted
+for an abort, so nothing is kept twice. Flink: ``GroupAggregate`` with mini-batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.resolved import AggregateCall
+from millrace.runtime.operator import Operator
+from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.group_accumulators import GroupAccumulators, signs_of
+from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.state.columns.hash_index import Positions, distinct
+from millrace.state.columns.positions import ValueColumn
+from millrace.state.columns.slot_table import SlotTable
+from millrace.state.columns.time_to_live import LAST_USED, TimeToLive
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import COLUMNS
+
+__all__ = ["GroupAggregateOperator", "GroupAggregateSpec"]
+
+_ROWS, _LAST_USED, _OWN = 0, 1, 2
+"""Columns of the table: rows of the group, its time of last use; how many there are."""
+_INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
+
+
+@dataclass(frozen=True)
+class GroupAggregateSpec:
+    """What a group aggregate computes.
+
+    Attributes:
+        input_type: columns of its rows.
+        groups: positions of the columns to group by; none: one group of all rows.
+        calls: the aggregates.
+        output_type: the group's columns, then the aggregates.
+        retracts: whether rows may be taken back.
+        emits_update_before: whether the consumer needs -U rows.
+        state_ttl: ms after which a group that got no row is forgotten; 0: never.
+        batch: whether an empty input of a single group gives a row.
+        hidden: how many of the last columns of ``groups`` are not shown: the grouping set.
+    """
+
+    input_type: RowType
+    groups: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    output_type: RowType
+    retracts: bool = True
+    emits_update_before: bool = True
+    state_ttl: int = 0
+    batch: bool = False
+    hidden: int = 0
+
+
+class GroupAggregateOperator(Operator):
+    """Aggregates by group.
+
+    Args:
+        spec: what to compute.
+    """
+
+    takes = BatchForm.COLUMNS
+
+    def __init__(self, spec: GroupAggregateSpec) -> None:
+        self._spec = spec
+
+    def open(self) -> None:
+        spec = self._spec
+        self._accumulators = GroupAccumulators(spec.calls, spec.input_type, spec.retracts, _OWN)
+        key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
+        uid = self.context.uid
+        self._table: SlotTable = self.context.state.table(TableId(uid, "@groups"), COLUMNS)
+        own = (
+            ValueColumn(np.dtype(np.int64), name="rows"),
+            LAST_USED,
+        )
+        columns = (*own, *self._accumulators.value_columns)
+        self._table.bind(ColumnsOf(key, values=columns))
+        self._accumulators.open(self.context.state, uid, key, self._table)
+        self._schema = schema_of(spec.output_type)
+        self._life = TimeToLive(self._table, _LAST_USED, spec.state_ttl)
+
+    def restore(self) -> None:
+        self._accumulators.restore()
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._life.begin_epoch(now)
+
+    # -- rows --------------------------------------------------------------------------
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        if not len(batch):
+            return
+        keys = [batch.data.column(index) for index in self._spec.groups]
+        if self._life:
+            self._forget_expired(keys, len(batch))
+        table, signs = self._table, signs_of(batch.row_kinds)
+        slots = table.slots_of(keys, create=True, count=len(batch))
+        table.touch(slots)
+        np.add.at(table.column(_ROWS), slots, 1 if signs is None else signs)
+        self._life.renew(slots)
+        self._accumulators.accumulate(table, slots, keys, batch.data, signs)
+        if signs is not None:
+            self._remove_empty(slots)
+
+    def _remove_empty(self, slots: Positions) -> None:
+        changed = distinct(slots)
+        empty = changed[self._table.column(_ROWS).take(changed) <= 0]
+        if empty.size:
+            self._accumulators.forget(empty)
+            self._table.remove(empty)
+
+    # -- time to live ------------------------------------------------------------------
+
+    def _forget_expired(self, keys: list[pa.Array], count: int) -> None:
+        slots = self._table.slots_of(keys, create=False, count=count)
+        slots = distinct(slots[slots >= 0])
+        self._forget(slots[~self._life.alive(slots)])
+
+    def _forget(self, slots: Positions) -> None:
+        if slots.size:
+            self._accumulators.forget(slots)
+            self._table.remove(slots)
+
+    # -- changes -----------------------------------------------------------------------
+
+    def end_epoch(self, ended: bool) -> None:
+        spec = self._spec
+        self._forget(self._life.swept())
+        if ended and spec.batch and not spec.groups and not self._table.entry_count():
+            self._table.slots_of([], create=True, count=1)
+            self._table.column(_ROWS)[:] = 1
+        self._emit_changes()
+
+    def _emit_changes(self) -> None:
+        former = self._table.space.former()
+        if not former.positions.size:
+            return
+        before = former.live
+        if self._life:
+            before = before & self._life.alive_at(former.values[_LAST_USED])
+        positions = former.positions
+        now = self._table.space.live.take(positions)
+        numbers = np.arange(positions.size)
+        both = before & now
+        old = self._accumulators.values(numbers[before], former.values)
+        new = self._accumulators.values(positions[now], self._table.space.values)
+        if both.any():
+            same = np.zeros(positions.size, np.bool_)
+            old_places, new_places = np.cumsum(before) - 1, np.cumsum(now) - 1
+            pairs = pa.array(old_places[both]), pa.array(new_places[both])
+            same[both] = _same(old, new, *pairs)
+        else:
+            same = both
+        gone = before & ~same & (~now | self._spec.emits_update_before)
+        came = now & ~same
+        keys = self._table.keys_at(positions)[: len(self._spec.groups) - self._spec.hidden]
+        parts = [
+            self._columns(keys, old, gone, gone[before]),
+            self._columns(keys, new, came, came[now]),
+        ]
+        kinds = np.concatenate(
+            [
+                np.where(now[gone], _UPDATE_BEFORE, _DELETE),
+                np.where(before[came], _UPDATE_AFTER, _INSERT),
+            ]
+        ).astype(np.int8)
+        if kinds.size:
+            self._emit(parts, kinds)
+
+    def _emit(self, parts: list[list[pa.Array]], kinds: npt.NDArray[np.int8]) -> None:
+        columns = [
+            pa.concat_arrays([one.cast(field.type), two.cast(field.type)])
+            for one, two, field in zip(*parts, self._schema, strict=True)
+        ]
+        data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        row_kinds = pa.array(kinds) if kinds.any() else None
+        self.output.emit(ColumnBatch(data, None, row_kinds, "row"))
+
+    @staticmethod
+    def _columns(
+        keys: Sequence[pa.Array],
+        values: Sequence[pa.Array],
+        of_keys: npt.NDArray[np.bool_],
+        of_values: npt.NDArray[np.bool_],
+    ) -> list[pa.Array]:
+        key_mask, value_mask = pa.array(of_keys), pa.array(of_values)
+        return [key.filter(key_mask) for key in keys] + [v.filter(value_mask) for v in values]
+
+
+def _same(
+    old: Sequence[pa.Array], new: Sequence[pa.Array], olds: pa.Array, news: pa.Array
+) -> npt.NDArray[np.bool_]:
+    """Whether all values of two rows are the same, null being null and NaN NaN."""
+    found = np.ones(len(olds), np.bool_)
+    for one, two in zip(old, new, strict=True):
+        left, right = one.take(olds), two.take(news)
+        if pa.types.is_nested(left.type):
+            return np.zeros(len(olds), np.bool_)
+        equal = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
+        if pa.types.is_floating(left.type):
+            both_nan = pc.and_(pc.is_nan(left), pc.is_nan(right))
+            equal |= pc.fill_null(both_nan, False).to_numpy(zero_copy_only=False)
+        if left.null_count and right.null_count:
+            equal |= pc.and_(pc.is_null(left), pc.is_null(right)).to_numpy(zero_copy_only=False)
+        found &= equal
+    return found

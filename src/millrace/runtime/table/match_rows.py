@@ -1,0 +1,112 @@
+"""`RowColumns`: what is kept of the rows of a match, computed for whole batches.
+
+A row that may be part of a match is a tuple: bits that say which conditions it satisfies by itself,
+then values of expressions over it. Values are plain Python objects; those of times are the numbers
+that Arrow has for them, which compare alike and cost nothing to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.evaluation import Evaluator, compiled
+from millrace.expressions.resolved import FieldReference, ResolvedExpression
+from millrace.expressions.session_settings import SessionSettings
+
+__all__ = ["MatchedRow", "RowColumns", "column_of", "plain_values"]
+
+MatchedRow = tuple[Any, ...]
+
+
+def plain_values(column: pa.Array) -> list[Any]:
+    """The values of a column; times as numbers."""
+    number = _number_type(column.type)
+    values: list[Any] = (column if number is None else column.view(number)).to_pylist()
+    return values
+
+
+def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """The column of `plain_values`."""
+    number = _number_type(kind)
+    return pa.array(values, kind) if number is None else pa.array(values, number).view(kind)
+
+
+def _number_type(kind: pa.DataType) -> pa.DataType | None:
+    if not pa.types.is_temporal(kind) or pa.types.is_interval(kind):
+        return None
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
+
+
+class RowColumns:
+    """The conditions and values of rows.
+
+    Args:
+        input_type: columns of the rows.
+        session: settings of expressions.
+
+    Example:
+        >>> from millrace.common.types.logical.logical_type import BigIntType
+        >>> price = FieldReference(0, BigIntType(), "price")
+        >>> rows = RowColumns(RowType.of(("price", BigIntType())), SessionSettings())
+        >>> rows.place(price), rows.place(price)
+        (1, 1)
+        >>> batch = pa.record_batch({"price": [7, 8]})
+        >>> rows.tuples(batch, np.array([0, 1]))
+        [(0, 7), (1, 8)]
+    """
+
+    def __init__(self, input_type: RowType, session: SessionSettings) -> None:
+        self.input_type = input_type
+        self.session = session
+        self._places: dict[ResolvedExpression, int] = {}
+        self._values: list[Evaluator | int] = []
+        self._conditions: dict[ResolvedExpression, Evaluator] = {}
+        self.instant: int | None = None
+        """The time of NOW and its kin, ms since 1970."""
+        self.types: list[pa.DataType] = [pa.int64()]
+        """Of what a row's tuple has."""
+
+    def place(self, expression: ResolvedExpression) -> int:
+        """Where in a row's tuple the value of an expression is."""
+        if isinstance(expression, FieldReference):
+            expression = FieldReference(expression.index, expression.type.with_nullable(True))
+        known = self._places.get(expression)
+        if known is None:
+            known = self._places[expression] = len(self._values) + 1
+            if isinstance(expression, FieldReference):
+                self._values.append(expression.index)
+            else:
+                self._values.append(compiled(expression, self.input_type, self.session))
+            self.types.append(arrow_type(expression.output_type))
+        return known
+
+    def condition(self, expression: ResolvedExpression) -> int:
+        """The bit of a condition."""
+        if expression not in self._conditions:
+            evaluator = compiled(expression, self.input_type, self.session)
+            self._conditions[expression] = evaluator
+        return 1 << list(self._conditions).index(expression)
+
+    def bits(self, batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        """Which conditions each row satisfies."""
+        found = np.zeros(batch.num_rows, np.int64)
+        for number, condition in enumerate(self._conditions.values()):
+            true = pc.fill_null(condition(batch, self.instant), False)
+            found |= true.to_numpy(zero_copy_only=False).astype(np.int64) << number
+        return found
+
+    def tuples(self, batch: pa.RecordBatch, bits: npt.NDArray[np.int64]) -> list[MatchedRow]:
+        """The rows."""
+        columns = [
+            plain_values(batch.column(each) if isinstance(each, int) else each(batch, self.instant))
+            for each in self._values
+        ]
+        return list(zip(bits.tolist(), *columns, strict=True))

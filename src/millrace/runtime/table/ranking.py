@@ -1,0 +1,102 @@
+"""Rows in an order by partition, and their numbers in it: what ranks and sorts have in common."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.expressions.resolved import SortKey
+from millrace.state.columns.fingerprints import fingerprints
+from millrace.state.columns.hash_index import Positions
+
+__all__ = ["Numbers", "equal_pairs", "ranks_of", "sorted_positions"]
+
+Numbers = npt.NDArray[np.int64]
+
+
+def sorted_positions(
+    data: pa.RecordBatch, keys: Sequence[SortKey], owners: Numbers, ties: Numbers
+) -> Positions:
+    """The rows by owner, then by the keys, then by ``ties``.
+
+    Example:
+        >>> rows = pa.record_batch({"x": [2, None, 1]})
+        >>> none = np.zeros(3, np.int64)
+        >>> sorted_positions(rows, [SortKey(0)], none, np.arange(3)).tolist()
+        [1, 2, 0]
+    """
+    columns, order = {"owner": pa.array(owners)}, [("owner", "ascending")]
+    for number, key in enumerate(keys):
+        column = data.column(key.index)
+        columns[f"n{number}"] = column.is_null()
+        columns[f"v{number}"] = column
+        # False before True: rows without a value come first if their mark sorts downwards
+        order.append((f"n{number}", "descending" if key.nulls_first else "ascending"))
+        order.append((f"v{number}", "ascending" if key.ascending else "descending"))
+    columns["tie"] = pa.array(ties)
+    order.append(("tie", "ascending"))
+    found = pc.sort_indices(pa.table(columns), sort_keys=order)
+    positions: Positions = found.to_numpy().astype(np.int64)
+    return positions
+
+
+def ranks_of(kind: str, owners: Numbers, columns: Sequence[pa.Array], order: Positions) -> Numbers:
+    """The rank of each row, given the owners of the rows in order.
+
+    Args:
+        columns: those of the order, of rows that are not sorted yet.
+        order: the positions of the sorted rows.
+    """
+    places = np.arange(owners.size)
+    begins = np.ones(owners.size, np.bool_)
+    begins[1:] = owners[1:] != owners[:-1]
+    first = np.maximum.accumulate(np.where(begins, places, 0))
+    if kind == "ROW_NUMBER":
+        return places - first + 1
+    differs = begins.copy()
+    for column in columns:
+        differs[1:] |= _steps(column.take(pa.array(order)))
+    if kind == "RANK":
+        ties: Numbers = np.maximum.accumulate(np.where(differs, places, 0))
+        return ties - first + 1
+    groups: Numbers = np.cumsum(differs)
+    return groups - groups.take(first) + 1
+
+
+def _steps(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Whether a value is another one than that before it, null being null."""
+    left, right = column.slice(0, len(column) - 1), column.slice(1)
+    differ = pc.fill_null(pc.not_equal(left, right), False)
+    nulls = pc.not_equal(left.is_null(), right.is_null())
+    found: npt.NDArray[np.bool_] = pc.or_(differ, nulls).to_numpy(zero_copy_only=False)
+    return found
+
+
+def equal_pairs(
+    held: Sequence[pa.Array], held_slots: Numbers, gone: Sequence[pa.Array], gone_slots: Numbers
+) -> Positions:
+    """The places of those among ``held`` that are taken back: for each row of ``gone`` one row
+    with equal values and slot, as long as there is one."""
+    count = held_slots.size
+    columns = [pa.concat_arrays([one, two]) for one, two in zip(held, gone, strict=True)]
+    columns.append(pa.array(np.concatenate([held_slots, gone_slots])))
+    seeds = (secrets.randbits(64), secrets.randbits(64))
+    words = fingerprints(columns, count + gone_slots.size, seeds)
+    order = np.lexsort(words[::-1])
+    begins = np.ones(order.size, np.bool_)
+    begins[1:] = False
+    for word in words:
+        values = word.take(order)
+        begins[1:] |= values[1:] != values[:-1]
+    numbers = np.cumsum(begins) - 1
+    is_gone = order >= count
+    wanted = np.bincount(numbers[is_gone], minlength=int(numbers[-1]) + 1)
+    # lexsort is stable: in a run of equal rows those held come first, the oldest leading
+    first = np.maximum.accumulate(np.where(begins, np.arange(order.size), 0))
+    taken = ~is_gone & (np.arange(order.size) - first < wanted.take(numbers))
+    return order[taken]

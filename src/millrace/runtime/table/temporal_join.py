@@ -1,0 +1,236 @@
+"""`TemporalJoinOperator`: joins each left row with the version of its partner at its time.
+
+Left rows wait until the watermark passes them. Versions are kept by key and time; those that
+another one replaced before the watermark are freed. Flink: ``TemporalRowTimeJoinOperator``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.evaluation import CompiledCalc
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.expressions.session_settings import SessionSettings
+from millrace.runtime.buffer import MIN_WATERMARK
+from millrace.runtime.declared_state import DeclaredValue
+from millrace.runtime.operator import Operator
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
+from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.expiry_queue import ExpiryQueue
+from millrace.runtime.table.join_pairs import milliseconds_of, without_null
+from millrace.state.columns.hash_index import Positions
+from millrace.state.columns.positions import ValueColumn
+from millrace.state.columns.row_log import RowLog
+from millrace.state.internal_tables import PASSED
+from millrace.state.redistribution_mode import RedistributionMode
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import ROW_LOG
+
+__all__ = ["TemporalJoinOperator", "TemporalJoinSpec"]
+
+_TIME, _KIND = 0, 1
+_UPDATE_BEFORE, _DELETE = 1, 3
+_WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TemporalJoinSpec:
+    """What a temporal join does.
+
+    Attributes:
+        types: columns of both sides.
+        keys: positions of the columns of each side that must be equal: the versions' primary key.
+        times: positions of the times, in the row of each side.
+        shown: how many of each side's first columns the result has, and the condition is over.
+        condition: what else must be TRUE.
+        padded: whether left rows without a version show, with nulls.
+        output_type: of the result.
+    """
+
+    types: tuple[RowType, RowType]
+    keys: tuple[tuple[int, ...], tuple[int, ...]]
+    times: tuple[int, int]
+    shown: tuple[int, int]
+    condition: ResolvedExpression | None
+    padded: bool
+    output_type: RowType
+
+
+class TemporalJoinOperator(Operator):
+    """Joins a changelog with the versions of a table.
+
+    Args:
+        spec: what to do.
+        session: for the condition.
+    """
+
+    takes = BatchForm.COLUMNS
+    operator_states = (_WATERMARK,)
+
+    def __init__(self, spec: TemporalJoinSpec, session: SessionSettings) -> None:
+        self._spec = spec
+        columns = [
+            field.type
+            for kind, count in zip(spec.types, spec.shown, strict=True)
+            for field in kind.fields[:count]
+        ]
+        # of a condition on a column behind the shown ones: whether the version is there at all
+        columns += [field.type for field in spec.types[1].fields[spec.shown[1] :]]
+        both = RowType.of(*((f"f{index}", kind) for index, kind in enumerate(columns)))
+        self._calc = CompiledCalc((), spec.condition, both, session)
+
+    def open(self) -> None:
+        self._passed = DeclaredValue(self, _WATERMARK)
+        self._logs = [self._log(side) for side in (0, 1)]
+        self._schema = schema_of(self._spec.output_type)
+        self._now = 0
+
+    def _log(self, side: int) -> RowLog:
+        fields = self._spec.types[side].fields
+        table = TableId(self.context.uid, "@right" if side else "@left")
+        log: RowLog = self.context.state.table(table, ROW_LOG)
+        keys = [arrow_type(fields[index].type) for index in self._spec.keys[side]]
+        values = [ValueColumn(np.dtype(np.int64), name=name) for name in ("time", "kind")]
+        log.bind(RowLog.columns_of(keys, [arrow_type(field.type) for field in fields], values))
+        return log
+
+    def restore(self) -> None:
+        self.watermark = self._passed.get(MIN_WATERMARK)
+        self._queues = [ExpiryQueue(), ExpiryQueue()]
+        for log, queue in zip(self._logs, self._queues, strict=True):
+            rows = log.live_rows()
+            queue.add(rows, log.column(_TIME).take(rows))
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._now = now
+
+    # -- rows --------------------------------------------------------------------------
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        data, spec = batch.data, self._spec
+        if not data.num_rows:
+            return
+        kinds: Numbers = np.zeros(data.num_rows, np.int64)
+        if batch.row_kinds is not None:
+            kinds = batch.row_kinds.to_numpy(zero_copy_only=False).astype(np.int64)
+        keys = [data.column(index) for index in spec.keys[number]]
+        column = data.column(spec.times[number])
+        able = without_null([*keys, column], data.num_rows)
+        if number == 0 and not able.all():
+            without = np.flatnonzero(~able)
+            none = np.full(without.size, -1)
+            self._emit(data.take(pa.array(without)), none, kinds[without])
+        if number == 1:  # the version before is known by its key
+            able &= kinds != _UPDATE_BEFORE
+        stored = np.flatnonzero(able)
+        if not stored.size:
+            return
+        where, log = pa.array(stored), self._logs[number]
+        slots = log.slots_of([key.take(where) for key in keys], True, stored.size)
+        rows = log.append(slots, data.take(where))
+        times = milliseconds_of(column)[stored]
+        log.column(_TIME)[rows] = times
+        log.column(_KIND)[rows] = kinds[stored]
+        self._queues[number].add(rows, times)
+
+    # -- time --------------------------------------------------------------------------
+
+    def process_watermark(self, timestamp: int) -> None:
+        due = np.sort(self._queues[0].due(timestamp))
+        if due.size:
+            self._join(due)
+        passed = self._queues[1].due(timestamp)
+        if passed.size:
+            self._forget(np.unique(self._logs[1].slots_at(passed)), timestamp)
+        super().process_watermark(timestamp)
+
+    def end_epoch(self, ended: bool) -> None:
+        if self.watermark != MIN_WATERMARK:
+            self._passed.put(self.watermark)
+
+    def _join(self, rows: Positions) -> None:
+        """Give left rows, in the order in which they came."""
+        log, spec = self._logs[0], self._spec
+        rows = rows.take(np.argsort(log.sequence_at(rows)))
+        data = log.take(rows)
+        keys = [data.column(index) for index in spec.keys[0]]
+        slots = self._logs[1].slots_of(keys, False, rows.size)
+        versions = self._versions_at(slots, log.column(_TIME).take(rows))
+        self._emit(data, versions, log.column(_KIND).take(rows))
+        log.remove(rows)
+
+    def _versions_at(self, slots: Positions, times: Numbers) -> Positions:
+        """The version of each key at a time, by row number; -1: there is none."""
+        log = self._logs[1]
+        rows, _ = log.rows_of(np.unique(slots[slots >= 0]))
+        count = rows.size
+        # versions and left rows on one line: each row's version is the last one before it
+        of = np.concatenate([log.slots_at(rows), slots])
+        at = np.concatenate([log.column(_TIME).take(rows), times])
+        ties = np.concatenate([log.sequence_at(rows), np.zeros(slots.size, np.int64)])
+        asks = np.arange(of.size) >= count
+        order = np.lexsort((ties, asks, at, of))
+        places = np.where(order < count, np.arange(order.size), -1)
+        last = np.maximum.accumulate(places)
+        found = np.full(of.size, -1)
+        known = np.flatnonzero(last >= 0)
+        version = order.take(last.take(known))
+        same = of.take(version) == of.take(order.take(known))
+        found[order.take(known[same])] = rows.take(version[same])
+        wanted: Positions = found[count:]
+        there = np.flatnonzero(wanted >= 0)
+        deleted = log.column(_KIND).take(wanted.take(there)) == _DELETE
+        wanted[there[deleted]] = -1
+        return wanted
+
+    def _forget(self, slots: Positions, until: int) -> None:
+        """Free the versions that others have replaced by a time, and those that are deletions."""
+        log = self._logs[1]
+        rows, owners = log.rows_of(slots)
+        passed = log.column(_TIME).take(rows) <= until
+        rows, owners = rows[passed], owners[passed]
+        order = np.lexsort((log.sequence_at(rows), log.column(_TIME).take(rows), owners))
+        rows, owners = rows.take(order), owners.take(order)
+        current = np.ones(rows.size, np.bool_)
+        current[:-1] = owners[1:] != owners[:-1]
+        current &= log.column(_KIND).take(rows) != _DELETE
+        log.remove(rows[~current])
+
+    # -- results -----------------------------------------------------------------------
+
+    def _emit(self, data: pa.RecordBatch, versions: Positions, kinds: Numbers) -> None:
+        """Emit left rows with their versions (-1: none)."""
+        spec = self._spec
+        left, right = spec.shown
+        mine = data.columns[:left]
+        there = np.flatnonzero(versions >= 0)
+        found = self._logs[1].take(versions.take(there))
+        places: Numbers = np.full(versions.size, -1)
+        places[there] = np.arange(there.size)
+        if spec.condition is not None and there.size:
+            where = pa.array(there)
+            pairs = [*(column.take(where) for column in mine), *found.columns]
+            joined = pa.RecordBatch.from_arrays(pairs, [f"f{n}" for n in range(len(pairs))])
+            kept = self._calc(joined, self._now)[1]
+            if kept is not None:
+                places[:] = -1
+                places[there.take(kept)] = kept
+        if not spec.padded:
+            shown = np.flatnonzero(places >= 0)
+            mine = [column.take(pa.array(shown)) for column in mine]
+            places, kinds = places[shown], kinds[shown]
+        if not places.size:
+            return
+        partners = pa.array(places, mask=places < 0)
+        columns = [*mine, *(column.take(partners) for column in found.columns[:right])]
+        result = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        row_kinds = pa.array(kinds.astype(np.int8)) if kinds.any() else None
+        self.output.emit(ColumnBatch(result, None, row_kinds, "row"))

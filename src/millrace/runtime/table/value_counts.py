@@ -1,0 +1,112 @@
+"""`ValueCounts`: how often each group has each value: for DISTINCT, and for MIN and MAX of rows
+that may be taken back. Flink: ``DistinctViewAggregate``, ``MinWithRetractAggFunction``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.state.columns.hash_index import Positions, distinct, first_of_each
+from millrace.state.columns.multi_index import MultiIndex
+from millrace.state.columns.positions import ValueColumn
+from millrace.state.columns.slot_table import SlotTable
+from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import COLUMN_MAP
+
+__all__ = ["Transitions", "ValueCounts"]
+
+_COUNT = ValueColumn(np.dtype(np.int64), name="count")
+
+
+class Transitions(NamedTuple):
+    """Values that a group has now and had not, or the other way round.
+
+    Attributes:
+        rows: a row of the batch for each.
+        signs: 1: it is new, -1: it is gone.
+    """
+
+    rows: Positions
+    signs: npt.NDArray[np.int8]
+
+
+class ValueCounts:
+    """The values of groups with their counts, in state by (key, value).
+
+    Args:
+        state: of the subtask.
+        name: of the table.
+        key: types of the group's columns.
+        value: type of the value.
+        groups: the table whose slots the groups have.
+        inner: types of what tells groups of one key apart: of their windows.
+    """
+
+    def __init__(
+        self,
+        state: SubtaskState,
+        name: TableId,
+        key: Sequence[pa.DataType],
+        value: pa.DataType,
+        groups: SlotTable,
+        inner: Sequence[pa.DataType] = (),
+    ) -> None:
+        self._groups = groups
+        self._table: SlotTable = state.table(name, COLUMN_MAP)
+        self._table.bind(ColumnsOf(tuple(key), (*inner, value), values=(_COUNT,)))
+        self._index = MultiIndex()
+
+    def restore(self) -> None:
+        """Find out which values each group has: the tables were changed by a restore."""
+        self._index = MultiIndex()
+        slots = self._table.live_slots()
+        if slots.size:
+            keys = self._table.keys_at(slots)[:-1]
+            groups = self._groups.slots_of(keys, create=False, count=slots.size)
+            known = groups >= 0
+            self._index.add(groups[known], slots[known])
+
+    def update(
+        self,
+        keys: list[pa.Array],
+        groups: Positions,
+        values: pa.Array,
+        signs: npt.NDArray[np.int8] | None,
+    ) -> Transitions:
+        """Count the values of a batch, none of which is null."""
+        table = self._table
+        slots = table.slots_of([*keys, values], create=True)
+        table.touch(slots)
+        counts = table.column(0)
+        touched, firsts = first_of_each(slots)
+        before = counts.take(touched) > 0
+        np.add.at(counts, slots, 1 if signs is None else signs)
+        now = counts.take(touched) > 0
+        new, gone = now & ~before, ~now
+        self._index.add(groups.take(firsts[new]), touched[new])
+        if gone.any():
+            table.remove(touched[gone])
+            left = distinct(groups.take(firsts[gone & before]))
+            if left.size:
+                self._index.purge(left, table.space.live)
+        changed = new | (gone & before)
+        return Transitions(firsts[changed], np.where(now[changed], 1, -1).astype(np.int8))
+
+    def of_groups(self, groups: Positions) -> tuple[Positions, pa.Array]:
+        """The values of distinct groups, and for each value its group."""
+        slots = self._index.rows(groups)
+        owners = np.repeat(groups, self._index.counts(groups))
+        return owners, self._table.keys_at(slots)[-1]
+
+    def remove(self, groups: Positions) -> None:
+        """Forget all values of distinct groups."""
+        slots = self._index.rows(groups)
+        if slots.size:
+            self._table.remove(slots)
+            self._index.purge(groups[self._index.counts(groups) > 0], self._table.space.live)

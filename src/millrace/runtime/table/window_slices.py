@@ -1,0 +1,73 @@
+"""`WindowSlices`: windows as runs of slices that do not overlap, for whole columns of times.
+
+A row belongs to one slice, whatever the number of its windows; a window's result is made of its
+slices when it fires. Slices and windows are known by their ends, in ms. Flink: ``SliceAssigner``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Times", "WindowSlices"]
+
+Times = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WindowSlices:
+    """TUMBLE, HOP or CUMULATE.
+
+    Attributes:
+        size: of a window, of CUMULATE the greatest.
+        slide: between the ends of windows: of TUMBLE its size, of CUMULATE its step.
+        offset: of windows against 1970.
+        cumulates: whether windows begin with a multiple of ``size`` and only grow.
+
+    Example:
+        >>> hop = WindowSlices(size=10, slide=5)
+        >>> hop.slice_ends(np.array([3, 5, 12])).tolist()
+        [5, 10, 15]
+        >>> hop.last_ends(np.array([5, 10])).tolist()
+        [10, 15]
+    """
+
+    size: int
+    slide: int
+    offset: int = 0
+    cumulates: bool = False
+
+    @property
+    def step(self) -> int:
+        """The size of a slice."""
+        return self.slide if self.cumulates else gcd(self.size, self.slide)
+
+    @property
+    def most(self) -> int:
+        """In how many windows a slice can be."""
+        return -(-self.size // self.slide)
+
+    def slice_ends(self, times: Times) -> Times:
+        """The ends of the slices that times are in."""
+        return self._floor(times, self.step) + self.step
+
+    def first_ends(self, slices: Times) -> Times:
+        """The end of the first window with a slice, given its end."""
+        return self._floor(slices + self.slide - 1, self.slide)
+
+    def last_ends(self, slices: Times) -> Times:
+        """The end of the last window with a slice, given its end; before its first one if it is in
+        no window at all (HOP with gaps)."""
+        if self.cumulates:
+            return self._floor(slices - 1, self.size) + self.size
+        return self._floor(slices - self.step + self.size, self.slide)
+
+    def starts(self, ends: Times) -> Times:
+        """The starts of windows, given their ends."""
+        return self._floor(ends - 1, self.size) if self.cumulates else ends - self.size
+
+    def _floor(self, times: Times, unit: int) -> Times:
+        return times - (times - self.offset) % unit

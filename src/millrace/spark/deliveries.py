@@ -1,0 +1,115 @@
+"""Joins the partitions of DataFrames to the source tasks of an epoch."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark import SparkContext, TaskContext
+
+from millrace.common.source import BatchDelivery, Lane
+from millrace.runtime.buffer import delivered_to
+from millrace.runtime.epoch import EpochPlan
+from millrace.spark.feeds import feed_of
+from millrace.spark.slots import JavaObject, SlottedStage
+from millrace.spark.worker_environment import WorkerEnvironment
+
+__all__ = ["Deliveries"]
+
+_TARGET = struct.Struct(">q")
+_SLOT = -1
+"""Of the workers that label partitions: none that subtasks live in."""
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Who gets the partitions of a batch."""
+
+    stage: int
+    subtasks: tuple[int, ...]
+    """Of each lane."""
+    width: int
+    """Tasks of the widest level."""
+    partitions: tuple[int, ...]
+
+
+class LabelTask:
+    """The function of a Python RDD: sends each message of Arrow to the task of its lane."""
+
+    def __init__(self, labels: _Labels) -> None:
+        self._labels = labels
+
+    def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
+        """Target and buffer in turn, as a shuffle wants them."""
+        context = TaskContext.get()
+        assert context is not None
+        labels, attempt = self._labels, context.taskAttemptId()
+        partition = labels.partitions[split]
+        lane = partition % len(labels.subtasks)
+        subtask = labels.subtasks[lane]
+        target = _TARGET.pack(subtask % labels.width)
+        for number, message in enumerate(elements):
+            yield target
+            yield delivered_to(
+                subtask, labels.stage, lane, partition, attempt, number, message
+            ).pack()
+
+
+class Deliveries:
+    """Finds what an epoch's plan wants delivered.
+
+    Args:
+        environment: what workers need to find the job's dependencies.
+    """
+
+    def __init__(self, context: SparkContext, environment: WorkerEnvironment) -> None:
+        self._context = context
+        self._environment = environment
+        self._stages: dict[_Labels, SlottedStage] = {}
+
+    def of(self, plan: EpochPlan, width: int) -> list[JavaObject]:
+        """JavaRDDs of target and buffer in turn, for so many tasks; none: nothing is delivered."""
+        found: list[JavaObject] = []
+        for stage, event in _events(plan).items():
+            feed = feed_of(event.feed)
+            if feed is None:
+                continue
+            feed.delivered = event.batch
+            if event.partitions:
+                labels = _Labels(stage, _lanes(plan, stage), width, event.partitions)
+                found.append(self._stage(labels).over(feed.batches[event.batch]))
+        return found
+
+    def _stage(self, labels: _Labels) -> SlottedStage:
+        """The stage that labels a batch; most are like the last."""
+        if labels not in self._stages:
+            self._stages = dict(list(self._stages.items())[-7:])
+            chosen = {_SLOT: labels.partitions}
+            self._stages[labels] = SlottedStage(
+                self._context, chosen, lambda _: LabelTask(labels), self._environment
+            )
+        return self._stages[labels]
+
+
+def _events(plan: EpochPlan) -> dict[int, BatchDelivery]:
+    """Per stage, the batch that it gets."""
+    return {
+        stage: event
+        for (stage, _), subtask in plan.subtasks.items()
+        for event in subtask.source_events
+        if isinstance(event, BatchDelivery)
+    }
+
+
+def _lanes(plan: EpochPlan, stage: int) -> tuple[int, ...]:
+    """The subtask of each lane of a stage."""
+    subtasks = {
+        part.split.number: index
+        for (owner, index), subtask in plan.subtasks.items()
+        if owner == stage
+        for part in subtask.splits
+        if isinstance(part.split, Lane)
+    }
+    return tuple(subtasks[number] for number in range(len(subtasks)))

@@ -1,0 +1,87 @@
+"""Feeds: the DataFrames of this process whose partitions the executor brings to source subtasks."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.spark.slots import JavaObject
+
+__all__ = ["Feed", "arrow_schema", "feed_of", "partitions_of"]
+
+
+@dataclass(eq=False)
+class Feed:
+    """Batches of a source that the executor can deliver, by number."""
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    batches: dict[int, JavaObject] = field(default_factory=dict)
+    """The RDD of each, of messages of Arrow."""
+    delivered: int = -1
+    """The last batch that the executor has brought to its subtasks."""
+
+    def __post_init__(self) -> None:
+        _feeds[self.id] = self
+
+    def close(self) -> None:
+        """Forget the batches."""
+        _feeds.pop(self.id, None)
+        self.batches.clear()
+
+
+_feeds: dict[str, Feed] = {}
+
+
+def feed_of(name: str) -> Feed | None:
+    """The feed with this id; None: it was another process's."""
+    return _feeds.get(name)
+
+
+def arrow_schema(dataframe: Any) -> pa.Schema:
+    """The columns of the messages that `partitions_of` gives.
+
+    Raises:
+        JobDefinitionError: Arrow has no type for a column, two have the same name, or it is not a
+            DataFrame of PySpark.
+    """
+    if not hasattr(dataframe, "_jdf"):
+        raise JobDefinitionError(
+            f"from_spark() takes a DataFrame of PySpark, got {type(dataframe).__name__}; those of "
+            "Spark Connect are not in the process of the job"
+        )
+    names = dataframe.schema.names
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise JobDefinitionError(
+            f"from_spark() got a DataFrame with two columns {twice!r}, as joins make them; rename "
+            "or drop one: records would lose it"
+        )
+    settings = dataframe.sparkSession.conf
+    zone = settings.get("spark.sql.session.timeZone")
+    large = settings.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
+    try:
+        return to_arrow_schema(dataframe.schema, timezone=zone, prefers_large_types=large)
+    except PySparkException as error:
+        raise JobDefinitionError(
+            f"from_spark() cannot take the DataFrame: {error}; cast the column to another type"
+        ) from error
+
+
+def partitions_of(dataframe: Any) -> tuple[JavaObject, int]:
+    """The partitions of a DataFrame as an RDD of messages of Arrow, and how many they are.
+
+    Raises:
+        JobExecutionError: Spark cannot plan it.
+    """
+    try:
+        rdd = dataframe._jdf.toArrowBatchRdd()
+        return rdd, rdd.getNumPartitions()
+    except (Py4JError, PySparkException) as error:
+        raise JobExecutionError(f"could not read the DataFrame: {error}") from error

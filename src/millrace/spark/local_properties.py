@@ -1,0 +1,51 @@
+"""Spark's local properties of the thread that starts a job, for the one that runs it.
+
+They are a property of JVM threads: scheduler pool, job group, description, tags and what users
+set. PySpark: `pyspark.InheritableThread`; Spark docs, "Job Scheduling".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark import SparkContext
+
+__all__ = ["LocalProperties"]
+
+_GROUP = "spark.jobGroup.id"
+
+
+class LocalProperties:
+    """The properties of the thread that makes this object."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._properties: Any = self._scala_context.getLocalProperties().clone()
+
+    @property
+    def group(self) -> str | None:
+        """The job group, if there is one."""
+        group: str | None = self._properties.getProperty(_GROUP)
+        return group
+
+    def apply(self, name: str | None = None) -> None:
+        """Give this thread these properties and no others, except for a job group of that name, or
+        a tag if there is a group."""
+        self._scala_context.setLocalProperties(self._properties.clone())
+        if name is None:
+            return
+        if self.group is None:
+            self._context.setLocalProperty(_GROUP, name)
+        else:
+            self._context.addJobTag(name)
+
+    def cancel(self, name: str) -> None:
+        """Cancel the Spark jobs of the threads that have that name, and no others of the group."""
+        if self.group is None:
+            self._context.cancelJobGroup(name)
+        else:
+            self._context.cancelJobsWithTag(name)
+
+    @property
+    def _scala_context(self) -> Any:
+        return self._context._jsc.sc()

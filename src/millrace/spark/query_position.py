@@ -1,0 +1,76 @@
+"""How far a query of Structured Streaming has come: what its checkpoint directory says of that."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+
+__all__ = ["QueryPosition"]
+
+_COMMITTED = b'v1\n{"nextBatchWatermarkMs":0}'
+"""What Spark notes of a micro-batch that is done; the watermark is that of stateful queries."""
+_LOGS = ("offsets", "commits")
+_LIMIT = 8 << 20
+
+
+@dataclass(frozen=True)
+class QueryPosition:
+    """The position behind a micro-batch, small enough for our checkpoints.
+
+    Attributes:
+        batch: number of the micro-batch.
+        files: by path in the directory: its offsets, and what the query's sources have noted.
+    """
+
+    batch: int
+    files: dict[str, bytes]
+
+    @classmethod
+    def read(cls, directory: Path, batch: int) -> QueryPosition:
+        """The position behind a micro-batch that has begun.
+
+        Raises:
+            JobDefinitionError: the query has state of its own.
+            JobExecutionError: its sources note too much.
+        """
+        files: dict[str, bytes] = {}
+        for parent, _, names in os.walk(directory):
+            within = os.path.relpath(parent, directory)
+            top = within.split(os.sep)[0]
+            if top == "state":
+                raise JobDefinitionError(
+                    "from_spark() got a streaming DataFrame that keeps state in Spark (it "
+                    "aggregates, joins streams or drops duplicates), which this job's checkpoints "
+                    "cannot hold; pass what is before that, and do the rest in the job: key_by(), "
+                    "windows, join()"
+                )
+            if top not in _LOGS:
+                files.update(_read(directory, within, names))
+        for number in range(max(0, batch - 1), batch + 1):  # Spark looks at the last two
+            files[f"offsets/{number}"] = (directory / "offsets" / str(number)).read_bytes()
+        if sum(map(len, files.values())) > _LIMIT:
+            raise JobExecutionError(
+                "what the sources of a streaming DataFrame have to remember has become more than "
+                f"{_LIMIT >> 20} MB (Spark's file source keeps every name); read files with "
+                "millrace's FileSource"
+            )
+        return cls(batch, files)
+
+    def write(self, directory: Path) -> None:
+        """Make a checkpoint directory from which a query goes on with the next micro-batch."""
+        for name, content in {**self.files, f"commits/{self.batch}": _COMMITTED}.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+def _read(directory: Path, within: str, names: list[str]) -> dict[str, bytes]:
+    """The files of a directory, but for Spark's checksums and what it has not finished."""
+    return {
+        os.path.normpath(os.path.join(within, name)): (directory / within / name).read_bytes()
+        for name in names
+        if not name.startswith(".")
+    }

@@ -1,0 +1,51 @@
+"""Python workers that cannot begin: in another Python than the program's, or one without packages.
+
+No repetition cures that. Functions of users never come so far in such a worker; what they raise is
+in the answers of subtasks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+__all__ = ["interpreter_for", "start_failure"]
+
+_VERSIONS = re.compile(r"Python in worker has different version: (.+?) than that in driver: (.+?),")
+_UNREAD = re.compile(r"in read_command\n(?:  .*\n)*(\w+(?:\.\w+)*Error: .*)")
+_CURE = (
+    "set the environment variable PYSPARK_PYTHON to an interpreter that every machine has with the "
+    "same packages (os.environ['PYSPARK_PYTHON'] = sys.executable on one machine), before the "
+    "SparkSession is made"
+)
+
+
+def start_failure(message: str) -> str | None:
+    """Why workers cannot begin, by a message of Spark's, and what to do; None: it is about
+    something else.
+
+    Example:
+        >>> text = "Python in worker has different version: 3.12 than that in driver: 3.11, PySpark"
+        >>> start_failure(text)[:59]
+        "the workers' Python is 3.12, that of the program is 3.11: s"
+    """
+    versions = _VERSIONS.search(message)
+    if versions is not None:
+        worker, driver = versions.groups()
+        return f"the workers' Python is {worker}, that of the program is {driver}: {_CURE}"
+    unread = _UNREAD.search(message)
+    if unread is not None:
+        return f"the workers' Python cannot run Millrace ({unread[1].strip()}): {_CURE}"
+    return None
+
+
+def interpreter_for(context: SparkContext) -> str | None:
+    """The interpreter of workers where nobody has chosen one: PySpark takes whatever `python3` is
+    first on the path. None: one was chosen, or the workers are on other machines."""
+    chosen = "PYSPARK_PYTHON" in os.environ or context.pythonExec != "python3"
+    return None if chosen or not str(context.master).startswith("local") else sys.executable

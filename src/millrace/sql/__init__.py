@@ -1,0 +1,12 @@
+"""SQL text to syntax trees (``pip install 'millrace[sql]'``).
+
+`millrace.sql.parser` reads statements, `millrace.sql.statements` has a class for each kind of them,
+and `millrace.sql.dialect` tells of the trees that queries and expressions become.
+"""
+
+try:
+    import sqlglot  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "SQL needs the package sqlglot: pip install 'millrace[sql]'", name="sqlglot"
+    ) from error

@@ -1,0 +1,89 @@
+"""Where something stands in the text of a statement, and how an error shows it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlglot import exp
+
+__all__ = ["StatementPlace", "TextPosition", "excerpt", "position_of", "source_text"]
+
+MAX_SHOWN = 160
+"""Characters of a line that an error shows: those around the place."""
+
+
+class TextPosition(NamedTuple):
+    """A piece of a text: line and column of its first character, counted from 1, and its offsets.
+
+    ``end`` is the offset after the last character.
+    """
+
+    line: int
+    column: int
+    start: int
+    end: int
+
+    def to(self, last: TextPosition) -> TextPosition:
+        """From the beginning of this to the end of another one."""
+        return self._replace(end=last.end)
+
+
+class StatementPlace(NamedTuple):
+    """Where an expression stands in the text of its statement.
+
+    >>> print(StatementPlace("SELECT 1 / 0", TextPosition(1, 8, 7, 12)).shown("/ by zero"))
+    line 1, column 8: / by zero
+    SELECT 1 / 0
+           ^^^^^
+    """
+
+    text: str
+    position: TextPosition
+
+    def shown(self, reason: str) -> str:
+        """A sentence about the expression, with its place and its text."""
+        place = f"line {self.position.line}, column {self.position.column}: {reason}"
+        return f"{place}\n{excerpt(self.text, self.position)}"
+
+
+def position_of(node: exp.Expr) -> TextPosition | None:
+    """Where a node of a syntax tree stands; None for a tree that was not parsed.
+
+    A node that has no position of its own, because a rule has made it, stands where its parent
+    does.
+    """
+    found: exp.Expr | None = node
+    while found is not None:
+        line = found.meta_get("line")
+        if line is not None:
+            return TextPosition(
+                line, found.meta_get("col"), found.meta_get("start"), found.meta_get("end")
+            )
+        found = found.parent
+    return None
+
+
+def source_text(node: exp.Expr, text: str) -> str:
+    """What was written for a node in the text that it was parsed from."""
+    found = position_of(node)
+    return "" if found is None else text[found.start : found.end]
+
+
+def excerpt(text: str, position: TextPosition) -> str:
+    """The line of a position, and carets under the piece.
+
+    >>> print(excerpt("SELECT a\\nFORM t", TextPosition(2, 1, 9, 13)))
+    FORM t
+    ^^^^
+    """
+    begin = position.start - (position.column - 1)
+    stop = text.find("\n", position.start)
+    line = text[begin : len(text) if stop < 0 else stop].rstrip("\r")
+    column = position.column - 1
+    if len(line) > MAX_SHOWN:
+        first = max(0, min(column - MAX_SHOWN // 2, len(line) - MAX_SHOWN))
+        line, column = line[first : first + MAX_SHOWN], column - first
+    width = max(1, min(position.end - position.start, len(line) - column))
+    # tabs before the carets are kept, so that they stand below what they point at
+    indent = "".join(sign if sign == "\t" else " " for sign in line[:column])
+    return f"{line}\n{indent}{'^' * width}"

@@ -1,0 +1,201 @@
+"""CREATE statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.sql.position import TextPosition
+from millrace.sql.statements.statement import Path, Statement
+
+__all__ = [
+    "Column",
+    "ComputedColumn",
+    "CreateCatalog",
+    "CreateDatabase",
+    "CreateFunction",
+    "CreateTable",
+    "CreateView",
+    "TableDistribution",
+    "LikeClause",
+    "LikeOption",
+    "MetadataColumn",
+    "PhysicalColumn",
+    "PrimaryKey",
+    "Watermark",
+]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of CREATE or ALTER TABLE; they keep their order."""
+
+    name: str
+    comment: str | None = field(default=None, kw_only=True)
+    position: TextPosition | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class PhysicalColumn(_Column):
+    """``name TYPE``."""
+
+    type: LogicalType
+
+
+@dataclass(frozen=True)
+class MetadataColumn(_Column):
+    """``name TYPE METADATA FROM 'key' VIRTUAL``; without a key it has the name of the column."""
+
+    type: LogicalType
+    key: str | None = None
+    virtual: bool = False
+
+
+@dataclass(frozen=True)
+class ComputedColumn(_Column):
+    """``name AS expression``, and the expression as it was written."""
+
+    expression: exp.Expr
+    expression_text: str
+
+
+Column = PhysicalColumn | MetadataColumn | ComputedColumn
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """``WATERMARK FOR column AS expression``; the column may be a field of a row."""
+
+    column: Path
+    expression: exp.Expr
+    expression_text: str
+    position: TextPosition | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class PrimaryKey:
+    """``CONSTRAINT name PRIMARY KEY (columns) NOT ENFORCED``, or of one column behind its type.
+
+    It is ``enforced`` unless the text says that it is not, which Flink asks for.
+    """
+
+    columns: tuple[str, ...]
+    name: str | None = None
+    enforced: bool = False
+    position: TextPosition | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class TableDistribution:
+    """``DISTRIBUTED BY HASH (columns) INTO n BUCKETS``; ``kind`` is HASH, RANGE or None."""
+
+    columns: tuple[str, ...] = ()
+    kind: str | None = None
+    buckets: int | None = None
+
+
+@dataclass(frozen=True)
+class LikeOption:
+    """``INCLUDING ALL``: what is done with a feature of the other table.
+
+    Attributes:
+        merging: INCLUDING, EXCLUDING or OVERWRITING.
+        feature: ALL, CONSTRAINTS, DISTRIBUTION, GENERATED, METADATA, OPTIONS, PARTITIONS or
+            WATERMARKS.
+    """
+
+    merging: str
+    feature: str
+
+
+@dataclass(frozen=True)
+class LikeClause:
+    """``LIKE table (options)``."""
+
+    path: Path
+    options: tuple[LikeOption, ...] = ()
+    position: TextPosition | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class CreateTable(Statement):
+    """``CREATE TABLE``, of its own columns, LIKE another table, or AS a query.
+
+    Attributes:
+        column_names: of ``CREATE TABLE t (a, b) AS SELECT``: columns of the query in this order.
+        partitioned_by: names of columns.
+        options: what stands in WITH.
+        query: of AS, with its text.
+    """
+
+    path: Path
+    columns: tuple[Column, ...] = ()
+    column_names: tuple[str, ...] = ()
+    watermark: Watermark | None = None
+    primary_key: PrimaryKey | None = None
+    distribution: TableDistribution | None = None
+    partitioned_by: tuple[str, ...] = ()
+    comment: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    like: LikeClause | None = None
+    query: exp.Expr | None = None
+    query_text: str = ""
+    temporary: bool = False
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True)
+class CreateView(Statement):
+    """``CREATE VIEW name (columns) COMMENT '...' AS query``, and the query as it was written."""
+
+    path: Path
+    query: exp.Expr
+    query_text: str
+    columns: tuple[str, ...] = ()
+    comment: str | None = None
+    temporary: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateFunction(Statement):
+    """``CREATE FUNCTION name AS 'module.function' LANGUAGE PYTHON``.
+
+    Attributes:
+        language: JAVA, SCALA or PYTHON; None if it is not said (Flink takes JAVA then).
+        system: TEMPORARY SYSTEM: found without a catalog, under one name.
+        resources: of ``USING JAR 'a', FILE 'b'``: pairs of kind and path.
+    """
+
+    path: Path
+    class_name: str
+    language: str | None = None
+    temporary: bool = False
+    system: bool = False
+    if_not_exists: bool = False
+    resources: tuple[tuple[str, str], ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CreateCatalog(Statement):
+    """``CREATE CATALOG name COMMENT '...' WITH (...)``."""
+
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateDatabase(Statement):
+    """``CREATE DATABASE name COMMENT '...' WITH (...)``; the path has one or two names."""
+
+    path: Path
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    if_not_exists: bool = False

@@ -1,0 +1,34 @@
+"""The base of statements, and the simplest of them: a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from millrace.sql.position import TextPosition
+
+__all__ = ["Path", "Query", "Statement"]
+
+Path = tuple[str, ...]
+"""A name of one to three parts: object; database, object; catalog, database, object."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """Base of statements.
+
+    Attributes:
+        text: the whole text that was parsed; positions of nodes count from its beginning.
+        position: of the name of the object that the statement is about, or of its first word.
+    """
+
+    text: str = field(default="", compare=False, repr=False)
+    position: TextPosition | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Query(Statement):
+    """SELECT, VALUES, WITH, a set operation: `exp.Query` of the shapes in the dialect's table."""
+
+    query: exp.Expr

@@ -1,0 +1,178 @@
+"""Entries of columnar state in table deltas: Arrow columns that look like a dict and a list.
+
+What knows columns (`SlotTable`, `RowLog`) reads the columns; everything else (canonical savepoints,
+the state processor, followers, redistribution) sees Python keys and values. They are pickled as
+Arrow IPC, in a buffer that is kept out of the pickle where payloads are made.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millrace.common.errors import SerializationError
+from millrace.state.serialization.payload import decode, encode
+
+__all__ = ["OBJECT", "ColumnEntries", "ColumnKeys", "Filtered", "array_of", "values_of"]
+
+OBJECT = "object"
+"""Metadata of a column of encoded Python objects."""
+
+
+class _Columns:
+    """A record batch: columns of the stream's key, of the entry's own key, and values.
+
+    Args:
+        batch: the columns.
+        key: how many are of the stream's key.
+        inner: how many follow that tell entries of one key apart.
+    """
+
+    def __init__(self, batch: pa.RecordBatch, key: int, inner: int) -> None:
+        self.batch = batch
+        self.key = key
+        self.inner = inner
+        self._python: Any = None
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        # its size is known first: a stream that grows would copy the columns again and again
+        size = pa.MockOutputStream()
+        _write(self.batch, size)
+        data = pa.allocate_buffer(size.size())
+        _write(self.batch, pa.FixedSizeBufferWriter(data))
+        content = pickle.PickleBuffer(data) if protocol >= 5 else data.to_pybytes()
+        return _restored, (type(self), content, self.key, self.inner)
+
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+    def stream_keys(self) -> list[Any]:
+        """The key of the stream of each entry: a value, or a tuple of several."""
+        columns = [_values(self.batch, index) for index in range(self.key)]
+        if self.key == 1:
+            return columns[0]
+        return list(zip(*columns, strict=True)) if columns else [()] * len(self)
+
+    def entry_keys(self) -> list[Any]:
+        """The key of each entry: that of the stream, or a pair with the entry's own."""
+        keys = self.stream_keys()
+        if not self.inner:
+            return keys
+        inner = [_values(self.batch, self.key + number) for number in range(self.inner)]
+        own = inner[0] if self.inner == 1 else list(zip(*inner, strict=True))
+        return list(zip(keys, own, strict=True))
+
+    def key_columns(self) -> list[pa.Array]:
+        """The columns of keys."""
+        return list(self.batch.columns[: self.key + self.inner])
+
+    def admitted(self, keep: Callable[[Any], bool]) -> Self:
+        """The entries whose key of the stream a filter admits."""
+        return self.where(np.fromiter(map(keep, self.stream_keys()), np.bool_, len(self)))
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Self:
+        """Some of the entries."""
+        return type(self)(self.batch.filter(pa.array(kept)), self.key, self.inner)
+
+
+class ColumnEntries(_Columns, Mapping[Any, Any]):
+    """Entries: from key to the tuple of values.
+
+    Example:
+        >>> batch = pa.record_batch({"key": ["a", "b"], "count": [1, 2]})
+        >>> dict(ColumnEntries(batch, 1, 0))
+        {'a': (1,), 'b': (2,)}
+    """
+
+    def value_columns(self) -> list[pa.Array]:
+        """The columns of values."""
+        return list(self.batch.columns[self.key + self.inner :])
+
+    def _entries(self) -> dict[Any, Any]:
+        if self._python is None:
+            start, count = self.key + self.inner, self.batch.num_columns
+            columns = [_values(self.batch, index) for index in range(start, count)]
+            values = list(zip(*columns, strict=True)) if columns else [()] * len(self)
+            self._python = dict(zip(self.entry_keys(), values, strict=True))
+        found: dict[Any, Any] = self._python
+        return found
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._entries()[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._entries())
+
+
+class ColumnKeys(_Columns, Sequence[Any]):
+    """Keys of entries that were removed."""
+
+    def __getitem__(self, index: Any) -> Any:
+        if self._python is None:
+            self._python = self.entry_keys()
+        return self._python[index]
+
+
+Filtered = ColumnEntries | ColumnKeys
+
+
+def array_of(values: npt.NDArray[Any]) -> pa.Array:
+    """A NumPy column as Arrow; Python objects are encoded."""
+    if values.dtype == np.object_:
+        return pa.array([encode(value) for value in values.tolist()], pa.binary())
+    return pa.array(values)
+
+
+def values_of(column: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The way back."""
+    if dtype == np.object_:
+        found = np.empty(len(column), np.object_)
+        found[:] = [decode(value) for value in column.to_pylist()]
+        return found
+    values: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return values.astype(dtype, copy=False)
+
+
+def _write(batch: pa.RecordBatch, sink: Any) -> None:
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def _restored(kind: Any, data: Any, key: int, inner: int) -> Any:
+    """Entries of a file. What Arrow would only trust is looked at: lengths, offsets, texts.
+
+    Raises:
+        SerializationError: the columns are damaged, or are not those of such entries.
+    """
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            batch = reader.read_next_batch()
+        batch.validate(full=True)
+    except Exception as error:  # Arrow makes of damaged bytes whatever it likes
+        raise SerializationError(f"columns of state are damaged: {error}") from None
+    if not 0 <= key <= key + inner <= batch.num_columns:
+        raise SerializationError(
+            f"columns of state are damaged: {batch.num_columns} of them, {key} and {inner} for keys"
+        )
+    return kind(batch, key, inner)
+
+
+def _values(batch: pa.RecordBatch, index: int) -> list[Any]:
+    field = batch.schema.field(index)
+    values: list[Any] = batch.column(index).to_pylist()
+    if (field.metadata or {}).get(b"python") == OBJECT.encode():
+        return [decode(value) for value in values]
+    if pa.types.is_nested(field.type):
+        return [_hashable(value) for value in values]
+    return values
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(map(_hashable, value.values()))
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value

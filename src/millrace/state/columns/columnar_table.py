@@ -1,0 +1,273 @@
+"""What tables of columns have in common: an open epoch, deltas of Arrow columns, restoring."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from millrace.common.errors import StateMigrationError
+from millrace.state.budget import Budget
+from millrace.state.columns.column_entries import (
+    OBJECT,
+    ColumnEntries,
+    ColumnKeys,
+    array_of,
+)
+from millrace.state.columns.hash_index import Positions
+from millrace.state.columns.positions import PositionSpace, ValueColumn
+from millrace.state.flat_table import FlatTable
+from millrace.state.table import KeyFilter, Scan, Table, TableDelta
+
+__all__ = ["ColumnarTable", "ColumnsOf"]
+
+
+class ColumnsOf(NamedTuple):
+    """The columns of a table's entries.
+
+    Attributes:
+        key: types of the stream's key.
+        inner: types of what tells the entries of one key apart.
+        row: types of values that do not change once they are set.
+        values: those that change in place.
+    """
+
+    key: tuple[pa.DataType, ...]
+    inner: tuple[pa.DataType, ...] = ()
+    row: tuple[pa.DataType, ...] = ()
+    values: tuple[ValueColumn, ...] = ()
+
+    def schema(self) -> pa.Schema:
+        """Of the record batches in deltas."""
+        fields = [pa.field(f"key{number}", kind) for number, kind in enumerate(self.key)]
+        fields += [pa.field(f"inner{number}", kind) for number, kind in enumerate(self.inner)]
+        fields += [pa.field(f"row{number}", kind) for number, kind in enumerate(self.row)]
+        for number, column in enumerate(self.values):
+            kind = pa.binary() if column.dtype == np.object_ else pa.from_numpy_dtype(column.dtype)
+            metadata = {"python": OBJECT} if column.dtype == np.object_ else None
+            fields.append(pa.field(column.name or f"value{number}", kind, metadata=metadata))
+        return pa.schema(fields)
+
+
+def columns_in(entries: ColumnEntries, rows: bool) -> ColumnsOf:
+    """The columns that entries were written with; ``rows``: those named so are of rows."""
+    fields = list(entries.batch.schema)
+    start = entries.key + entries.inner
+    is_row = [rows and each.name.startswith("row") for each in fields[start:]]
+    row = [each.type for each, yes in zip(fields[start:], is_row, strict=True) if yes]
+    values = [
+        ValueColumn(
+            np.dtype(object) if each.metadata else np.dtype(each.type.to_pandas_dtype()),
+            name=each.name,
+        )
+        for each, yes in zip(fields[start:], is_row, strict=True)
+        if not yes
+    ]
+    types = [each.type for each in fields]
+    inner = tuple(types[entries.key : start])
+    return ColumnsOf(tuple(types[: entries.key]), inner, tuple(row), tuple(values))
+
+
+class ColumnarTable(Table):
+    """Base of `SlotTable` and `RowLog`.
+
+    Its columns are known when the operator declares them (`bind`) or when the first delta with
+    columns is applied. Until then entries (of a canonical savepoint) wait as Python objects.
+    """
+
+    has_rows = False
+
+    def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
+        self._key_of = key_of
+        self.columns: ColumnsOf | None = None
+        self.generation = 0
+        """Grows when entries changed other than by the open epoch: what was derived from them is
+        to be derived anew."""
+        self.space = PositionSpace()
+        self._waiting = FlatTable(key_of)
+
+    def bind(self, columns: ColumnsOf) -> None:
+        """Declare the columns.
+
+        Raises:
+            StateMigrationError: the restored entries have others.
+        """
+        if self.columns is None:
+            self.columns = columns
+            self._make(columns)
+            self._take_waiting()
+            return
+        if _unlike(self.columns, columns):
+            raise StateMigrationError(
+                "the state was written with columns "
+                f"[{_described(self.columns)}], and this program needs [{_described(columns)}]: "
+                "the query's keys or aggregates have changed. Start it without this state, or "
+                "with the former query"
+            )
+        self.columns = columns
+        self.space.columns = list(columns.values)
+
+    def _bind_to(self, entries: ColumnEntries) -> None:
+        found = columns_in(entries, self.has_rows)
+        if self.columns is None or _unlike(self.columns, found):
+            self.bind(found)
+
+    def _take_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, FlatTable(self._key_of)
+        if waiting.data and self.columns is not None:
+            self._put(_entries_of(waiting.data, self.columns))
+
+    # -- the open epoch ----------------------------------------------------------------
+
+    def change_count(self) -> int:
+        return self.space.touched
+
+    def changes(self) -> TableDelta | None:
+        put, removed = self.space.changed()
+        if not put.size and not removed.size:
+            return None
+        return self._delta(put, removed)
+
+    def changes_by(self, budget: Budget) -> Iterator[tuple[TableDelta, int]]:
+        put, removed = self.space.changed()
+        both = np.concatenate([put, removed])
+        for start in range(0, both.size, max(1, budget.entries)):
+            end = min(start + max(1, budget.entries), both.size)
+            middle = min(max(put.size, start), end)
+            yield self._delta(both[start:middle], both[middle:end]), end - start
+
+    def _delta(self, put: Positions, removed: Positions) -> TableDelta:
+        inner = 0 if self.columns is None else len(self.columns.inner)
+        keys = 0 if self.columns is None else len(self.columns.key)
+        gone = self._keys_batch(removed)
+        return {
+            "put": ColumnEntries(self._batch(put), keys, inner) if put.size else {},
+            "del": ColumnKeys(gone, keys, inner) if removed.size else [],
+        }
+
+    def _batch(self, positions: Positions) -> pa.RecordBatch:
+        assert self.columns is not None
+        arrays = self._arrays(positions)
+        arrays += [array_of(column.take(positions)) for column in self.space.values]
+        return pa.record_batch(arrays, self.columns.schema())
+
+    def _keys_batch(self, positions: Positions) -> pa.RecordBatch:
+        assert self.columns is not None
+        count = len(self.columns.key) + len(self.columns.inner)
+        if not count:  # a batch without columns would not know how many rows it has
+            return pa.record_batch([pa.nulls(positions.size)], ["none"])
+        fields = list(self.columns.schema())[:count]
+        return pa.record_batch(self._arrays(positions)[:count], pa.schema(fields))
+
+    @property
+    def data(self) -> dict[Any, Any]:
+        """All entries as Python objects, made anew: for who follows a state from outside."""
+        return dict(self.scan(None, sys.maxsize).table_delta["put"])
+
+    # -- all of it ---------------------------------------------------------------------
+
+    def entry_count(self) -> int:
+        return self.space.count + self._waiting.entry_count()
+
+    def scan(self, cursor: Any, budget: int) -> Scan:
+        if self.columns is None or self._waiting.data:
+            return self._waiting.scan(cursor, budget)
+        start = cursor or 0
+        end = min(start + max(1, budget), self.space.end)
+        positions = start + np.flatnonzero(self.space.live[start:end])
+        size = max(1, end - start)
+        return Scan(
+            self._delta(positions, positions[:0]), size, None if end >= self.space.end else end
+        )
+
+    def clear(self) -> None:
+        self._waiting.clear()
+        self.generation += 1
+        if self.columns is not None:
+            self._make(self.columns)
+
+    def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
+        put, gone = table_delta["put"], table_delta["del"]
+        self.generation += 1
+        if keep is not None:
+            put = self._admitted(put, keep)
+        if isinstance(put, ColumnEntries):
+            self._bind_to(put)
+            self._put(put)
+        elif self.columns is None:
+            self._waiting.apply({"put": put, "del": gone})
+        elif put:
+            self._put(_entries_of(put, self.columns))
+        if len(gone) and self.columns is not None:
+            self._delete(gone.key_columns() if isinstance(gone, ColumnKeys) else self._of(gone))
+
+    def _admitted(self, put: Any, keep: KeyFilter) -> Any:
+        if isinstance(put, ColumnEntries):
+            return put.admitted(keep)
+        return {key: value for key, value in put.items() if keep(self._key_of(key))}
+
+    def _of(self, keys: list[Any]) -> list[pa.Array]:
+        assert self.columns is not None
+        return _key_arrays(keys, self.columns)
+
+    @abstractmethod
+    def _make(self, columns: ColumnsOf) -> None:
+        """Begin anew, without entries."""
+
+    @abstractmethod
+    def _arrays(self, positions: Positions) -> list[pa.Array]:
+        """Keys, and what does not change in place, of entries."""
+
+    @abstractmethod
+    def _put(self, entries: ColumnEntries) -> None:
+        """Set entries; there is no open epoch."""
+
+    @abstractmethod
+    def _delete(self, keys: list[pa.Array]) -> None:
+        """Remove entries that are there; there is no open epoch."""
+
+
+def _unlike(mine: ColumnsOf, other: ColumnsOf) -> bool:
+    one, two = mine.schema(), other.schema()
+    return one.types != two.types or len(mine.key) != len(other.key)
+
+
+def _described(columns: ColumnsOf) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in columns.schema())
+
+
+def _key_arrays(keys: list[Any], columns: ColumnsOf) -> list[pa.Array]:
+    inner: list[pa.Array] = []
+    if columns.inner:
+        inner = _split([key[1] for key in keys], columns.inner)
+        keys = [key[0] for key in keys]
+    return _split(keys, columns.key) + inner
+
+
+def _split(keys: list[Any], kinds: tuple[pa.DataType, ...]) -> list[pa.Array]:
+    """A column per part of keys; a key of one part is that part."""
+    if len(kinds) == 1:
+        return [pa.array(keys, kinds[0])]
+    return [pa.array([key[number] for key in keys], kind) for number, kind in enumerate(kinds)]
+
+
+def _entries_of(put: dict[Any, Any], columns: ColumnsOf) -> ColumnEntries:
+    """Python entries as columns."""
+    arrays = _key_arrays(list(put), columns)
+    rows = list(put.values())
+    schema = columns.schema()
+    for number in range(len(schema) - len(arrays)):
+        field = schema.field(len(arrays))
+        values = [row[number] for row in rows]
+        if field.metadata:
+            made = np.empty(len(values), np.object_)
+            made[:] = values
+            arrays.append(array_of(made))
+        else:
+            arrays.append(pa.array(values, field.type))
+    batch = pa.record_batch(arrays, schema)
+    return ColumnEntries(batch, len(columns.key), len(columns.inner))

@@ -1,0 +1,181 @@
+"""Hash index: a position for each key of one or two 64-bit words.
+
+Open addressing with linear probing in NumPy, a batch of keys at a time: one lookup costs a few
+nanoseconds where a dict of Python objects costs hundreds. Words are exact for numbers; for texts
+and rows they are two fingerprints (`fingerprints`), which together decide what is the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["HashIndex", "Positions", "Word", "distinct", "first_of_each"]
+
+Word = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
+
+_EMPTY, _DELETED = -1, -2
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+_MINIMUM_BITS = 10
+
+
+_DENSE = 16
+"""Positions are marked rather than sorted where there are fewer places for each than that."""
+
+
+def distinct(positions: Positions) -> Positions:
+    """Positions without repetitions, in ascending order.
+
+    >>> distinct(np.array([5, 2, 5])).tolist()
+    [2, 5]
+    """
+    if not positions.size or (end := int(positions.max()) + 1) > _DENSE * positions.size:
+        return np.unique(positions)
+    seen = np.zeros(end, np.bool_)
+    seen[positions] = True
+    return np.flatnonzero(seen)
+
+
+def first_of_each(positions: Positions) -> tuple[Positions, npt.NDArray[np.int64]]:
+    """The distinct positions in ascending order, and where each of them is first.
+
+    >>> [each.tolist() for each in first_of_each(np.array([5, 2, 5]))]
+    [[2, 5], [1, 0]]
+    """
+    found = distinct(positions)
+    if not found.size or (end := int(found[-1]) + 1) > _DENSE * positions.size:
+        found, firsts = np.unique(positions, return_index=True)
+        return found, firsts
+    first = np.empty(end, np.int64)
+    # of equal positions the last one written stays
+    first[positions[::-1]] = np.arange(positions.size - 1, -1, -1)
+    return found, first.take(found)
+
+
+class HashIndex:
+    """From keys to positions that the caller chooses.
+
+    Example:
+        >>> index = HashIndex()
+        >>> index.insert([np.array([7, 9])], np.array([0, 1]))
+        >>> index.find([np.array([9, 8])]).tolist()
+        [1, -1]
+    """
+
+    def __init__(self, words: int = 1) -> None:
+        self._words = [np.zeros(1 << _MINIMUM_BITS, np.int64) for _ in range(words)]
+        self._bits = _MINIMUM_BITS + 1
+        self._table = np.full(1 << self._bits, _EMPTY, np.int32)
+        self._used = 0
+        """Places of the table that are not empty."""
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def word_count(self) -> int:
+        """How many words a key has."""
+        return len(self._words)
+
+    def find(self, key: Sequence[Word]) -> Positions:
+        """The position of each key, -1 where there is none."""
+        if not self._count:
+            return np.full(key[0].size, -1, np.int64)
+        home = self._home(key)
+        found = self._table.take(home)
+        open_ = np.flatnonzero(self._differs(found, key, slice(None)))
+        mask = self._table.size - 1
+        while open_.size:
+            open_ = open_[found.take(open_) != _EMPTY]
+            places = (home.take(open_) + 1) & mask
+            home[open_] = places
+            next_ = self._table.take(places)
+            found[open_] = next_
+            open_ = open_[self._differs(next_, key, open_)]
+        return found.astype(np.int64)
+
+    def insert(self, key: Sequence[Word], positions: Positions) -> None:
+        """Add distinct keys that are not there, at positions that no other key has."""
+        if not positions.size:
+            return
+        self._reserve(int(positions.max()) + 1)
+        for mine, word in zip(self._words, key, strict=True):
+            mine[positions] = word
+        if 2 * (self._used + positions.size) > self._table.size:
+            self._rebuild(positions)
+            return
+        self._place(self._home(key), positions.astype(np.int32))
+        self._count += positions.size
+
+    def delete(self, positions: Positions) -> None:
+        """Remove the keys that have these positions."""
+        if not positions.size:
+            return
+        wanted = positions.astype(np.int32)
+        places = self._home([word.take(positions) for word in self._words])
+        mask = self._table.size - 1
+        open_ = np.flatnonzero(self._table.take(places) != wanted)
+        while open_.size:
+            moved = (places.take(open_) + 1) & mask
+            places[open_] = moved
+            open_ = open_[self._table.take(moved) != wanted.take(open_)]
+        self._table[places] = _DELETED
+        self._count -= positions.size
+
+    def widen(self) -> None:
+        """Give keys of one word a second one, 0 for those that are there."""
+        self._words.append(np.zeros_like(self._words[0]))
+        self._rebuild(np.empty(0, np.int64))
+
+    def _differs(
+        self, found: npt.NDArray[np.int32], key: Sequence[Word], rows: npt.NDArray[np.intp] | slice
+    ) -> npt.NDArray[np.bool_]:
+        """Whether what was found is empty, deleted or of another key."""
+        differs = found < 0
+        for mine, word in zip(self._words, key, strict=True):
+            differs |= mine.take(found, mode="clip") != word[rows]
+        return differs
+
+    def _home(self, key: Sequence[Word]) -> Positions:
+        mixed = key[0].view(np.uint64) * _GOLDEN
+        for word in key[1:]:
+            mixed ^= word.view(np.uint64) * _MIX
+            mixed ^= mixed >> np.uint64(32)
+            mixed *= _GOLDEN
+        return (mixed >> np.uint64(64 - self._bits)).view(np.int64)
+
+    def _place(self, places: Positions, positions: npt.NDArray[np.int32]) -> None:
+        """Put positions into the first free place each, from ``places`` on."""
+        table, mask = self._table, self._table.size - 1
+        while positions.size:
+            free = table.take(places)
+            # a place may be wanted by several: the last one gets it, the others go on
+            taken = places[free < 0]
+            self._used += int(np.count_nonzero(free == _EMPTY))
+            table[taken] = positions[free < 0]
+            lost = table.take(places) != positions
+            self._used -= int(np.count_nonzero(lost & (free == _EMPTY)))
+            places = (places[lost] + 1) & mask
+            positions = positions[lost]
+
+    def _reserve(self, size: int) -> None:
+        have = self._words[0].size
+        if size > have:
+            more = np.zeros(max(size, 2 * have) - have, np.int64)
+            self._words = [np.concatenate([word, more]) for word in self._words]
+
+    def _rebuild(self, added: Positions) -> None:
+        present = self._table[self._table >= 0].astype(np.int64)
+        positions = np.concatenate([present, added]) if added.size else present
+        while 3 * positions.size > (1 << self._bits):
+            self._bits += 1
+        self._table = np.full(1 << self._bits, _EMPTY, np.int32)
+        self._used, self._count = 0, positions.size
+        self._place(
+            self._home([word.take(positions) for word in self._words]), positions.astype(np.int32)
+        )

@@ -1,0 +1,209 @@
+"""Positions of a table of columns: which are in use, what the open epoch did to them, and numeric
+columns by position that go back to what they were when the epoch is rolled back.
+
+All costs follow what an epoch touches, never what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.state.columns.growable_columns import grown
+from millrace.state.columns.hash_index import Positions
+
+__all__ = ["Former", "PositionSpace", "ValueColumn"]
+
+_NONE = np.empty(0, np.int64)
+
+
+class ValueColumn(NamedTuple):
+    """A NumPy column of values that change in place.
+
+    Attributes:
+        dtype: of NumPy; ``object`` for what has no other (big integers, texts).
+        initial: what a new position has.
+        name: to be shown.
+    """
+
+    dtype: np.dtype[Any]
+    initial: Any = 0
+    name: str = ""
+
+
+class Former(NamedTuple):
+    """Positions as they were before the epoch touched them.
+
+    Attributes:
+        positions: each once.
+        live: which were in use.
+        values: their columns; of positions that were not in use, anything.
+    """
+
+    positions: Positions
+    live: npt.NDArray[np.bool_]
+    values: list[npt.NDArray[Any]]
+
+
+class PositionSpace:
+    """Positions from 0 on, those that are given back used again.
+
+    Example:
+        >>> space = PositionSpace([ValueColumn(np.dtype("i8"))])
+        >>> new = space.allocate(2)
+        >>> space.values[0][new] += 5
+        >>> space.roll_back().tolist(), space.count
+        ([0, 1], 0)
+    """
+
+    def __init__(self, columns: Sequence[ValueColumn] = ()) -> None:
+        self.columns = list(columns)
+        self.values: list[npt.NDArray[Any]] = [np.zeros(0, each.dtype) for each in columns]
+        """By position; an allocation may replace the arrays by longer ones."""
+        self.live = np.zeros(0, np.bool_)
+        """Which positions are in use."""
+        self.count = 0
+        """How many positions are in use."""
+        self.end = 0
+        """No position from here on has ever been used."""
+        self._dirty = np.zeros(0, np.bool_)
+        self._scratch = np.zeros(0, np.int64)
+        self._undo: list[Former] = []
+        self._touched = 0
+        self._free = np.zeros(0, np.int64)
+        self._free_count = 0
+
+    # -- the open epoch ----------------------------------------------------------------
+
+    def allocate(self, count: int, undoable: bool = True) -> Positions:
+        """New positions with initial values; ``undoable``: they belong to the open epoch."""
+        again = min(count, self._free_count)
+        self._free_count -= again
+        reused = self._free[self._free_count : self._free_count + again]
+        fresh = np.arange(self.end, self.end + count - again)
+        positions = np.concatenate([reused, fresh]) if again else fresh
+        self.end += fresh.size
+        self._grow()
+        if undoable and count:
+            self._dirty[positions] = True
+            self._undo.append(Former(positions, np.zeros(count, np.bool_), []))
+            self._touched += count
+        self._start(positions)
+        return positions
+
+    def touch(self, positions: Positions) -> None:
+        """Note what positions (any of them repeatedly) are before they change."""
+        fresh = positions[~self._dirty.take(positions)]
+        if not fresh.size:
+            return
+        numbers = np.arange(fresh.size)
+        self._scratch[fresh] = numbers
+        fresh = fresh[self._scratch.take(fresh) == numbers]
+        self._dirty[fresh] = True
+        values = [column.take(fresh) for column in self.values]
+        self._undo.append(Former(fresh, self.live.take(fresh), values))
+        self._touched += fresh.size
+
+    def remove(self, positions: Positions) -> None:
+        """Take distinct positions out of use, once the epoch is sealed."""
+        self.touch(positions)
+        self.count -= int(np.count_nonzero(self.live.take(positions)))
+        self.live[positions] = False
+
+    def revive(self, positions: Positions) -> None:
+        """Use distinct positions again that the open epoch removed, with initial values."""
+        self.touch(positions)
+        self._start(positions)
+
+    def discard(self, positions: Positions) -> None:
+        """Give back distinct positions at once; there is no open epoch."""
+        self.count -= int(np.count_nonzero(self.live.take(positions)))
+        self._release(positions)
+
+    # -- its end -----------------------------------------------------------------------
+
+    @property
+    def touched(self) -> int:
+        """How many positions the open epoch touched."""
+        return self._touched
+
+    def changed(self) -> tuple[Positions, Positions]:
+        """Positions that the open epoch set, and those it removed that were there before."""
+        if not self._undo:
+            return _NONE, _NONE
+        positions = np.concatenate([undo.positions for undo in self._undo])
+        before = np.concatenate([undo.live for undo in self._undo])
+        now = self.live.take(positions)
+        return positions[now], positions[before & ~now]
+
+    def former(self) -> Former:
+        """What the positions that the open epoch touched were before it."""
+        if not self._undo:
+            return Former(_NONE, np.zeros(0, np.bool_), [values[:0] for values in self.values])
+        values = [
+            np.concatenate(
+                [
+                    undo.values[number]
+                    if undo.values
+                    else np.zeros(undo.positions.size, column.dtype)
+                    for undo in self._undo
+                ]
+            )
+            for number, column in enumerate(self.values)
+        ]
+        positions = np.concatenate([undo.positions for undo in self._undo])
+        return Former(positions, np.concatenate([undo.live for undo in self._undo]), values)
+
+    def seal(self) -> Positions:
+        """Accept the open epoch; returns the positions that it gave back."""
+        if not self._undo:
+            return _NONE
+        positions = np.concatenate([undo.positions for undo in self._undo])
+        self._forget(positions)
+        freed = positions[~self.live.take(positions)]
+        self._release(freed)
+        return freed
+
+    def roll_back(self) -> Positions:
+        """Undo the open epoch; returns the positions that it had taken."""
+        if not self._undo:
+            return _NONE
+        freed = []
+        for undo in self._undo:
+            self.count += int(np.count_nonzero(undo.live))
+            self.count -= int(np.count_nonzero(self.live.take(undo.positions)))
+            self.live[undo.positions] = undo.live
+            for column, values in zip(self.values, undo.values, strict=False):
+                column[undo.positions] = values
+            freed.append(undo.positions[~undo.live])
+        self._forget(np.concatenate([undo.positions for undo in self._undo]))
+        found = np.concatenate(freed)
+        self._release(found)
+        return found
+
+    def _forget(self, positions: Positions) -> None:
+        self._dirty[positions] = False
+        self._undo.clear()
+        self._touched = 0
+
+    def _start(self, positions: Positions) -> None:
+        self.live[positions] = True
+        self.count += positions.size
+        for column, values in zip(self.columns, self.values, strict=True):
+            values[positions] = column.initial
+
+    def _release(self, positions: Positions) -> None:
+        self.live[positions] = False
+        self._free = grown(self._free, self._free_count + positions.size)
+        self._free[self._free_count : self._free_count + positions.size] = positions
+        self._free_count += positions.size
+
+    def _grow(self) -> None:
+        if self.end > self.live.size:
+            self.live = grown(self.live, self.end)
+            self._dirty = grown(self._dirty, self.end)
+            self._scratch = grown(self._scratch, self.end)
+            self.values = [grown(values, self.end) for values in self.values]

@@ -1,0 +1,226 @@
+"""Row log: many rows per key, found by slot; what joins, rank and OVER keep their rows in.
+
+Rows are columns, appended batch at a time. A row is known by its number, which it keeps until it
+is removed, and in deltas by its key and a sequence number, by which the rows of a key are ordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millrace.state.columns.column_entries import ColumnEntries, values_of
+from millrace.state.columns.columnar_table import ColumnarTable, ColumnsOf
+from millrace.state.columns.growable_columns import column_of, grown
+from millrace.state.columns.hash_index import HashIndex, Positions
+from millrace.state.columns.multi_index import MultiIndex
+from millrace.state.columns.positions import PositionSpace
+from millrace.state.columns.slot_table import SlotTable
+
+__all__ = ["RowLog"]
+
+
+class RowLog(ColumnarTable):
+    """Rows by key.
+
+    The keys have slots of their own (`slots_of`); a key without rows loses its slot when the epoch
+    is sealed. Columns of ``values`` are numbers per row that may change (how many matches a row of
+    an outer join has): see `touch` and `column`.
+
+    Example:
+        >>> log = RowLog()
+        >>> log.bind(RowLog.columns_of([pa.int64()], [pa.string()]))
+        >>> slots = log.slots_of([pa.array([1, 2, 1])], create=True)
+        >>> _ = log.append(slots, pa.record_batch({"text": ["a", "b", "c"]}))
+        >>> rows, owners = log.rows_of(log.slots_of([pa.array([1])], create=False))
+        >>> log.take(rows).column(0).to_pylist()
+        ['a', 'c']
+    """
+
+    has_rows = True
+
+    @staticmethod
+    def columns_of(
+        key: Sequence[pa.DataType], row: Sequence[pa.DataType], values: Sequence[Any] = ()
+    ) -> ColumnsOf:
+        """The columns of a row log: of the key, of rows, and numbers per row."""
+        return ColumnsOf(tuple(key), (pa.int64(),), tuple(row), tuple(values))
+
+    def _make(self, columns: ColumnsOf) -> None:
+        self.keys = SlotTable()
+        self.keys.bind(ColumnsOf(columns.key))
+        self.space = PositionSpace(columns.values)
+        self._columns = [column_of(kind) for kind in columns.row]
+        self._slot = np.zeros(0, np.int64)
+        self._sequence = np.zeros(0, np.int64)
+        self._index = MultiIndex()
+        self._next = 0
+        self._first_of_epoch = 0
+        self._by_sequence: HashIndex | None = None
+
+    # -- rows --------------------------------------------------------------------------
+
+    def slots_of(
+        self, keys: Sequence[pa.Array], create: bool, count: int | None = None
+    ) -> Positions:
+        """The slot of each row's key; -1 or a new one where there is none."""
+        return self.keys.slots_of(keys, create, count)
+
+    def append(self, slots: Positions, batch: pa.RecordBatch) -> Positions:
+        """Add a row per slot; returns their numbers."""
+        self._by_sequence = None
+        rows = self.space.allocate(slots.size)
+        sequence = np.arange(self._next, self._next + slots.size)
+        self._next += slots.size
+        self._set(rows, slots, sequence, batch.columns)
+        return rows
+
+    def counts(self, slots: Positions) -> Positions:
+        """How many rows each slot has."""
+        if self.space.touched:
+            _, owners = self.rows_of(slots)
+            return np.bincount(owners, minlength=slots.size)
+        found = self._index.counts(np.maximum(slots, 0))
+        return np.where(slots < 0, 0, found)
+
+    def rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
+        """The rows of slots (-1: none), in the order in which they were appended, and for each row
+        the place in ``slots`` that it belongs to."""
+        known = np.flatnonzero(slots >= 0)
+        rows = self._index.rows(slots.take(known))
+        owners = np.repeat(known, self._index.counts(slots.take(known)))
+        live = self.space.live.take(rows)
+        return (rows, owners) if live.all() else (rows[live], owners[live])
+
+    def former_rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
+        """`rows_of` as they were before the open epoch; `take` still gives them."""
+        rows = self._index.rows(slots)
+        owners = np.repeat(np.arange(slots.size), self._index.counts(slots))
+        former = self.space.former()
+        live = self.space.live.copy()
+        live[former.positions] = former.live
+        kept = live.take(rows)
+        return rows[kept], owners[kept]
+
+    def remove(self, rows: Positions) -> None:
+        """Remove distinct rows."""
+        self.space.remove(rows)
+
+    def take(self, rows: Positions) -> pa.RecordBatch:
+        """Rows as columns."""
+        assert self.columns is not None
+        names = [f"row{number}" for number in range(len(self._columns))]
+        return pa.record_batch([column.take(rows) for column in self._columns], names)
+
+    def take_column(self, number: int, rows: Positions) -> pa.Array:
+        """One column of rows."""
+        return self._columns[number].take(rows)
+
+    def slots_at(self, rows: Positions) -> Positions:
+        """The slots that rows belong to."""
+        return self._slot.take(rows)
+
+    def sequence_at(self, rows: Positions) -> npt.NDArray[np.int64]:
+        """The sequence numbers of rows: the later it was appended, the greater."""
+        return self._sequence.take(rows)
+
+    def column(self, number: int) -> npt.NDArray[Any]:
+        """Numbers by row that may change, until rows are appended the next time."""
+        return self.space.values[number]
+
+    def touch(self, rows: Positions) -> None:
+        """The numbers of these rows, repeated or not, are about to change."""
+        self.space.touch(rows)
+
+    def live_rows(self) -> Positions:
+        """All rows, by number."""
+        return np.flatnonzero(self.space.live[: self.space.end])
+
+    # -- epochs ------------------------------------------------------------------------
+
+    def seal(self) -> None:
+        if self.columns is not None:
+            self._by_sequence = None
+            self._drop(self.space.seal(), sealed=True)
+            self._first_of_epoch = self._next
+
+    def roll_back(self) -> None:
+        if self.columns is None:
+            return
+        self._by_sequence = None
+        if self.space.touched:
+            self.generation += 1
+            self._drop(self.space.roll_back(), sealed=False)
+        self.keys.roll_back()
+        self._next = self._first_of_epoch
+
+    def _drop(self, rows: Positions, sealed: bool) -> None:
+        """Forget rows that are not in use any more, and keys that have none."""
+        slots = np.unique(self._slot.take(rows)) if rows.size else rows
+        if rows.size:
+            self._index.purge(slots, self.space.live)
+            for column in self._columns:
+                column.free(rows)
+        if sealed:
+            self.keys.seal()
+            empty = slots[self._index.counts(slots) == 0] if slots.size else slots
+            empty = empty[self.keys.space.live.take(empty)] if empty.size else empty
+            self.keys.remove(empty)
+            self.keys.seal()
+
+    # -- restoring ---------------------------------------------------------------------
+
+    def _arrays(self, positions: Positions) -> list[pa.Array]:
+        keys = self.keys.keys_at(self._slot.take(positions))
+        sequence = pa.array(self._sequence.take(positions))
+        return [*keys, sequence, *(column.take(positions) for column in self._columns)]
+
+    def _put(self, entries: ColumnEntries) -> None:
+        arrays = entries.key_columns()
+        sequence = np.ascontiguousarray(arrays.pop().to_numpy(zero_copy_only=False))
+        slots = self.keys.slots_of(arrays, True, len(entries))
+        self.keys.seal()
+        rows = self._restored_rows().find([slots, sequence])
+        new = np.flatnonzero(rows < 0)
+        values = entries.value_columns()
+        width = len(self._columns)
+        if new.size:
+            rows[new] = self.space.allocate(new.size, undoable=False)
+            where = pa.array(new)
+            taken = [each.take(where) for each in values[:width]]
+            self._set(rows.take(new), slots.take(new), sequence.take(new), taken)
+            self._restored_rows().insert([slots.take(new), sequence.take(new)], rows.take(new))
+            self._next = self._first_of_epoch = max(self._next, int(sequence.max()) + 1)
+        for mine, column in zip(self.space.values, values[width:], strict=True):
+            mine[rows] = values_of(column, mine.dtype)
+
+    def _delete(self, keys: list[pa.Array]) -> None:
+        sequence = np.ascontiguousarray(keys[-1].to_numpy(zero_copy_only=False))
+        slots = self.keys.slots_of(keys[:-1], False, sequence.size)
+        rows = self._restored_rows().find([slots, sequence])
+        rows = rows[rows >= 0]
+        self._restored_rows().delete(rows)
+        self.space.discard(rows)
+        self._drop(rows, sealed=True)
+
+    def _restored_rows(self) -> HashIndex:
+        """Rows by slot and sequence number, while deltas are being applied."""
+        if self._by_sequence is None:
+            rows = self.live_rows()
+            self._by_sequence = HashIndex(2)
+            self._by_sequence.insert([self._slot.take(rows), self._sequence.take(rows)], rows)
+        return self._by_sequence
+
+    def _set(
+        self, rows: Positions, slots: Positions, sequence: Positions, columns: Sequence[pa.Array]
+    ) -> None:
+        self._slot = grown(self._slot, self.space.end)
+        self._sequence = grown(self._sequence, self.space.end)
+        self._slot[rows], self._sequence[rows] = slots, sequence
+        for mine, column in zip(self._columns, columns, strict=True):
+            mine.set(rows, column)
+        self._index.add(slots, rows)

@@ -1,0 +1,144 @@
+"""Slot table: a dense slot per key, and numeric columns by slot that change in place.
+
+It is what aggregates keep their accumulators in: `SlotTable.slots_of` gives the slots of a batch of
+keys, NumPy adds to the columns at these slots, and the epoch's delta is what was touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millrace.state.columns.column_entries import ColumnEntries, values_of
+from millrace.state.columns.columnar_table import ColumnarTable, ColumnsOf
+from millrace.state.columns.hash_index import Positions, Word
+from millrace.state.columns.key_columns import KeyColumns, first_rows
+from millrace.state.columns.positions import PositionSpace
+
+__all__ = ["SlotTable"]
+
+
+class SlotTable(ColumnarTable):
+    """Keys with slots.
+
+    Null is a key like any other. Slots of keys that were removed are used again from the next
+    epoch on. Columns are written at slots that were passed to `touch`, or were just made, and at
+    no others: what is noted there makes the delta and undoes an aborted epoch.
+
+    Example:
+        >>> from millrace.state.columns.positions import ValueColumn
+        >>> table = SlotTable()
+        >>> count = ValueColumn(np.dtype("i8"))
+        >>> table.bind(ColumnsOf((pa.string(),), values=(count,)))
+        >>> slots = table.slots_of([pa.array(["a", "b", "a"])], create=True)
+        >>> table.touch(slots)
+        >>> np.add.at(table.column(0), slots, 1)
+        >>> table.column(0)[slots].tolist(), table.keys_at(slots)[0].to_pylist()
+        ([2, 1, 2], ['a', 'b', 'a'])
+    """
+
+    def _make(self, columns: ColumnsOf) -> None:
+        self._keys = KeyColumns((*columns.key, *columns.inner))
+        self.space = PositionSpace(columns.values)
+
+    def slots_of(
+        self, keys: Sequence[pa.Array], create: bool, count: int | None = None
+    ) -> Positions:
+        """The slot of each row's key.
+
+        Args:
+            keys: a column each, of the stream's key and then of the entry's own.
+            create: whether a key that is not there gets a slot, with initial values; else -1.
+            count: of rows, where there are no columns (a single group).
+        """
+        size = len(keys[0]) if keys else count or 0
+        words = self._keys.words(keys, size)
+        slots = self._live(self._keys.find(words))
+        if create:
+            missing = np.flatnonzero(slots < 0)
+            if missing.size:
+                slots[missing] = self._create(keys, words, missing, True)
+        return slots
+
+    def column(self, number: int) -> npt.NDArray[Any]:
+        """A column of values by slot, until `slots_of` makes slots the next time."""
+        return self.space.values[number]
+
+    def touch(self, slots: Positions) -> None:
+        """The values at these slots, repeated or not, are about to change."""
+        self.space.touch(slots)
+
+    def remove(self, slots: Positions) -> None:
+        """Remove distinct slots with their keys."""
+        self.space.remove(slots)
+
+    def keys_at(self, slots: Positions) -> list[pa.Array]:
+        """The keys of slots, a column each."""
+        return self._keys.at(slots)
+
+    def live_slots(self) -> Positions:
+        """All slots that have a key."""
+        return np.flatnonzero(self.space.live[: self.space.end])
+
+    # -- epochs ------------------------------------------------------------------------
+
+    def seal(self) -> None:
+        if self.columns is not None:
+            self._keys.delete(self.space.seal())
+
+    def roll_back(self) -> None:
+        if self.space.touched:
+            self.generation += 1
+            self._keys.delete(self.space.roll_back())
+
+    # -- restoring ---------------------------------------------------------------------
+
+    def _arrays(self, positions: Positions) -> list[pa.Array]:
+        return self._keys.at(positions)
+
+    def _put(self, entries: ColumnEntries) -> None:
+        keys = entries.key_columns()
+        words = self._keys.words(keys, len(entries))
+        slots = self._keys.find(words)
+        missing = np.flatnonzero(slots < 0)
+        if missing.size:
+            slots[missing] = self._create(keys, words, missing, False)
+        pairs = zip(self.space.values, entries.value_columns(), strict=True)
+        for values, column in pairs:
+            values[slots] = values_of(column, values.dtype)
+
+    def _delete(self, keys: list[pa.Array]) -> None:
+        slots = self._keys.find(self._keys.words(keys, len(keys[0]) if keys else 1))
+        slots = slots[slots >= 0]
+        self._keys.delete(slots)
+        self.space.discard(slots)
+
+    # -- keys --------------------------------------------------------------------------
+
+    def _live(self, slots: Positions) -> Positions:
+        if slots.size and self.space.live.size:
+            # -1 looks at the last slot, whatever it is
+            gone = ~self.space.live.take(slots, mode="wrap")
+            if gone.any():
+                slots[gone] = -1
+        return slots
+
+    def _create(
+        self, keys: Sequence[pa.Array], words: list[Word], rows: Positions, undoable: bool
+    ) -> Positions:
+        """Slots for the rows' keys, none of which is live."""
+        firsts, numbers = first_rows([word.take(rows) for word in words])
+        of_rows = rows.take(firsts)
+        slots = self._keys.find([word.take(of_rows) for word in words])
+        removed = slots[slots >= 0]  # by the open epoch
+        if removed.size:
+            self.space.revive(removed)
+        new = np.flatnonzero(slots < 0)
+        made = self.space.allocate(new.size, undoable)
+        slots[new] = made
+        self._keys.add(keys, words, of_rows.take(new), made)
+        return slots.take(numbers)

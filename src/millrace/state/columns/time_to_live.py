@@ -1,0 +1,73 @@
+"""`TimeToLive`: which entries of a table of columns nobody has written for too long.
+
+One of the table's columns of numbers has the time of each entry's last write. It is written
+whether entries expire or not, so that a query may begin to forget without losing what it knows.
+Flink: ``StateTtlConfig`` of tables, ``OnCreateAndWrite`` and ``NeverReturnExpired``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.state.columns.columnar_table import ColumnarTable
+from millrace.state.columns.hash_index import Positions
+from millrace.state.columns.positions import ValueColumn
+
+__all__ = ["LAST_USED", "TimeToLive"]
+
+LAST_USED = ValueColumn(np.dtype(np.int64), name="last_used")
+_AT_LEAST = 10_000
+_ROUNDS = 64
+"""An epoch looks at a 64th of the table, so that what has expired is gone after 64 epochs, however
+much comes in one."""
+
+
+class TimeToLive:
+    """The entries of a table that have expired.
+
+    Args:
+        table: the table.
+        column: the number of its `LAST_USED` column.
+        millis: after so many ms without a write entries expire; 0: never.
+    """
+
+    def __init__(self, table: ColumnarTable, column: int, millis: int) -> None:
+        self._table = table
+        self._column = column
+        self._millis = millis
+        self._now = 0
+        self._cursor = 0
+
+    def __bool__(self) -> bool:
+        """Whether anything expires."""
+        return self._millis > 0
+
+    def begin_epoch(self, now: int) -> None:
+        """From now on it is another time, in ms."""
+        self._now = now
+
+    def renew(self, positions: Positions) -> None:
+        """These entries, which were touched, are written now."""
+        self._table.space.values[self._column][positions] = self._now
+
+    def alive(self, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Which of some entries have not expired."""
+        if not self._millis:
+            return np.ones(positions.size, np.bool_)
+        return self.alive_at(self._table.space.values[self._column].take(positions))
+
+    def alive_at(self, last_used: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Whether entries with such times of last use have not expired."""
+        return last_used > self._now - self._millis
+
+    def swept(self) -> Positions:
+        """Some entries that have expired; all of them after some epochs."""
+        space = self._table.space
+        if not self._millis or not space.end:
+            return np.zeros(0, np.int64)
+        start = self._cursor if self._cursor < space.end else 0
+        end = min(start + max(_AT_LEAST, space.end // _ROUNDS), space.end)
+        self._cursor = end
+        old = space.live[start:end] & ~self.alive_at(space.values[self._column][start:end])
+        return start + np.flatnonzero(old)

@@ -1,0 +1,1 @@
+"""Catalogs: where names of tables, views, functions and databases are kept."""

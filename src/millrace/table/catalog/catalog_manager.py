@@ -1,0 +1,255 @@
+"""`CatalogManager`: the catalogs of a session, what is current, and temporary objects.
+
+Flink: ``CatalogManager``. Temporary objects hide those of a catalog that have their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from millrace.planner.catalog_reader import NameKind
+from millrace.table.catalog.catalog import Catalog
+from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
+from millrace.table.catalog.errors import CatalogError, already_exists, not_found
+from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
+from millrace.table.catalog.object_path import ObjectIdentifier, ObjectPath
+
+__all__ = ["CatalogManager"]
+
+T = TypeVar("T")
+
+
+class CatalogManager:
+    """Knows all catalogs, and which names are meant by parts of them.
+
+    Example:
+        >>> manager = CatalogManager("default_catalog", "default_database")
+        >>> print(manager.qualified(("orders",)))
+        `default_catalog`.`default_database`.`orders`
+    """
+
+    def __init__(self, catalog: str, database: str) -> None:
+        self.builtin = catalog
+        self._catalogs: dict[str, Catalog] = {catalog: GenericInMemoryCatalog(catalog, database)}
+        self.current_catalog = catalog
+        self.current_database = database
+        self._temporary: dict[ObjectIdentifier, CatalogTable | CatalogView] = {}
+        self._temporary_functions: dict[ObjectIdentifier, CatalogFunction] = {}
+        self.system_functions: dict[str, CatalogFunction] = {}
+
+    # -- catalogs ----------------------------------------------------------------------
+
+    def catalog(self, name: str) -> Catalog:
+        """A catalog.
+
+        Raises:
+            CatalogError: there is none of that name.
+        """
+        found = self._catalogs.get(name)
+        if found is None:
+            raise not_found("catalog", name, self._catalogs)
+        return found
+
+    def list_catalogs(self) -> list[str]:
+        """Names of all catalogs."""
+        return sorted(self._catalogs)
+
+    def register_catalog(self, name: str, catalog: Catalog) -> None:
+        """Add a catalog.
+
+        Raises:
+            CatalogError: there is one of that name.
+        """
+        if name in self._catalogs:
+            raise already_exists("catalog", name)
+        catalog.name = name
+        self._catalogs[name] = catalog
+
+    def unregister_catalog(self, name: str) -> None:
+        """Remove a catalog, but not what is in it.
+
+        Raises:
+            CatalogError: there is none, or it is the current one.
+        """
+        self.catalog(name)
+        if name == self.current_catalog:
+            raise CatalogError(f"catalog {name} is the current one; USE CATALOG another one first")
+        del self._catalogs[name]
+
+    def use_catalog(self, name: str) -> None:
+        """Look up names without a catalog in this one, in its default database."""
+        self.current_database = self.catalog(name).default_database
+        self.current_catalog = name
+
+    def use_database(self, path: Sequence[str]) -> None:
+        """Look up names without a database in this one.
+
+        Raises:
+            CatalogError: there is none of that name.
+        """
+        catalog, database = self.qualified_database(path)
+        self.catalog(catalog).database(database)
+        self.current_catalog, self.current_database = catalog, database
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The catalog and the database that names without one are of."""
+        return self.current_catalog, self.current_database
+
+    def qualified(self, path: Sequence[str]) -> ObjectIdentifier:
+        """A name of one to three parts in full."""
+        if len(path) > 3:
+            raise CatalogError(f"{'.'.join(path)} has more parts than catalog, database and name")
+        whole = [self.current_catalog, self.current_database, ""]
+        whole[3 - len(path) :] = path
+        return ObjectIdentifier(*whole)
+
+    def qualified_database(self, path: Sequence[str]) -> tuple[str, str]:
+        """A name of a database in full: of one or two parts."""
+        if len(path) > 2:
+            raise CatalogError(f"{'.'.join(path)} has more parts than catalog and database")
+        return (self.current_catalog, path[0]) if len(path) == 1 else (path[0], path[1])
+
+    # -- tables and views --------------------------------------------------------------
+
+    def table(self, name: ObjectIdentifier) -> CatalogTable | CatalogView | None:
+        """A table or view, temporary ones first; None: there is none of that name."""
+        found = self._temporary.get(name)
+        if found is not None or name.catalog not in self._catalogs:
+            return found
+        return self._catalogs[name.catalog].table(name.path)
+
+    def is_temporary(self, name: ObjectIdentifier) -> bool:
+        """Whether the name is that of a temporary table or view."""
+        return name in self._temporary
+
+    def create_temporary(
+        self, name: ObjectIdentifier, table: CatalogTable | CatalogView, replaced: bool = False
+    ) -> None:
+        """Add a temporary table or view.
+
+        Raises:
+            CatalogError: there is a temporary one of that name.
+        """
+        if name in self._temporary and not replaced:
+            raise already_exists("temporary table or view", name)
+        self._temporary[name] = table
+
+    def alter_table(self, name: ObjectIdentifier, table: CatalogTable | CatalogView) -> None:
+        """Replace a table or view where it is."""
+        if name in self._temporary:
+            self._temporary[name] = table
+        else:
+            self.catalog(name.catalog).alter_table(name.path, table)
+
+    def rename_table(self, name: ObjectIdentifier, to: str) -> None:
+        """Give a table or view another name."""
+        if name in self._temporary:
+            self._temporary[ObjectIdentifier(name.catalog, name.database, to)] = (
+                self._temporary.pop(name)
+            )
+        else:
+            self.catalog(name.catalog).rename_table(name.path, to)
+
+    def drop_temporary(self, name: ObjectIdentifier, kind: type[T]) -> bool:
+        """Remove a temporary table or view; False: there was none of that name and kind."""
+        if not isinstance(self._temporary.get(name), kind):
+            return False
+        del self._temporary[name]
+        return True
+
+    def list_tables(self, catalog: str | None = None, database: str | None = None) -> list[str]:
+        """Names of tables and views of a database, by default the current one."""
+        catalog, database = catalog or self.current_catalog, database or self.current_database
+        names = set(self.catalog(catalog).list_tables(database))
+        return sorted(names | set(self._temporary_in(catalog, database)))
+
+    def list_views(self, catalog: str | None = None, database: str | None = None) -> list[str]:
+        """Names of views of a database, by default the current one."""
+        catalog, database = catalog or self.current_catalog, database or self.current_database
+        return [
+            name
+            for name in self.list_tables(catalog, database)
+            if isinstance(self.table(ObjectIdentifier(catalog, database, name)), CatalogView)
+        ]
+
+    def list_temporary(self, views: bool | None = None) -> list[str]:
+        """Names of temporary tables and views of the current database; of one kind only."""
+        found = self._temporary_in(self.current_catalog, self.current_database)
+        return sorted(
+            name
+            for name, table in found.items()
+            if views is None or isinstance(table, CatalogView) == views
+        )
+
+    def _temporary_in(self, catalog: str, database: str) -> dict[str, CatalogTable | CatalogView]:
+        return {
+            name.name: table
+            for name, table in self._temporary.items()
+            if (name.catalog, name.database) == (catalog, database)
+        }
+
+    # -- functions ---------------------------------------------------------------------
+
+    def function(self, path: Sequence[str]) -> CatalogFunction | None:
+        """A function of the user: a temporary one, or one of a catalog."""
+        if len(path) == 1 and path[0].lower() in self.system_functions:
+            return self.system_functions[path[0].lower()]
+        name = self.qualified(path)
+        found = self._temporary_functions.get(_lower(name))
+        if found is not None or name.catalog not in self._catalogs:
+            return found
+        return self._catalogs[name.catalog].function(ObjectPath(name.database, name.name))
+
+    def register_temporary_function(self, path: Sequence[str], function: CatalogFunction) -> None:
+        """Add a temporary function.
+
+        Raises:
+            CatalogError: there is one of this name.
+        """
+        if _lower(self.qualified(path)) in self._temporary_functions:
+            raise already_exists("temporary function", ".".join(path))
+        self.create_temporary_function(path, function)
+
+    def register_system_function(self, name: str, function: CatalogFunction) -> None:
+        """Add a temporary system function.
+
+        Raises:
+            CatalogError: there is one of this name.
+        """
+        if name.lower() in self.system_functions:
+            raise already_exists("temporary system function", name)
+        self.system_functions[name.lower()] = function
+
+    def create_temporary_function(self, path: Sequence[str], function: CatalogFunction) -> None:
+        """Add a temporary function, or replace it."""
+        self._temporary_functions[_lower(self.qualified(path))] = function
+
+    def drop_temporary_function(self, path: Sequence[str]) -> bool:
+        """Remove a temporary function; False: there was none."""
+        return self._temporary_functions.pop(_lower(self.qualified(path)), None) is not None
+
+    def list_functions(self) -> list[str]:
+        """Names of the user's functions that are found without a database."""
+        here = self.catalog(self.current_catalog).list_functions(self.current_database)
+        temporary = [
+            name.name
+            for name in self._temporary_functions
+            if (name.catalog, name.database) == (self.current_catalog, self.current_database)
+        ]
+        return sorted({*here, *temporary, *self.system_functions})
+
+    # -- for errors --------------------------------------------------------------------
+
+    def names(self, kind: NameKind) -> list[str]:
+        """Names there are of a kind, as one would write them from the current database."""
+        if kind is NameKind.CATALOG:
+            return self.list_catalogs()
+        if kind is NameKind.DATABASE:
+            return self.catalog(self.current_catalog).list_databases()
+        return self.list_tables() if kind is NameKind.TABLE else self.list_functions()
+
+
+def _lower(name: ObjectIdentifier) -> ObjectIdentifier:
+    return name._replace(name=name.name.lower())

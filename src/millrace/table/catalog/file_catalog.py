@@ -1,0 +1,203 @@
+"""A catalog that is kept in a file: what is declared in one session is there in the next."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from millrace.common.types.logical.parser import parse_type
+from millrace.filesystem.local_lock import lock_file
+from millrace.planner.catalog_reader import ColumnKind
+from millrace.table.catalog.catalog_objects import (
+    CatalogDatabase,
+    CatalogFunction,
+    CatalogTable,
+    CatalogView,
+)
+from millrace.table.catalog.errors import CatalogError
+from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
+from millrace.table.catalog.object_path import ObjectPath
+from millrace.table.schema import Schema, UnresolvedColumn, UnresolvedKey, UnresolvedWatermark
+
+__all__ = ["FileCatalog"]
+
+VERSION = 2
+
+
+class FileCatalog(GenericInMemoryCatalog):
+    """Keeps databases, tables, views and functions in ``catalog.json`` of a directory.
+
+    The file is replaced as a whole by every change. Sessions may share it: one whose content is
+    no longer that of the file reads it anew when it is to change it, and refuses the change.
+    """
+
+    def __init__(self, name: str, path: str, default_database: str = "default") -> None:
+        super().__init__(name, default_database)
+        self._file = Path(path) / "catalog.json"
+        self._read_file()
+
+    def _read_file(self) -> None:
+        """Have what the file has, and nothing else."""
+        super().__init__(self.name, self.default_database)
+        self._loading = True
+        self._seen = self._text()
+        if self._seen is not None:
+            self._load(self._seen)
+        self._loading = False
+
+    def create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
+        if isinstance(table, CatalogTable) and table.access is not None:
+            raise CatalogError(f"table {path} is of Python objects: make it a temporary one")
+        if isinstance(table, CatalogView) and table.query is not None:
+            raise CatalogError(f"view {path} is no SQL text: make it a temporary one")
+        super().create_table(path, table)
+
+    def changed(self) -> None:
+        if self._loading:
+            return
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        lock = lock_file(str(self._file.with_name(".catalog.lock")), wait=True)
+        assert lock is not None
+        try:
+            if self._text() != self._seen:
+                self._read_file()
+                raise CatalogError(
+                    f"{self._file} was changed by another session, so this change is not made. "
+                    "The catalog has been read anew: say the statement once more"
+                )
+            self._write()
+        finally:
+            lock.release()
+
+    def _text(self) -> str | None:
+        """What is in the file; None: there is none."""
+        try:
+            return self._file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError as error:
+            raise self._damaged(error) from error
+
+    def _write(self) -> None:
+        content = {"version": VERSION, "databases": self._content()}
+        text = json.dumps(content, indent=1)
+        part = self._file.with_name(f".{self._file.name}.{os.getpid()}")
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self._file)
+        self._seen = text
+
+    def _content(self) -> dict[str, Any]:
+        databases = {}
+        for name in self.list_databases():
+            database = self.database(name)
+            paths = [ObjectPath(name, table) for table in self.list_tables(name)]
+            functions = [ObjectPath(name, each) for each in self.list_functions(name)]
+            databases[name] = {
+                "options": dict(database.options),
+                "comment": database.comment,
+                "tables": {path.name: _written(self.table(path)) for path in paths},
+                "functions": {
+                    path.name: found.class_name
+                    for path in functions
+                    if (found := self.function(path)) is not None
+                },
+            }
+        return databases
+
+    def _load(self, text: str) -> None:
+        try:
+            content = json.loads(text)
+            if content["version"] != VERSION:
+                raise CatalogError(f"version {content['version']} is not known")
+            for name, database in content["databases"].items():
+                self._load_database(name, database)
+        except (ValueError, KeyError, TypeError, AttributeError, CatalogError) as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> CatalogError:
+        return CatalogError(
+            f"{self._file} is no catalog of this version ({error}); move it away, or name another "
+            "path"
+        )
+
+    def _load_database(self, name: str, content: Any) -> None:
+        database = CatalogDatabase(content["options"], content["comment"])
+        if name in self.list_databases():
+            self.alter_database(name, database)
+        else:
+            self.create_database(name, database)
+        for table, written in content["tables"].items():
+            super().create_table(ObjectPath(name, table), _read(written))
+        for function, class_name in content["functions"].items():
+            self.create_function(ObjectPath(name, function), CatalogFunction(class_name))
+
+
+def _written(table: CatalogTable | CatalogView | None) -> dict[str, Any]:
+    if isinstance(table, CatalogView):
+        return {
+            "view": table.text,
+            "columns": table.columns,
+            "comment": table.comment,
+            "place": table.place,
+        }
+    assert table is not None
+    schema = table.schema
+    return {
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind.value,
+                "type": None if column.type is None else str(column.type),
+                "expression": column.expression,
+                "metadata_key": column.metadata_key,
+                "virtual": column.virtual,
+                "comment": column.comment,
+            }
+            for column in schema.columns
+        ],
+        "watermark": None
+        if schema.watermark is None
+        else [schema.watermark.column, schema.watermark.expression],
+        "primary_key": None
+        if schema.primary_key is None
+        else [schema.primary_key.name, *schema.primary_key.columns],
+        "options": dict(table.options),
+        "partition_keys": table.partition_keys,
+        "comment": table.comment,
+    }
+
+
+def _read(written: Any) -> CatalogTable | CatalogView:
+    if "view" in written:
+        return CatalogView(
+            written["view"],
+            columns=tuple(written["columns"]),
+            comment=written["comment"],
+            place=(str(written["place"][0]), str(written["place"][1])),
+        )
+    columns = tuple(
+        UnresolvedColumn(
+            column["name"],
+            ColumnKind(column["kind"]),
+            None if column["type"] is None else parse_type(column["type"]),
+            column["expression"],
+            column["metadata_key"],
+            column["virtual"],
+            column["comment"],
+        )
+        for column in written["columns"]
+    )
+    watermark, key = written["watermark"], written["primary_key"]
+    schema = Schema(
+        columns,
+        None if watermark is None else UnresolvedWatermark(*watermark),
+        None if key is None else UnresolvedKey(tuple(key[1:]), key[0]),
+    )
+    return CatalogTable(
+        schema, written["options"], tuple(written["partition_keys"]), written["comment"]
+    )

@@ -1,0 +1,143 @@
+"""The catalog that is there from the beginning: it lives as long as its session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from millrace.table.catalog.catalog import Catalog
+from millrace.table.catalog.catalog_objects import (
+    CatalogDatabase,
+    CatalogFunction,
+    CatalogTable,
+    CatalogView,
+)
+from millrace.table.catalog.errors import CatalogError, already_exists, not_found
+from millrace.table.catalog.object_path import ObjectPath
+
+__all__ = ["GenericInMemoryCatalog"]
+
+
+@dataclass
+class _Database:
+    properties: CatalogDatabase
+    tables: dict[str, CatalogTable | CatalogView] = field(default_factory=dict)
+    functions: dict[str, CatalogFunction] = field(default_factory=dict)
+
+
+class GenericInMemoryCatalog(Catalog):
+    """Keeps everything in memory. Flink: ``GenericInMemoryCatalog``.
+
+    Example:
+        >>> catalog = GenericInMemoryCatalog("mine", "db")
+        >>> catalog.create_table(ObjectPath("db", "v"), CatalogView("SELECT 1"))
+        >>> catalog.list_tables("db")
+        ['v']
+    """
+
+    def __init__(self, name: str, default_database: str = "default") -> None:
+        self.name = name
+        self._default = default_database
+        self._databases = {default_database: _Database(CatalogDatabase())}
+
+    @property
+    def default_database(self) -> str:
+        return self._default
+
+    # -- databases ---------------------------------------------------------------------
+
+    def list_databases(self) -> list[str]:
+        return sorted(self._databases)
+
+    def database(self, name: str) -> CatalogDatabase:
+        return self._database(name).properties
+
+    def create_database(self, name: str, database: CatalogDatabase) -> None:
+        if name in self._databases:
+            raise already_exists("database", name)
+        self._databases[name] = _Database(database)
+        self.changed()
+
+    def alter_database(self, name: str, database: CatalogDatabase) -> None:
+        self._database(name).properties = database
+        self.changed()
+
+    def drop_database(self, name: str, cascade: bool) -> None:
+        found = self._database(name)
+        if name == self._default:
+            raise CatalogError(f"the default database {name} of a catalog cannot be dropped")
+        if not cascade and (found.tables or found.functions):
+            raise CatalogError(
+                f"database {name} is not empty; drop what is in it first, or say CASCADE"
+            )
+        del self._databases[name]
+        self.changed()
+
+    # -- tables and views --------------------------------------------------------------
+
+    def list_tables(self, database: str) -> list[str]:
+        return sorted(self._database(database).tables)
+
+    def table(self, path: ObjectPath) -> CatalogTable | CatalogView | None:
+        found = self._databases.get(path.database)
+        return None if found is None else found.tables.get(path.name)
+
+    def create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
+        tables = self._database(path.database).tables
+        if path.name in tables:
+            raise already_exists(_kind(tables[path.name]), path)
+        tables[path.name] = table
+        self.changed()
+
+    def alter_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
+        self._tables_with(path)[path.name] = table
+        self.changed()
+
+    def rename_table(self, path: ObjectPath, name: str) -> None:
+        tables = self._tables_with(path)
+        if name in tables:
+            raise already_exists(_kind(tables[name]), name)
+        tables[name] = tables.pop(path.name)
+        self.changed()
+
+    def drop_table(self, path: ObjectPath) -> None:
+        del self._tables_with(path)[path.name]
+        self.changed()
+
+    # -- functions ---------------------------------------------------------------------
+
+    def list_functions(self, database: str) -> list[str]:
+        return sorted(self._database(database).functions)
+
+    def function(self, path: ObjectPath) -> CatalogFunction | None:
+        found = self._databases.get(path.database)
+        return None if found is None else found.functions.get(path.name.lower())
+
+    def create_function(self, path: ObjectPath, function: CatalogFunction) -> None:
+        self._database(path.database).functions[path.name.lower()] = function
+        self.changed()
+
+    def drop_function(self, path: ObjectPath) -> None:
+        functions = self._database(path.database).functions
+        if path.name.lower() not in functions:
+            raise not_found("function", path, functions)
+        del functions[path.name.lower()]
+        self.changed()
+
+    def changed(self) -> None:
+        """Called after every change, for catalogs that keep what is in them elsewhere too."""
+
+    def _database(self, name: str) -> _Database:
+        found = self._databases.get(name)
+        if found is None:
+            raise not_found("database", name, self._databases)
+        return found
+
+    def _tables_with(self, path: ObjectPath) -> dict[str, CatalogTable | CatalogView]:
+        tables = self._database(path.database).tables
+        if path.name not in tables:
+            raise not_found("table", path, tables)
+        return tables
+
+
+def _kind(table: CatalogTable | CatalogView) -> str:
+    return "view" if isinstance(table, CatalogView) else "table"

@@ -1,0 +1,41 @@
+"""Functions of catalogs as `udf` made them: registered ones, or imported by name."""
+
+from __future__ import annotations
+
+import importlib
+
+from millrace.table.catalog.catalog_objects import CatalogFunction
+from millrace.table.catalog.errors import CatalogError
+from millrace.table.udf import UserDefinedScalarFunctionWrapper
+
+__all__ = ["function_of"]
+
+
+def function_of(function: CatalogFunction) -> UserDefinedScalarFunctionWrapper:
+    """The function that a catalog has under a name.
+
+    Raises:
+        CatalogError: there is no such module or attribute, or it was not made by `udf`.
+    """
+    made = function.function
+    if made is None:
+        made = _imported(function.class_name)
+    if not isinstance(made, UserDefinedScalarFunctionWrapper):
+        raise CatalogError(
+            f"{function.class_name or made!r} is no function made by udf(): decorate it with "
+            "@udf(result_type=...) of millrace.table.udf"
+        )
+    return made
+
+
+def _imported(path: str) -> object:
+    module, _, name = path.rpartition(".")
+    if not module or not name:
+        raise CatalogError(f"a function is named as 'module.function', not {path!r}")
+    try:
+        found: object = getattr(importlib.import_module(module), name)
+    except Exception as error:  # whatever the user's module does when it is imported
+        raise CatalogError(
+            f"the function {path!r} cannot be imported: {error}; is its module on Python's path?"
+        ) from error
+    return found

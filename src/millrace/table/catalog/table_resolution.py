@@ -1,0 +1,217 @@
+"""Tables of catalogs as the planner knows them: types derived, expressions bound.
+
+`SessionCatalog` is the `CatalogReader` of a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import Boundedness
+from millrace.common.types.logical.logical_type import (
+    LocalZonedTimestampType,
+    LogicalType,
+    RowField,
+    RowType,
+    TimestampType,
+)
+from millrace.expressions import registry
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.planner.catalog_reader import (
+    ColumnKind,
+    NameKind,
+    ResolvedColumn,
+    ResolvedTable,
+    ResolvedView,
+    ResolvedWatermark,
+)
+from millrace.table.catalog.catalog_manager import CatalogManager
+from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
+from millrace.table.catalog.imported_functions import function_of
+from millrace.table.catalog.object_path import ObjectIdentifier
+from millrace.table.connectors.registry import ConnectorAccess, factory_of
+from millrace.table.schema import Schema, UnresolvedColumn
+
+__all__ = ["SessionCatalog", "resolved_columns", "resolved_table"]
+
+BindExpression = Callable[[str, RowType], ResolvedExpression]
+"""Of an expression as SQL and the row that it is over."""
+
+
+class SessionCatalog:
+    """What names mean in a session.
+
+    Args:
+        place: a catalog and a database in place of the current ones.
+    """
+
+    def __init__(
+        self,
+        manager: CatalogManager,
+        bind: BindExpression,
+        place: tuple[str, str] | None = None,
+    ) -> None:
+        self._manager = manager
+        self._bind = bind
+        self._place = place
+        self._functions: dict[tuple[CatalogFunction, str], FunctionDefinition] = {}
+
+    @property
+    def current_catalog(self) -> str:
+        """The catalog that names without one are of."""
+        return self._manager.current_catalog if self._place is None else self._place[0]
+
+    @property
+    def current_database(self) -> str:
+        """The database that names without one are of."""
+        return self._manager.current_database if self._place is None else self._place[1]
+
+    def _in_full(self, name: Sequence[str]) -> Sequence[str]:
+        return name if self._place is None else (*self._place[: max(0, 3 - len(name))], *name)
+
+    def resolve_table(self, name: Sequence[str]) -> ResolvedTable | ResolvedView | None:
+        """The table or view of a name of one to three parts."""
+        path = self._manager.qualified(self._in_full(name))
+        found = self._manager.table(path)
+        if found is None:
+            return None
+        if isinstance(found, CatalogView):
+            query = found.text if found.query is None else found.query
+            reader = found.place and SessionCatalog(self._manager, self._bind, found.place)
+            return ResolvedView(tuple(path), query, found.columns, found.comment, reader or None)
+        return resolved_table(path, found, self._bind)
+
+    def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
+        """The function of the user of a name; None: there is none, or one of the system goes first.
+
+        Raises:
+            CatalogError: it cannot be imported.
+        """
+        system = len(name) == 1 and name[0].lower() not in self._manager.system_functions
+        if system and registry.find(name[0]) is not None:
+            return None
+        of_system = len(name) == 1 and name[0].lower() in self._manager.system_functions
+        found = self._manager.function(name if of_system else self._in_full(name))
+        if found is None:
+            return None
+        called = found, name[-1].lower()
+        if called not in self._functions:  # two calls are the same if their definitions are
+            self._functions[called] = function_of(found).definition(name[-1])
+        return self._functions[called]
+
+    def names(self, kind: NameKind) -> Sequence[str]:
+        """Names there are, for errors."""
+        return self._manager.names(kind)
+
+
+def resolved_table(
+    path: ObjectIdentifier, table: CatalogTable, bind: BindExpression
+) -> ResolvedTable:
+    """A table with the types of its columns, its expressions bound, and what its connector says.
+
+    Raises:
+        JobDefinitionError: as `resolved_columns`, or the connector is unknown.
+    """
+    made = resolved_columns(path, table, bind)
+    if table.access is not None:
+        return replace(made, changes=getattr(table.access, "changes", made.changes))
+    return _with_connector(made)
+
+
+def resolved_columns(
+    path: ObjectIdentifier, table: CatalogTable, bind: BindExpression
+) -> ResolvedTable:
+    """A table with the types of its columns, its expressions bound; its connector is not asked.
+
+    Raises:
+        JobDefinitionError: an expression is wrong, or the watermark or the primary key is of a
+            column that cannot be one.
+    """
+    columns = _columns(table.schema, bind)
+    row_type = RowType(tuple(RowField(each.name, each.type) for each in columns))
+    return ResolvedTable(
+        tuple(path),
+        columns,
+        _watermark(table.schema, row_type, bind),
+        _key(table.schema, columns),
+        table.partition_keys,
+        table.options,
+        table.comment,
+        source=table.access or ConnectorAccess(),
+        bounded=table.bounded,
+    )
+
+
+def _with_connector(table: ResolvedTable) -> ResolvedTable:
+    factory = factory_of(table.options)
+    return replace(
+        table,
+        changes=factory.changes(table, table.options),
+        accepts=factory.accepts(table, table.options),
+        lookup=factory.lookup,
+        bounded=factory.boundedness(table, table.options) is Boundedness.BOUNDED,
+    )
+
+
+def _columns(schema: Schema, bind: BindExpression) -> tuple[ResolvedColumn, ...]:
+    given = [column for column in schema.columns if column.kind is not ColumnKind.COMPUTED]
+    key = () if schema.primary_key is None else schema.primary_key.columns
+    scan_type = RowType(tuple(RowField(each.name, _type(each, key)) for each in given))
+    return tuple(_column(column, key, scan_type, bind) for column in schema.columns)
+
+
+def _type(column: UnresolvedColumn, key: tuple[str, ...]) -> LogicalType:
+    assert column.type is not None
+    return column.type.not_null() if column.name in key else column.type
+
+
+def _column(
+    column: UnresolvedColumn, key: tuple[str, ...], scan_type: RowType, bind: BindExpression
+) -> ResolvedColumn:
+    if column.kind is not ColumnKind.COMPUTED:
+        return ResolvedColumn(
+            column.name,
+            _type(column, key),
+            column.kind,
+            column.metadata_key,
+            column.virtual,
+            comment=column.comment,
+        )
+    assert column.expression is not None
+    bound = bind(column.expression, scan_type)
+    return ResolvedColumn(
+        column.name, bound.output_type, column.kind, expression=bound, comment=column.comment
+    )
+
+
+def _watermark(schema: Schema, row_type: RowType, bind: BindExpression) -> ResolvedWatermark | None:
+    if schema.watermark is None:
+        return None
+    name = schema.watermark.column
+    if name not in row_type.names:
+        raise JobDefinitionError(
+            f"WATERMARK FOR {name}: there is no such column; there are {', '.join(row_type.names)}"
+        )
+    index = row_type.names.index(name)
+    kind = row_type.fields[index].type
+    if not isinstance(kind, (TimestampType, LocalZonedTimestampType)) or kind.precision > 3:
+        raise JobDefinitionError(
+            f"WATERMARK FOR {name}: a time attribute is of TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p "
+            f"from 0 to 3, {name} is of {kind}"
+        )
+    return ResolvedWatermark(index, bind(schema.watermark.expression, row_type))
+
+
+def _key(schema: Schema, columns: tuple[ResolvedColumn, ...]) -> tuple[str, ...]:
+    if schema.primary_key is None:
+        return ()
+    physical = {each.name for each in columns if each.kind is ColumnKind.PHYSICAL}
+    for name in schema.primary_key.columns:
+        if name not in physical:
+            raise JobDefinitionError(
+                f"the primary key names {name}, which is no physical column of the table"
+            )
+    return schema.primary_key.columns

@@ -1,0 +1,1 @@
+"""Connectors as tables: what ``'connector' = '...'`` makes of a table's options."""

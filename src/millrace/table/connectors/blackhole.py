@@ -1,0 +1,38 @@
+"""Rows that nobody wants: ``'connector' = 'blackhole'``. Flink docs: "BlackHole SQL Connector"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.execution.table_access import SinkRequest
+from millrace.table.connectors.factory import OptionValues, TableFactory
+
+__all__ = ["BlackHoleFactory"]
+
+
+class BlackHoleFactory(TableFactory):
+    """Takes all rows and keeps none: to measure what comes before."""
+
+    identifier = "blackhole"
+
+    def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
+        return _BlackHole()
+
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        return frozenset({"+I", "-U", "+U", "-D"})
+
+
+class _BlackHole(Sink[Any]):
+    takes = BatchForm.COLUMNS
+
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+        return _Writer()
+
+
+class _Writer(SinkWriter[Any]):
+    def write_columns(self, batch: ColumnBatch) -> None:
+        """Forget the batch."""

@@ -1,0 +1,77 @@
+"""Tables of Delta Lake: ``'connector' = 'delta'``. Names of options: Delta's Flink connector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.sink import Sink
+from millrace.common.source import Boundedness, Source
+from millrace.connectors.delta import DeltaSink, DeltaSource
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.table.connectors.lake_tables import require_physical, stored_type
+
+__all__ = ["DeltaFactory"]
+
+PATH = ConfigOptions.key("table-path").string_type().no_default_value()
+MODE = ConfigOptions.key("mode").string_type().default_value("batch").one_of("batch", "streaming")
+STARTING_VERSION = ConfigOptions.key("startingVersion").int_type().no_default_value().at_least(0)
+INTERVAL = ConfigOptions.key("updateCheckIntervalMillis").int_type().default_value(1000).at_least(1)
+CHANGES = ConfigOptions.key("readChangeFeed").boolean_type().default_value(False)
+
+_STORAGE = "storage."
+_ALL = frozenset({"+I", "-U", "+U", "-D"})
+
+
+class DeltaFactory(TableFactory):
+    """Reads a table, or follows its versions; appends rows, or upserts them by a primary key."""
+
+    identifier = "delta"
+    required = (PATH,)
+    optional = (MODE, STARTING_VERSION, INTERVAL, CHANGES)
+    prefixes = (_STORAGE,)
+
+    def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
+        streaming = options.get(MODE.key, "").lower() == "streaming"
+        return Boundedness.CONTINUOUS_UNBOUNDED if streaming else Boundedness.BOUNDED
+
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        told = options.get(CHANGES.key, "").lower() == "true"
+        return _ALL if told else frozenset({"+I"})
+
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        return frozenset({"+I", "+U", "-D"} if table.primary_key else {"+I"})
+
+    def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
+        require_physical(request.table, self.identifier)
+        return DeltaSource(
+            options.get(PATH),
+            options.get(STARTING_VERSION),
+            request.batch or options.get(MODE).lower() == "batch",
+            options.get(INTERVAL),
+            _storage(options),
+        )
+
+    def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
+        require_physical(request.table, self.identifier)
+        if request.overwrite:
+            raise self._refused(request.table, "overwritten: rows are added by INSERT INTO only")
+        return DeltaSink(
+            options.get(PATH),
+            stored_type(request.columns),
+            request.table.partition_keys,
+            request.table.primary_key or None,
+            _storage(options),
+        )
+
+
+def _storage(options: OptionValues) -> dict[str, str] | None:
+    found = {
+        key.removeprefix(_STORAGE): value
+        for key, value in options.values.items()
+        if key.startswith(_STORAGE)
+    }
+    return found or None

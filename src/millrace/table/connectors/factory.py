@@ -1,0 +1,160 @@
+"""`TableFactory`: makes sources and sinks of a connector from the options of a table.
+
+Flink: ``DynamicTableSourceFactory`` and ``DynamicTableSinkFactory``, with ``FactoryUtil``, whose
+checks of options are `checked_options`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.errors import ConfigurationError, JobDefinitionError
+from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
+from millrace.common.sink import Sink
+from millrace.common.source import Boundedness, Source
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.execution.lookup_options import LOOKUP_OPTIONS
+from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
+
+__all__ = ["COMMON_OPTIONS", "OptionValues", "TableFactory", "checked_options"]
+
+COMMON_OPTIONS: tuple[ConfigOption[Any], ...] = (
+    ConfigOptions.key("connector").string_type().no_default_value(),
+    ConfigOptions.key("scan.parallelism").int_type().no_default_value().at_least(1),
+    ConfigOptions.key("sink.parallelism").int_type().no_default_value().at_least(1),
+    ConfigOptions.key("scan.watermark.idle-timeout").duration_type().no_default_value(),
+    ConfigOptions.key("property-version").int_type().no_default_value(),
+)
+"""Options of every table."""
+
+
+class OptionValues:
+    """The options of a table, read through typed options."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = dict(values)
+
+    def get(self, option: ConfigOption[Any]) -> Any:
+        """The value of an option, or its default.
+
+        Raises:
+            JobDefinitionError: the value is not of the option's type.
+        """
+        text = self.values.get(option.key)
+        if text is None:
+            return option.default
+        try:
+            return option.read(text)
+        except ConfigurationError as error:
+            raise JobDefinitionError(str(error)) from None
+
+
+class TableFactory:
+    """Makes sources and sinks of one connector.
+
+    Attributes:
+        identifier: the value of the option ``connector``.
+        required, optional: the options there are, beside those of every table.
+        prefixes: beginnings of options that are handed on unchecked, such as ``properties.``.
+        metadata: keys of metadata columns, with the text of their types.
+        lookup: whether rows can be looked up by key (`create_lookup`); such tables have the
+            options of `millrace.planner.execution.lookup_options` too.
+    """
+
+    identifier: ClassVar[str] = ""
+    required: ClassVar[tuple[ConfigOption[Any], ...]] = ()
+    optional: ClassVar[tuple[ConfigOption[Any], ...]] = ()
+    prefixes: ClassVar[tuple[str, ...]] = ()
+    metadata: ClassVar[Mapping[str, str]] = {}
+    lookup: ClassVar[bool] = False
+
+    def options_of(self, table: ResolvedTable, options: Mapping[str, str]) -> OptionValues:
+        """The options of a table, checked.
+
+        Raises:
+            JobDefinitionError: one is missing, unknown or wrong.
+        """
+        known = [
+            *self.required,
+            *self.optional,
+            *self.column_options(table),
+            *self.format_options(options),
+            *(LOOKUP_OPTIONS if self.lookup else ()),
+        ]
+        return checked_options(self.identifier, self.required, known, self.prefixes, options)
+
+    def column_options(self, table: ResolvedTable) -> Iterable[ConfigOption[Any]]:
+        """Options per column of a table."""
+        return ()
+
+    def format_options(self, options: Mapping[str, str]) -> Iterable[ConfigOption[Any]]:
+        """Options of the formats that a table names."""
+        return ()
+
+    def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
+        """See `TableAccess.create_source`; by default a table cannot be read."""
+        raise self._refused(request.table, "read: it can only be written")
+
+    def create_lookup(
+        self, request: LookupRequest, options: OptionValues
+    ) -> LookupFunction | AsyncLookupFunction:
+        """See `TableAccess.create_lookup`; by default rows cannot be found by key."""
+        raise self._refused(request.table, "looked up by key")
+
+    def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
+        """See `TableAccess.create_sink`; by default a table cannot be written."""
+        raise self._refused(request.table, "written: it can only be read")
+
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        """The row kinds that the source gives."""
+        return frozenset({"+I"})
+
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        """The row kinds that the sink takes; none: all of them."""
+        return frozenset()
+
+    def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
+        """Whether the source ends."""
+        return Boundedness.BOUNDED
+
+    def _refused(self, table: ResolvedTable, how: str) -> JobDefinitionError:
+        name = ".".join(table.path)
+        return JobDefinitionError(
+            f"table {name} ('connector' = '{self.identifier}') cannot be {how}"
+        )
+
+
+def checked_options(
+    identifier: str,
+    required: Iterable[ConfigOption[Any]],
+    known: Iterable[ConfigOption[Any]],
+    prefixes: tuple[str, ...],
+    options: Mapping[str, str],
+) -> OptionValues:
+    """The options, if all required ones are there, all are known, and their values can be read.
+
+    Raises:
+        JobDefinitionError: otherwise; an unknown option is told the nearest one.
+    """
+    by_key = {option.key: option for option in (*COMMON_OPTIONS, *known)}
+    values = OptionValues(options)
+    for key in options:
+        if key in by_key:
+            values.get(by_key[key])
+        elif not key.startswith(prefixes or ("\0",)):
+            raise _unknown(identifier, key, by_key)
+    missing = [option.key for option in required if option.key not in options]
+    if missing:
+        listed = ", ".join(map(repr, missing))
+        raise JobDefinitionError(f"'connector' = '{identifier}' needs the option {listed}")
+    return values
+
+
+def _unknown(identifier: str, key: str, known: Iterable[str]) -> JobDefinitionError:
+    names = sorted(known)
+    near = get_close_matches(key, names, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+    return JobDefinitionError(f"'connector' = '{identifier}' has no option {key!r}; {hint}")

@@ -1,0 +1,167 @@
+"""Columns of files as columns of a table, with those that stand in their paths and are told of
+them.
+
+Flink docs: "FileSystem SQL Connector", Partition Files and Available Metadata.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.columns import kinds_of
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import RowType
+from millrace.connectors.file_split_reader import file_status
+from millrace.connectors.path_partitions import PathPartitions
+from millrace.filesystem.file_system import FileStatus
+from millrace.formats.file_format import FileFormat, FileRange, FormatReader
+from millrace.runtime.table.columns import ColumnConversion, schema_of
+
+__all__ = ["FILE_METADATA", "PartitionFilter", "TableFileFormat"]
+
+FILE_METADATA: dict[str, tuple[str, Callable[[FileStatus], Any]]] = {
+    "file.modification-time": ("TIMESTAMP_LTZ(3)", lambda file: int(file.modified * 1000)),
+    "file.name": ("STRING", lambda file: posixpath.basename(file.location)),
+    "file.path": ("STRING", lambda file: file.location),
+    "file.size": ("BIGINT", lambda file: file.length),
+}
+"""By key, the type and what gives it of a file."""
+
+
+class TableFileFormat(FileFormat[Any]):
+    """Adds columns that are the same for all rows of a file to those that another format reads.
+
+    Args:
+        inner: reads the files.
+        columns: to give, in their order.
+        in_files: names of the columns that files have, in their order.
+        partitions: what reads columns out of paths.
+        metadata: per column of metadata, its key.
+    """
+
+    def __init__(
+        self,
+        inner: FileFormat[Any],
+        columns: RowType,
+        in_files: Sequence[str],
+        partitions: PathPartitions | None,
+        metadata: Mapping[str, str],
+    ) -> None:
+        self._inner = inner
+        self._columns = columns
+        self._in_files = tuple(in_files)
+        self._partitions = partitions
+        self._metadata = dict(metadata)
+
+    def ranges(self, path: str, size: int, split_size: int) -> Sequence[FileRange]:
+        return self._inner.ranges(path, size, split_size)
+
+    def open(self, path: str, file_range: FileRange, position: Any) -> FormatReader[Any]:
+        values = {} if self._partitions is None else self._partitions.values(path)
+        if self._metadata:
+            file = file_status(path)
+            values |= {name: FILE_METADATA[key][1](file) for name, key in self._metadata.items()}
+        reader = self._inner.open(path, file_range, position)
+        return _TableFileReader(reader, self._columns, self._in_files, values)
+
+
+class _TableFileReader(FormatReader[Any]):
+    def __init__(
+        self,
+        reader: FormatReader[Any],
+        columns: RowType,
+        in_files: tuple[str, ...],
+        values: dict[str, Any],
+    ) -> None:
+        self._reader = reader
+        self._schema = schema_of(columns)
+        self._values = values
+        read = RowType(tuple(each for each in columns.fields if each.name in in_files))
+        self._read_names = read.names
+        self._convert = ColumnConversion(read, in_files)
+
+    def read(self, max_records: int) -> RowBatch[Any] | ColumnBatch:
+        import pyarrow as pa
+
+        self._reader.on_malformed = self.on_malformed
+        batch = self._reader.read(max_records)
+        self.skipped = self._reader.skipped
+        if not len(batch):
+            return RowBatch([])
+        # of rows that are only counted it does not matter what they have
+        found = self._convert(batch) if self._read_names else None
+        columns = [
+            found.data.column(field.name)
+            if found is not None and field.name in self._read_names
+            else pa.repeat(_scalar(self._values.get(field.name), field.type), len(batch))
+            for field in self._schema
+        ]
+        data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return ColumnBatch(data, None, _kinds(batch), "row")
+
+    def position(self) -> Any:
+        return self._reader.position()
+
+    def finished(self) -> bool:
+        return self._reader.finished()
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+def _kinds(batch: RowBatch[Any] | ColumnBatch) -> Any:
+    return batch.row_kinds if isinstance(batch, ColumnBatch) else kinds_of(batch.values)
+
+
+def _scalar(value: Any, kind: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(value, int) and pa.types.is_timestamp(kind):
+        return pa.scalar(value, pa.timestamp("ms", kind.tz)).cast(kind)
+    return pa.scalar(value, kind)
+
+
+class PartitionFilter:
+    """Tells by its path whether a file may have rows that satisfy a condition on partition columns.
+
+    Args:
+        partitions: what reads the columns out of paths.
+        columns: those that the condition is over.
+        evaluate: gives the condition's value per row.
+    """
+
+    def __init__(
+        self,
+        partitions: PathPartitions,
+        columns: RowType,
+        evaluate: Callable[[Any], Any],
+    ) -> None:
+        self._partitions, self._columns, self._evaluate = partitions, columns, evaluate
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, path: str) -> bool:
+        directory = posixpath.dirname(path)
+        if directory not in self._known:
+            self._known[directory] = self._may_have(path)
+        return self._known[directory]
+
+    def _may_have(self, path: str) -> bool:
+        import pyarrow as pa
+
+        try:
+            values = self._partitions.values(path)
+        except SerializationError:
+            return True  # the reader tells what is wrong
+        columns = [
+            pa.array([values.get(each.name)], arrow_type(each.type))
+            for each in self._columns.fields
+        ]
+        row = pa.RecordBatch.from_arrays(columns, schema=schema_of(self._columns))
+        return bool(self._evaluate(row)[0].as_py())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PartitionFilter, (self._partitions, self._columns, self._evaluate)

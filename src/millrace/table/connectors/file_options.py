@@ -1,0 +1,112 @@
+"""Options of tables over files, and the sinks that they make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.errors import JobDefinitionError
+from millrace.common.serialization import BulkWriterFactory, SerializationSchema
+from millrace.common.sink import Sink
+from millrace.common.time.amounts import Duration
+from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
+from millrace.connectors.file_sink import BulkFormatBuilder, FileSink
+from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.connectors.rolling_policy import RollingPolicy
+from millrace.formats.message_lines import MessageLinesEncoder
+from millrace.table.connectors.factory import OptionValues
+from millrace.table.connectors.partition_commit import MarkingFileSink
+
+__all__ = ["bulk_sink", "row_sink"]
+
+PATH = ConfigOptions.key("path").string_type().no_default_value()
+FORMAT = ConfigOptions.key("format").string_type().no_default_value()
+MONITOR = ConfigOptions.key("source.monitor-interval").duration_type().no_default_value()
+COMMIT_POLICY = (
+    ConfigOptions.key("sink.partition-commit.policy.kind")
+    .string_type()
+    .no_default_value()
+    .one_of("success-file")
+)
+COMMIT_TRIGGER = (
+    ConfigOptions.key("sink.partition-commit.trigger")
+    .string_type()
+    .default_value("process-time")
+    .one_of("process-time")
+)
+SUCCESS_FILE = (
+    ConfigOptions.key("sink.partition-commit.success-file.name")
+    .string_type()
+    .default_value("_SUCCESS")
+)
+PARTITION_COMMIT: tuple[ConfigOption[Any], ...] = (COMMIT_POLICY, COMMIT_TRIGGER, SUCCESS_FILE)
+ROLLING_SIZE = ConfigOptions.key("sink.rolling-policy.file-size").memory_type().no_default_value()
+ROLLOVER = (
+    ConfigOptions.key("sink.rolling-policy.rollover-interval").duration_type().no_default_value()
+)
+INACTIVITY = (
+    ConfigOptions.key("sink.rolling-policy.inactivity-interval").duration_type().no_default_value()
+)
+COMPACTION = ConfigOptions.key("auto-compaction").boolean_type().default_value(False)
+COMPACTION_SIZE = ConfigOptions.key("compaction.file-size").memory_type().no_default_value()
+ROLLING: tuple[ConfigOption[Any], ...] = (
+    ROLLING_SIZE,
+    ROLLOVER,
+    INACTIVITY,
+    COMPACTION,
+    COMPACTION_SIZE,
+)
+"""Of formats of lines, whose files may grow over several checkpoints."""
+
+_HALF_HOUR = Duration.of_minutes(30)
+_PART_SIZE = 128 << 20
+
+
+def bulk_sink(
+    path: str,
+    writers: BulkWriterFactory[Any],
+    assigner: BucketAssigner[Any],
+    options: OptionValues,
+) -> Sink[Any]:
+    """Files that end with each checkpoint."""
+    return _built(FileSink.for_bulk_format(path, writers), assigner, options)
+
+
+def row_sink(
+    path: str,
+    schema: SerializationSchema[Any],
+    assigner: BucketAssigner[Any],
+    options: OptionValues,
+) -> Sink[Any]:
+    """Files of lines, which end with each checkpoint unless options say otherwise."""
+    builder = FileSink.for_row_format(path, MessageLinesEncoder(schema))
+    size, over, idle = (options.get(each) for each in (ROLLING_SIZE, ROLLOVER, INACTIVITY))
+    if options.get(COMPACTION):
+        wanted = options.get(COMPACTION_SIZE) or size
+        strategy = FileCompactStrategy.builder().set_size_threshold(
+            _PART_SIZE if wanted is None else wanted.get_bytes()
+        )
+        builder.enable_compact(strategy.build(), FileCompactor.concat_file_compactor())
+    elif options.get(COMPACTION_SIZE) is not None:
+        raise JobDefinitionError(f"'{COMPACTION_SIZE.key}' needs '{COMPACTION.key}' = 'true'")
+    elif (size, over, idle) != (None, None, None):
+        policy = RollingPolicy.default_rolling_policy(
+            part_size=_PART_SIZE if size is None else size,
+            rollover_interval=over or _HALF_HOUR,
+            inactivity_interval=idle or _HALF_HOUR,
+        )
+        builder.with_rolling_policy(policy)
+    else:
+        builder.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+    return _built(builder, assigner, options)
+
+
+def _built(
+    builder: BulkFormatBuilder, assigner: BucketAssigner[Any], options: OptionValues
+) -> Sink[Any]:
+    suffix = OutputFileConfig.builder().with_part_suffix(f".{options.get(FORMAT)}").build()
+    sink = builder.with_bucket_assigner(assigner).with_output_file_config(suffix).build()
+    if options.get(COMMIT_POLICY) is None:
+        return sink
+    return MarkingFileSink(sink.settings, options.get(SUCCESS_FILE))

@@ -1,0 +1,158 @@
+"""Files as tables: ``'connector' = 'filesystem'``. Flink docs: "FileSystem SQL Connector"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import Sink
+from millrace.common.source import Boundedness, Source
+from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.file_source import FileSource, FileSourceBuilder
+from millrace.connectors.path_partitions import PathPartitions
+from millrace.expressions.evaluation import compiled
+from millrace.formats.file_format import FileFormat
+from millrace.formats.message_lines import MessageLinesFormat
+from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
+from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.table.connectors import file_options as keys
+from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.table.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
+from millrace.table.formats.bulk_formats import BULK_FORMATS
+from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, format_options
+from millrace.table.formats.row_type_info import row_type_info
+
+__all__ = ["FileSystemFactory"]
+
+
+class FileSystemFactory(TableFactory):
+    """Reads the files below a path, and writes files that appear, whole, with checkpoints."""
+
+    identifier = "filesystem"
+    required = (keys.PATH, keys.FORMAT)
+    optional = (keys.MONITOR, *keys.PARTITION_COMMIT)
+    metadata: ClassVar[Mapping[str, str]] = {key: text for key, (text, _) in FILE_METADATA.items()}
+
+    def format_options(self, options: Mapping[str, str]) -> Iterable[ConfigOption[Any]]:
+        bulk = {name: each.options for name, each in BULK_FORMATS.items()}
+        found = format_options(options, (keys.FORMAT.key,), bulk)
+        if options.get(keys.FORMAT.key) in MESSAGE_FORMATS:
+            found += keys.ROLLING
+        return found
+
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        known = MESSAGE_FORMATS.get(options.get(keys.FORMAT.key, ""))
+        return frozenset({"+I"}) if known is None else known.changes
+
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        known = MESSAGE_FORMATS.get(options.get(keys.FORMAT.key, ""))
+        return frozenset({"+I"}) if known is None else known.accepts
+
+    def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
+        watched = keys.MONITOR.key in options
+        return Boundedness.CONTINUOUS_UNBOUNDED if watched else Boundedness.BOUNDED
+
+    def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
+        _require_format(request.table, options)
+        builder = _reading(request, options)
+        interval = options.get(keys.MONITOR)
+        if interval is not None:
+            builder.monitor_continuously(interval)
+        source: Source[Any] = builder.build()
+        return source
+
+    def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
+        table = request.table
+        _require_format(table, options)
+        if request.overwrite:
+            raise self._refused(table, "overwritten: files are added by INSERT INTO only")
+        for column in table.columns:
+            if column.kind is ColumnKind.METADATA and column.persisted:
+                raise self._refused(
+                    table, f"written with the metadata column {column.name}: declare it VIRTUAL"
+                )
+        in_files = _in_files(table)
+        name, path = options.get(keys.FORMAT), options.get(keys.PATH)
+        assigner = BucketAssigner.base_path_bucket_assigner()
+        if table.partition_keys:
+            assigner = BucketAssigner.partition_by(*table.partition_keys)
+        if name in BULK_FORMATS:
+            writers = BULK_FORMATS[name].writers(in_files, options.get)
+            return keys.bulk_sink(path, writers, assigner, options)
+        schema = FormatChoice(keys.FORMAT.key, name, options.get).serializer(in_files)
+        return keys.row_sink(path, schema, assigner, options)
+
+
+def _require_format(table: ResolvedTable, options: OptionValues) -> None:
+    chosen = options.get(keys.FORMAT)
+    formats = sorted({*MESSAGE_FORMATS, *BULK_FORMATS})
+    if chosen not in formats:
+        raise JobDefinitionError(
+            f"table {'.'.join(table.path)}: there is no format {chosen!r} of files; there are "
+            f"{', '.join(formats)}"
+        )
+
+
+def _in_files(table: ResolvedTable) -> RowType:
+    """The columns that the files have: partition columns stand in their paths."""
+    fields = tuple(
+        RowField(each.name, each.type)
+        for each in table.columns
+        if each.kind is ColumnKind.PHYSICAL and each.name not in table.partition_keys
+    )
+    if not fields:
+        raise JobDefinitionError(
+            f"table {'.'.join(table.path)} has no column that its files could have: all are in "
+            "PARTITIONED BY, or metadata"
+        )
+    return RowType(fields)
+
+
+def _reading(request: ScanRequest, options: OptionValues) -> FileSourceBuilder[Any]:
+    table, name, path = request.table, options.get(keys.FORMAT), options.get(keys.PATH)
+    in_files = _in_files(table)
+    wanted = [each for each in request.columns.names if each in in_files.names]
+    builder: FileSourceBuilder[Any]
+    if name in BULK_FORMATS:
+        # a table without columns would be one of all columns: rows are to be counted
+        bulk = BULK_FORMATS[name].reader(wanted or in_files.names[:1])
+        builder = FileSource.for_bulk_file_format(_with_file_columns(bulk, request), path)
+    else:
+        choice = FormatChoice(keys.FORMAT.key, name, options.get)
+        lines = MessageLinesFormat(choice.deserializer(in_files, wanted))
+        builder = FileSource.for_record_stream_format(_with_file_columns(lines, request), path)
+        builder.set_error_policy(choice.error_policy)
+    if request.filter is not None:
+        evaluate = compiled(request.filter, request.columns)
+        builder.set_path_filter(PartitionFilter(_partitions(table), request.columns, evaluate))
+    return builder
+
+
+def _with_file_columns(inner: FileFormat[Any], request: ScanRequest) -> FileFormat[Any]:
+    """The format that adds what the query wants to know of paths and files."""
+    table, names = request.table, request.columns.names
+    for column, key in request.metadata.items():
+        if key not in FILE_METADATA:
+            raise JobDefinitionError(
+                f"table {'.'.join(table.path)}, column {column}: files have no metadata {key!r}; "
+                f"there are {', '.join(FILE_METADATA)}"
+            )
+    in_paths = any(name in names for name in table.partition_keys)
+    if not in_paths and not request.metadata:
+        return inner
+    return TableFileFormat(
+        inner,
+        request.columns,
+        _in_files(table).names,
+        _partitions(table) if in_paths else None,
+        request.metadata,
+    )
+
+
+def _partitions(table: ResolvedTable) -> PathPartitions:
+    by_name = {each.name: each for each in table.columns}
+    fields = tuple(RowField(name, by_name[name].type) for name in table.partition_keys)
+    return PathPartitions(row_type_info(RowType(fields), "the name of a directory"))

@@ -1,0 +1,85 @@
+"""Tables of Apache Iceberg: ``'connector' = 'iceberg'``. Names of options: Iceberg's Flink
+connector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.sink import Sink
+from millrace.common.source import Boundedness, Source
+from millrace.connectors.iceberg import IcebergSink, IcebergSource
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.table.connectors.lake_tables import require_physical, stored_type
+
+__all__ = ["IcebergFactory"]
+
+CATALOG = ConfigOptions.key("catalog-name").string_type().no_default_value()
+TYPE = ConfigOptions.key("catalog-type").string_type().no_default_value()
+DATABASE = ConfigOptions.key("catalog-database").string_type().default_value("default")
+TABLE = ConfigOptions.key("catalog-table").string_type().no_default_value()
+URI = ConfigOptions.key("uri").string_type().no_default_value()
+WAREHOUSE = ConfigOptions.key("warehouse").string_type().no_default_value()
+STREAMING = ConfigOptions.key("streaming").boolean_type().default_value(False)
+INTERVAL = ConfigOptions.key("monitor-interval").duration_type().no_default_value()
+START = ConfigOptions.key("start-snapshot-id").long_type().no_default_value()
+
+_CATALOG = "catalog."
+
+
+class IcebergFactory(TableFactory):
+    """Reads a table, or follows what is appended; appends rows, or upserts them by primary key."""
+
+    identifier = "iceberg"
+    required = (CATALOG,)
+    optional = (TYPE, DATABASE, TABLE, URI, WAREHOUSE, STREAMING, INTERVAL, START)
+    prefixes = (_CATALOG,)
+
+    def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
+        streaming = options.get(STREAMING.key, "").lower() == "true"
+        return Boundedness.CONTINUOUS_UNBOUNDED if streaming else Boundedness.BOUNDED
+
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        return frozenset({"+I", "+U", "-D"} if table.primary_key else {"+I"})
+
+    def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
+        require_physical(request.table, self.identifier)
+        interval = options.get(INTERVAL)
+        return IcebergSource(
+            _name(request.table, options),
+            _catalog(options),
+            options.get(START),
+            request.batch or not options.get(STREAMING),
+            1000 if interval is None else interval.to_millis(),
+        )
+
+    def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
+        require_physical(request.table, self.identifier)
+        if request.overwrite:
+            raise self._refused(request.table, "overwritten: rows are added by INSERT INTO only")
+        return IcebergSink(
+            _name(request.table, options),
+            _catalog(options),
+            stored_type(request.columns),
+            request.table.partition_keys,
+            request.table.primary_key or None,
+        )
+
+
+def _name(table: ResolvedTable, options: OptionValues) -> str:
+    return f"{options.get(DATABASE)}.{options.get(TABLE) or table.path[-1]}"
+
+
+def _catalog(options: OptionValues) -> dict[str, str]:
+    """Properties of pyiceberg; what is not given is in its own configuration."""
+    given = {"name": options.get(CATALOG), "type": options.get(TYPE)}
+    given |= {"uri": options.get(URI), "warehouse": options.get(WAREHOUSE)}
+    given |= {
+        key.removeprefix(_CATALOG): value
+        for key, value in options.values.items()
+        if key.startswith(_CATALOG)
+    }
+    return {key: value for key, value in given.items() if value is not None}

@@ -1,0 +1,234 @@
+"""Topics as tables: ``'connector' = 'kafka'``. Flink docs: "Apache Kafka SQL Connector"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import Sink
+from millrace.common.source import Boundedness, Source
+from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
+from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.table.connectors import kafka_options as keys
+from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.table.connectors.kafka_records import (
+    READABLE_METADATA,
+    WRITABLE_METADATA,
+    Part,
+    TableRecordDeserializationSchema,
+    TableRecordSerializationSchema,
+)
+from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, format_options
+
+__all__ = ["KafkaFactory", "TopicFormats"]
+
+_FORMATS = (keys.FORMAT.key, keys.VALUE_FORMAT.key, keys.KEY_FORMAT.key)
+
+
+class KafkaFactory(TableFactory):
+    """Reads the records of topics, and appends rows to one."""
+
+    identifier = "kafka"
+    required = (keys.SERVERS,)
+    optional = (
+        keys.TOPIC,
+        keys.PATTERN,
+        keys.FORMAT,
+        keys.VALUE_FORMAT,
+        keys.KEY_FORMAT,
+        keys.KEY_FIELDS,
+        keys.KEY_PREFIX,
+        keys.VALUE_FIELDS,
+        keys.STARTUP,
+        keys.STARTUP_TIME,
+        keys.STARTUP_OFFSETS,
+        keys.BOUNDED,
+        keys.BOUNDED_TIME,
+        keys.BOUNDED_OFFSETS,
+        keys.DISCOVERY,
+        keys.GUARANTEE,
+        keys.PREFIX,
+    )
+    prefixes = (keys.PROPERTIES,)
+    metadata: ClassVar[Mapping[str, str]] = {
+        key: text for key, (text, _) in READABLE_METADATA.items()
+    }
+
+    def format_options(self, options: Mapping[str, str]) -> Iterable[ConfigOption[Any]]:
+        return format_options(options, _FORMATS)
+
+    def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
+        if options.get(keys.BOUNDED.key, "unbounded") == "unbounded":
+            return Boundedness.CONTINUOUS_UNBOUNDED
+        return Boundedness.BOUNDED
+
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        known = MESSAGE_FORMATS.get(_value_format(options)[1])
+        return frozenset({"+I"}) if known is None else known.changes
+
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        known = MESSAGE_FORMATS.get(_value_format(options)[1])
+        return frozenset({"+I"}) if known is None else known.accepts
+
+    def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
+        fields = [name.strip() for name in options.get(keys.KEY_FIELDS).split(";") if name.strip()]
+        formats = TopicFormats(request.table, options, fields)
+        return formats.source(request, keys.source_builder(options))
+
+    def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
+        fields = [name.strip() for name in options.get(keys.KEY_FIELDS).split(";") if name.strip()]
+        formats = TopicFormats(request.table, options, fields)
+        return keys.topic_sink(options, formats.serializer(request))
+
+
+def _value_format(options: Mapping[str, str]) -> tuple[str, str]:
+    """The option that names the format of values, and its value."""
+    key = keys.FORMAT.key if keys.FORMAT.key in options else keys.VALUE_FORMAT.key
+    return key, options.get(key, "")
+
+
+class TopicFormats:
+    """Which columns of a table are in the keys of records, which in the values, and how.
+
+    Args:
+        key_fields: names of the columns in keys.
+        upsert: whether keys stand for rows, which records without a value delete.
+
+    Raises:
+        JobDefinitionError: options contradict each other, or name what is not there.
+    """
+
+    def __init__(
+        self,
+        table: ResolvedTable,
+        options: OptionValues,
+        key_fields: Iterable[str],
+        upsert: bool = False,
+    ) -> None:
+        self._table, self._options, self._upsert = table, options, upsert
+        self._physical = [each for each in table.columns if each.kind is ColumnKind.PHYSICAL]
+        self._key_fields = tuple(key_fields)
+        self._prefix: str = options.get(keys.KEY_PREFIX)
+        option, name = _value_format(options.values)
+        if not name:
+            raise self._wrong("it needs the option 'format' (or 'value.format')")
+        if {keys.FORMAT.key, keys.VALUE_FORMAT.key} <= options.values.keys():
+            raise self._wrong("'format' and 'value.format' are the same: give one of them")
+        self._value = FormatChoice(option, name, options.get)
+        self._key = self._key_choice()
+        self._require_consistent()
+
+    def _key_choice(self) -> FormatChoice | None:
+        name = self._options.get(keys.KEY_FORMAT)
+        if name is None:
+            if self._key_fields:
+                raise self._wrong("'key.fields' needs 'key.format'")
+            return None
+        if not self._key_fields:
+            raise self._wrong("'key.format' needs 'key.fields', the columns that are in keys")
+        choice = FormatChoice(keys.KEY_FORMAT.key, name, self._options.get)
+        if choice.format.changes != frozenset({"+I"}):
+            raise self._wrong(f"'key.format' = '{name}': a key is no change; take json, csv or raw")
+        return choice
+
+    def _require_consistent(self) -> None:
+        names = [each.name for each in self._physical]
+        for name in self._key_fields:
+            if name not in names:
+                raise self._wrong(
+                    f"the key field {name!r} is no physical column; there are {', '.join(names)}"
+                )
+            if not name.startswith(self._prefix):
+                raise self._wrong(
+                    f"the key field {name!r} does not begin with 'key.fields-prefix' = "
+                    f"'{self._prefix}'"
+                )
+        if self._prefix and self._options.get(keys.VALUE_FIELDS) != "EXCEPT_KEY":
+            raise self._wrong("'key.fields-prefix' needs 'value.fields-include' = 'EXCEPT_KEY'")
+
+    def _wrong(self, reason: str) -> JobDefinitionError:
+        return JobDefinitionError(f"table {'.'.join(self._table.path)}: {reason}")
+
+    @property
+    def _key_columns(self) -> RowType:
+        by_name = {each.name: each for each in self._physical}
+        return _row_type((name, by_name[name].type) for name in self._key_fields)
+
+    @property
+    def _value_columns(self) -> RowType:
+        left_out = self._key_fields if self._options.get(keys.VALUE_FIELDS) == "EXCEPT_KEY" else ()
+        kept = [each for each in self._physical if each.name not in left_out]
+        if not kept:
+            raise self._wrong("no column is left for the values of records")
+        return _row_type((each.name, each.type) for each in kept)
+
+    def source(self, request: ScanRequest, builder: Any) -> Source[Any]:
+        """A source of the columns that are asked for."""
+        metadata = self._readable(request.metadata)
+        values, wanted = self._value_columns, request.columns.names
+        schema = self._value.deserializer(values, wanted)
+        builder.set_error_policy(self._value.error_policy)
+        in_keys = [name for name in wanted if name in self._key_fields]
+        if not self._upsert and not metadata and all(name in values.names for name in wanted):
+            made: Source[Any] = builder.set_value_only_deserializer(schema).build()
+            return made
+        read = RowType(tuple(each for each in values.fields if each.name in wanted))
+        key = self._key_part() if self._upsert or in_keys else None
+        records = TableRecordDeserializationSchema(
+            request.columns, Part(schema, read), key, metadata, self._upsert
+        )
+        made = builder.set_deserializer(records).build()
+        return made
+
+    def _key_part(self) -> Part:
+        assert self._key is not None
+        inner = self._inner_key
+        schema = self._key.deserializer(inner, inner.names)
+        return Part(schema, self._key_columns, inner.names)
+
+    @property
+    def _inner_key(self) -> RowType:
+        """The columns as the format of keys knows them."""
+        cut = len(self._prefix)
+        return _row_type((each.name[cut:], each.type) for each in self._key_columns.fields)
+
+    def _readable(self, metadata: Mapping[str, str]) -> dict[str, str]:
+        for name, key in metadata.items():
+            if key not in READABLE_METADATA:
+                raise self._wrong(
+                    f"column {name}: topics have no metadata {key!r}; there are "
+                    f"{', '.join(READABLE_METADATA)}"
+                )
+        return dict(metadata)
+
+    def serializer(self, request: SinkRequest) -> TableRecordSerializationSchema:
+        """What writes rows as records."""
+        topic = self._options.get(keys.TOPIC)
+        if topic is None or ";" in topic:
+            raise self._wrong("to be written, it has one 'topic'")
+        metadata = {
+            each.name: each.metadata_key or each.name
+            for each in self._table.columns
+            if each.kind is ColumnKind.METADATA and each.persisted
+        }
+        for name, wanted in metadata.items():
+            if wanted not in WRITABLE_METADATA:
+                raise self._wrong(
+                    f"column {name}: the metadata {wanted!r} cannot be written, only "
+                    f"{' and '.join(WRITABLE_METADATA)}; declare it METADATA VIRTUAL"
+                )
+        values = self._value_columns
+        key = None
+        if self._key is not None:
+            key = Part(self._key.serializer(self._inner_key), self._key_columns)
+        value = Part(self._value.serializer(values), values)
+        return TableRecordSerializationSchema(
+            topic, request.columns, value, key, metadata, self._upsert
+        )
+
+
+def _row_type(fields: Iterable[tuple[str, Any]]) -> RowType:
+    return RowType(tuple(RowField(name, kind) for name, kind in fields))

@@ -1,0 +1,279 @@
+"""Rows of a table as records of Kafka: keys, values, metadata, and deletes as tombstones.
+
+Flink: ``DynamicKafkaDeserializationSchema`` and ``DynamicKafkaRecordSerializationSchema``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+
+from millrace.common.errors import SerializationError
+from millrace.common.serialization import DeserializationSchema
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import Row, RowKind
+from millrace.connectors.kafka import (
+    KafkaRecordDeserializationSchema,
+    KafkaRecordSerializationSchema,
+)
+from millrace.connectors.kafka.record_deserializer import KafkaRecord, require_one_each
+from millrace.connectors.kafka.record_serializer import Outgoing, PartitionsOf
+from millrace.runtime.table.columns import ColumnConversion, schema_of
+
+__all__ = [
+    "READABLE_METADATA",
+    "WRITABLE_METADATA",
+    "Part",
+    "TableRecordDeserializationSchema",
+    "TableRecordSerializationSchema",
+]
+
+_TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
+
+
+def _timestamp(message: Any) -> int | None:
+    kind, millis = message.timestamp()
+    return millis if kind else None
+
+
+READABLE_METADATA: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "headers": (
+        "MAP<STRING, BYTES>",
+        lambda message: list(dict(message.headers() or ()).items()),
+    ),
+    "leader-epoch": ("INT", lambda message: message.leader_epoch()),
+    "offset": ("BIGINT", lambda message: message.offset()),
+    "partition": ("INT", lambda message: message.partition()),
+    "timestamp": ("TIMESTAMP_LTZ(3)", _timestamp),
+    "timestamp-type": ("STRING", lambda message: _TIMESTAMP_TYPES[message.timestamp()[0]]),
+    "topic": ("STRING", lambda message: message.topic()),
+}
+"""By key, the type and what gives it of a message of the client."""
+WRITABLE_METADATA = ("headers", "timestamp")
+
+
+@dataclass(frozen=True)
+class Part:
+    """The key or the value of records, as columns of a table.
+
+    Attributes:
+        schema: reads or writes it.
+        columns: of the rows that the schema reads or writes, under the table's names.
+        in_table: names of the columns as the schema knows them.
+    """
+
+    schema: Any
+    columns: RowType
+    in_table: tuple[str, ...] = ()
+
+
+class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
+    """Reads columns of values, keys and metadata.
+
+    Args:
+        columns: to give, in their order.
+        value, key: what is read of each; a column of both is the value's.
+        metadata: per column of metadata, its key.
+        tombstones: whether a record without a value deletes the row of its key and others upsert
+            it; else such records are left out.
+    """
+
+    def __init__(
+        self,
+        columns: RowType,
+        value: Part,
+        key: Part | None = None,
+        metadata: Mapping[str, str] | None = None,
+        tombstones: bool = False,
+    ) -> None:
+        self._columns = columns
+        self._value, self._key = value, key
+        self._metadata = dict(metadata or {})
+        self._tombstones = tombstones
+
+    def deserialize(self, record: KafkaRecord) -> Any:
+        raise NotImplementedError  # only whole batches are read
+
+    def deserialize_flat(self, messages: Sequence[Any]) -> tuple[Batch, list[int]]:
+        filled = [place for place, message in enumerate(messages) if message.value() is not None]
+        rows, origins, kinds = self._values(messages, filled)
+        if self._tombstones:
+            gone = [place for place, each in enumerate(messages) if each.value() is None]
+            return self._upserts(rows, origins, messages, gone)
+        of_rows = [messages[origin] for origin in origins]
+        return ColumnBatch(self._joined(rows, of_rows), None, kinds, "row"), origins
+
+    def _values(self, messages: Sequence[Any], filled: list[int]) -> tuple[Any, list[int], Any]:
+        """The columns of the values, of which message each row is, and the rows' kinds."""
+        schema: DeserializationSchema[Any] = self._value.schema
+        if not filled:
+            return _columns(self._value, RowBatch([])).data, [], None
+        batch, origins = schema.deserialize_flat([messages[place].value() for place in filled])
+        if origins is None:
+            require_one_each(batch, [messages[place] for place in filled])
+            origins = list(range(len(filled)))
+        found = _columns(self._value, batch)
+        return found.data, [filled[origin] for origin in origins], found.row_kinds
+
+    def _joined(self, values: Any, messages: Sequence[Any]) -> Any:
+        """The rows of values with what their messages have beside."""
+        import pyarrow as pa
+
+        keys = None if self._key is None else self._keys(messages)
+        columns = []
+        for field in self._columns.fields:
+            if field.name in self._metadata:
+                read = READABLE_METADATA[self._metadata[field.name]][1]
+                found = [read(message) for message in messages]
+                columns.append(_as_column(found, arrow_type(field.type)))
+            elif values is not None and field.name in self._value.columns.names:
+                columns.append(values.column(field.name))
+            elif keys is not None and field.name in keys.schema.names:
+                columns.append(keys.column(field.name))
+            else:
+                columns.append(pa.nulls(len(messages), arrow_type(field.type)))
+        if not columns:  # rows are counted
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * len(messages), pa.struct([])))
+        return pa.RecordBatch.from_arrays(columns, schema=schema_of(self._columns))
+
+    def _keys(self, messages: Sequence[Any]) -> Any:
+        """The columns of the keys; null of messages without one."""
+        import pyarrow as pa
+
+        assert self._key is not None
+        schema: DeserializationSchema[Any] = self._key.schema
+        places = [place for place, each in enumerate(messages) if each.key() is not None]
+        read: Batch = RowBatch([])
+        if places:
+            read = schema.deserialize_batch([messages[place].key() for place in places])
+        found = _columns(self._key, read).data
+        if len(places) == len(messages):
+            return found
+        position = dict(zip(places, range(len(places)), strict=True))
+        return found.take(pa.array([position.get(i) for i in range(len(messages))], pa.int64()))
+
+    def _upserts(
+        self, rows: Any, origins: list[int], messages: Sequence[Any], gone: list[int]
+    ) -> tuple[Batch, list[int]]:
+        """Upserts and deletes in the order of their messages."""
+        import pyarrow as pa
+
+        upserted = self._joined(rows, [messages[origin] for origin in origins])
+        deleted = self._joined(None, [messages[place] for place in gone])
+        places = [*origins, *gone]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        data = pa.concat_batches([upserted, deleted]).take(pa.array(order, pa.int64()))
+        kinds = [RowKind.UPDATE_AFTER.value] * len(origins) + [RowKind.DELETE.value] * len(gone)
+        row_kinds = pa.array([kinds[place] for place in order], pa.int8())
+        return ColumnBatch(data, None, row_kinds, "row"), [places[place] for place in order]
+
+
+def _columns(part: Part, batch: Batch) -> ColumnBatch:
+    """Rows of a schema as columns of the table, by name."""
+    fields = zip(part.in_table or part.columns.names, part.columns.fields, strict=True)
+    convert = ColumnConversion(RowType.of(*((name, each.type) for name, each in fields)))
+    found = convert(batch)
+    return ColumnBatch(
+        found.data.rename_columns(list(part.columns.names)), None, found.row_kinds, "row"
+    )
+
+
+def _as_column(values: list[Any], kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):  # ms since the epoch, of whatever precision is declared
+        return pa.array(values, pa.timestamp("ms", kind.tz)).cast(kind)
+    return pa.array(values, kind)
+
+
+class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
+    """Writes rows with keys and metadata.
+
+    Args:
+        columns: of the rows.
+        metadata: per column of metadata, its key.
+        tombstones: whether a row that is deleted is a record without a value.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        columns: RowType,
+        value: Part,
+        key: Part | None = None,
+        metadata: Mapping[str, str] | None = None,
+        tombstones: bool = False,
+    ) -> None:
+        super().__init__(topic, value.schema, None if key is None else key.schema)
+        self._topic_name = topic
+        self._key_fields = _positions(columns, key)
+        self._value_fields = _positions(columns, value) or ()
+        keys = {name: place for place, name in enumerate(columns.names)}
+        self._metadata = {key: keys[name] for name, key in (metadata or {}).items()}
+        self._tombstones = tombstones
+
+    def serialize_batch(
+        self, batch: RowBatch[Any], partitions_of: PartitionsOf | None = None
+    ) -> Outgoing:
+        rows = batch.values
+        if self._tombstones:
+            rows = [row for row in rows if row.get_row_kind() is not RowKind.UPDATE_BEFORE]
+        messages: list[dict[str, Any]] = [{"value": each} for each in self._written_values(rows)]
+        if self._key_schema is not None and self._key_fields is not None:
+            written = self._key_schema.serialize_batch(_parts(rows, self._key_fields))
+            for message, key in zip(messages, written, strict=True):
+                message["key"] = key
+        for name, place in self._metadata.items():
+            for message, row in zip(messages, rows, strict=True):
+                _add_metadata(message, name, row[place])
+        return {self._topic_name: messages}
+
+    def _written_values(self, rows: Sequence[Any]) -> list[bytes | None]:
+        if not self._tombstones:
+            return list(self._value_schema.serialize_batch(_parts(rows, self._value_fields)))
+        kept = [place for place, row in enumerate(rows) if not _is_delete(row)]
+        found: list[bytes | None] = [None] * len(rows)
+        parts = _parts([rows[place] for place in kept], self._value_fields)
+        written = self._value_schema.serialize_batch(parts)
+        for place, value in zip(kept, written, strict=True):
+            found[place] = value
+        return found
+
+
+def _is_delete(row: Any) -> bool:
+    return row.get_row_kind() is RowKind.DELETE
+
+
+def _positions(columns: RowType, part: Part | None) -> tuple[int, ...] | None:
+    if part is None:
+        return None
+    return tuple(columns.names.index(name) for name in part.columns.names)
+
+
+def _parts(rows: Sequence[Any], fields: Sequence[int]) -> list[Row]:
+    """Some fields of rows, of the rows' kinds."""
+    if rows and list(fields) == list(range(len(rows[0]))):
+        return list(rows)
+    found = []
+    for row in rows:
+        part = Row(*[row[field] for field in fields])
+        part.set_row_kind(row.get_row_kind())
+        found.append(part)
+    return found
+
+
+def _add_metadata(message: dict[str, Any], key: str, value: Any) -> None:
+    if value is None:
+        return
+    if key == "timestamp":
+        at = value if value.tzinfo else value.replace(tzinfo=UTC)
+        message["timestamp"] = int(at.timestamp() * 1000)
+        if message["timestamp"] < 0:
+            raise SerializationError(f"{value} is before 1970, which is no time stamp of Kafka")
+    else:
+        pairs = value.items() if isinstance(value, Mapping) else value
+        message["headers"] = [(str(name), item) for name, item in pairs]

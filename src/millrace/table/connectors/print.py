@@ -1,0 +1,86 @@
+"""Rows in the terminal: ``'connector' = 'print'``. Flink docs: "Print SQL Connector"."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.sink import (
+    CommitRequest,
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.logical.logical_type import RowType
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.execution.table_access import SinkRequest
+from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.table.values import row_text
+
+__all__ = ["PrintFactory", "PrintSink"]
+
+IDENTIFIER = ConfigOptions.key("print-identifier").string_type().no_default_value()
+STANDARD_ERROR = ConfigOptions.key("standard-error").boolean_type().default_value(False)
+
+
+class PrintFactory(TableFactory):
+    """Writes rows as ``+I[1, a]``, behind the identifier and the number of the subtask if there are
+    several."""
+
+    identifier = "print"
+    optional = (IDENTIFIER, STANDARD_ERROR)
+
+    def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
+        return PrintSink(
+            request.columns, options.get(IDENTIFIER), bool(options.get(STANDARD_ERROR))
+        )
+
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+        return frozenset({"+I", "-U", "+U", "-D"})
+
+
+class PrintSink(Sink[Any]):
+    """Prints rows where the job was started, once their epoch has been committed."""
+
+    takes = BatchForm.COLUMNS
+
+    def __init__(self, row_type: RowType, identifier: str | None, standard_error: bool) -> None:
+        self._row_type = row_type
+        self._identifier = identifier
+        self._standard_error = standard_error
+
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+        parts = [self._identifier] if self._identifier else []
+        parts += [str(context.subtask_index + 1)] if context.parallelism > 1 else []
+        return _Writer(self._row_type, ":".join(parts) + "> " if parts else "")
+
+    def create_committer(self, context: CommitterContext) -> Committer:
+        return _Committer(self._standard_error)
+
+
+class _Writer(SinkWriter[Any]):
+    def __init__(self, row_type: RowType, prefix: str) -> None:
+        self._row_type, self._prefix = row_type, prefix
+        self._lines: list[str] = []
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        prefix = self._prefix
+        self._lines += [prefix + line for line in row_text(batch, self._row_type)]
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[list[str]]:
+        return [self._lines] if self._lines else []
+
+
+class _Committer(Committer):
+    def __init__(self, standard_error: bool) -> None:
+        self._standard_error = standard_error
+
+    def commit(self, requests: Sequence[CommitRequest[list[str]]]) -> None:
+        stream = sys.stderr if self._standard_error else sys.stdout
+        for request in requests:
+            print("\n".join(request.committable), file=stream, flush=True)

@@ -1,0 +1,63 @@
+"""Any source or sink of a program as a table: ``'connector' = 'python'``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import Sink
+from millrace.common.source import Boundedness, Source
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.table.connectors.factory import OptionValues, TableFactory
+
+__all__ = ["PythonFactory"]
+
+SOURCE = ConfigOptions.key("source").string_type().no_default_value()
+SINK = ConfigOptions.key("sink").string_type().no_default_value()
+
+
+class PythonFactory(TableFactory):
+    """Takes ``'source' = 'module:name'`` and ``'sink' = 'module:name'``, each of a `Source` or
+    `Sink`, or of a function without arguments that makes one.
+
+    Records are rows, dicts or tuples; columns are used as they are.
+    """
+
+    identifier = "python"
+    optional = (SOURCE, SINK)
+
+    def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
+        path = options.get(SOURCE.key)
+        return Boundedness.BOUNDED if path is None else _made(path, Source, SOURCE.key).boundedness
+
+    def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
+        path = options.get(SOURCE)
+        if path is None:
+            raise self._refused(request.table, "read: it has no option 'source'")
+        source: Source[Any] = _made(path, Source, SOURCE.key)
+        return source
+
+    def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
+        path = options.get(SINK)
+        if path is None:
+            raise self._refused(request.table, "written: it has no option 'sink'")
+        sink: Sink[Any] = _made(path, Sink, SINK.key)
+        return sink
+
+
+def _made(path: str, kind: type[Any], option: str) -> Any:
+    module, _, name = path.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise JobDefinitionError(
+            f"'{option}' = '{path}' is not there ({error}); write it as 'module:name'"
+        ) from error
+    made = found() if callable(found) and not isinstance(found, kind) else found
+    if not isinstance(made, kind):
+        raise JobDefinitionError(f"'{option}' = '{path}' is {made!r}, no {kind.__name__}")
+    return made

@@ -1,0 +1,80 @@
+"""Which connectors there are, and the access to tables that their factories give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
+from millrace.common.sink import Sink
+from millrace.common.source import Source
+from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
+from millrace.table.connectors.factory import TableFactory
+
+__all__ = ["ConnectorAccess", "factory_of", "register_factory"]
+
+_PACKAGE = "millrace.table.connectors"
+_BUILT_IN = {
+    "blackhole": ("blackhole", "BlackHoleFactory"),
+    "datagen": ("datagen", "DataGenFactory"),
+    "delta": ("delta", "DeltaFactory"),
+    "filesystem": ("filesystem", "FileSystemFactory"),
+    "iceberg": ("iceberg", "IcebergFactory"),
+    "jdbc": ("jdbc", "JdbcFactory"),
+    "kafka": ("kafka", "KafkaFactory"),
+    "print": ("print", "PrintFactory"),
+    "python": ("python_objects", "PythonFactory"),
+    "spark": ("spark", "SparkFactory"),
+    "upsert-kafka": ("upsert_kafka", "UpsertKafkaFactory"),
+}
+"""Module and class by identifier: imported when a table uses it."""
+_FACTORIES: dict[str, TableFactory] = {}
+
+
+def register_factory(factory: TableFactory) -> None:
+    """Make a connector of one's own known by its identifier."""
+    _FACTORIES[factory.identifier] = factory
+
+
+def factory_of(options: Mapping[str, str]) -> TableFactory:
+    """The factory that a table's option ``connector`` names.
+
+    Raises:
+        JobDefinitionError: there is no such option, or no such connector.
+    """
+    identifier = options.get("connector")
+    names = sorted({*_BUILT_IN, *_FACTORIES})
+    if identifier is None:
+        raise JobDefinitionError(
+            f"a table needs the option 'connector'; there are {', '.join(names)}"
+        )
+    if identifier not in _FACTORIES:
+        if identifier not in _BUILT_IN:
+            near = get_close_matches(identifier, names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+            raise JobDefinitionError(f"there is no connector {identifier!r}; {hint}")
+        module, name = _BUILT_IN[identifier]
+        _FACTORIES[identifier] = getattr(import_module(f"{_PACKAGE}.{module}"), name)()
+    return _FACTORIES[identifier]
+
+
+class ConnectorAccess:
+    """Sources, look-ups and sinks of a table by its options: a `TableAccess`."""
+
+    def create_source(self, request: ScanRequest) -> Source[Any]:
+        """The source that the table's connector makes."""
+        factory = factory_of(request.options)
+        return factory.create_source(request, factory.options_of(request.table, request.options))
+
+    def create_lookup(self, request: LookupRequest) -> LookupFunction | AsyncLookupFunction:
+        """The look-up that the table's connector makes."""
+        factory = factory_of(request.options)
+        return factory.create_lookup(request, factory.options_of(request.table, request.options))
+
+    def create_sink(self, request: SinkRequest) -> Sink[Any]:
+        """The sink that the table's connector makes."""
+        factory = factory_of(request.options)
+        return factory.create_sink(request, factory.options_of(request.table, request.options))

@@ -1,0 +1,68 @@
+"""Any reader of Spark as a table: ``'connector' = 'spark'``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import Boundedness, Source
+from millrace.common.types.logical.logical_type import RowType
+from millrace.connectors.spark import dataframe_source
+from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
+from millrace.planner.execution.table_access import ScanRequest
+from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.table.connectors.lake_tables import require_physical
+
+__all__ = ["SparkFactory"]
+
+FORMAT = ConfigOptions.key("spark.format").string_type().no_default_value()
+STREAMING = ConfigOptions.key("spark.streaming").boolean_type().default_value(False)
+REPEATABLE = ConfigOptions.key("spark.repeatable").boolean_type().default_value(True)
+TRIGGER = ConfigOptions.key("spark.trigger.processing-time").string_type().no_default_value()
+
+_OPTION = "spark.option."
+_OF_DECLARED_SCHEMA = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
+"""Formats that are told the columns; others know their own."""
+
+
+class SparkFactory(TableFactory):
+    """Reads what ``spark.read`` or ``spark.readStream`` gives."""
+
+    identifier = "spark"
+    required = (FORMAT,)
+    optional = (STREAMING, REPEATABLE, TRIGGER)
+    prefixes = (_OPTION,)
+
+    def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
+        streaming = options.get(STREAMING.key, "").lower() == "true"
+        return Boundedness.CONTINUOUS_UNBOUNDED if streaming else Boundedness.BOUNDED
+
+    def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
+        require_physical(request.table, self.identifier)
+        from millrace.spark.dataframe import read_dataframe
+
+        name, trigger = options.get(FORMAT), options.get(TRIGGER)
+        streaming = options.get(STREAMING)
+        if trigger is not None and not streaming:
+            raise JobDefinitionError(f"'{TRIGGER.key}' needs '{STREAMING.key}' = 'true'")
+        given = {
+            key.removeprefix(_OPTION): value
+            for key, value in options.values.items()
+            if key.startswith(_OPTION)
+        }
+        schema = _schema(request.table) if name.lower() in _OF_DECLARED_SCHEMA else None
+        frame = read_dataframe(name, given, schema, request.columns.names, streaming)
+        if streaming:
+            chosen = None if trigger is None else {"processingTime": trigger}
+            return dataframe_source(frame, None, trigger=chosen)
+        return dataframe_source(frame, None, repeatable=options.get(REPEATABLE))
+
+
+def _schema(table: ResolvedTable) -> Any:
+    """The declared columns in Arrow's types."""
+    from millrace.runtime.table.columns import schema_of
+
+    physical = [each for each in table.columns if each.kind is ColumnKind.PHYSICAL]
+    return schema_of(RowType.of(*((each.name, each.type) for each in physical)))

@@ -1,0 +1,173 @@
+"""`DataTypes`: the types of columns, by Flink's names. Flink docs: "Data Types"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, RowField
+from millrace.common.types.logical.parser import parse_type
+
+__all__ = ["DataTypes", "declared_type"]
+
+
+def declared_type(kind: LogicalType | str) -> LogicalType:
+    """The type that a program gives as one of `DataTypes`, or as text."""
+    return parse_type(kind) if isinstance(kind, str) else kind
+
+
+class DataTypes:
+    """Makes types of columns, fields and results.
+
+    Example:
+        >>> DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT().not_null())])
+        ROW<`id` BIGINT NOT NULL>
+        >>> DataTypes.of("MAP<STRING, DECIMAL(10, 2)>")
+        MAP<STRING, DECIMAL(10, 2)>
+    """
+
+    @staticmethod
+    def of(text: str) -> LogicalType:
+        """The type that a text names, as in SQL.
+
+        Raises:
+            JobDefinitionError: it names none.
+        """
+        return parse_type(text)
+
+    @staticmethod
+    def NULL() -> LogicalType:
+        """Of which only null is known."""
+        return logical.NullType()
+
+    @staticmethod
+    def CHAR(length: int, nullable: bool = True) -> LogicalType:
+        """Text of exactly ``length`` characters."""
+        return logical.CharType(length, nullable=nullable)
+
+    @staticmethod
+    def VARCHAR(length: int, nullable: bool = True) -> LogicalType:
+        """Text of at most ``length`` characters."""
+        return logical.VarCharType(length, nullable=nullable)
+
+    @staticmethod
+    def STRING(nullable: bool = True) -> LogicalType:
+        """Text."""
+        return logical.VarCharType(nullable=nullable)
+
+    @staticmethod
+    def BOOLEAN(nullable: bool = True) -> LogicalType:
+        """TRUE or FALSE."""
+        return logical.BooleanType(nullable=nullable)
+
+    @staticmethod
+    def BINARY(length: int, nullable: bool = True) -> LogicalType:
+        """Exactly ``length`` bytes."""
+        return logical.BinaryType(length, nullable=nullable)
+
+    @staticmethod
+    def VARBINARY(length: int, nullable: bool = True) -> LogicalType:
+        """At most ``length`` bytes."""
+        return logical.VarBinaryType(length, nullable=nullable)
+
+    @staticmethod
+    def BYTES(nullable: bool = True) -> LogicalType:
+        """Bytes."""
+        return logical.VarBinaryType(nullable=nullable)
+
+    @staticmethod
+    def DECIMAL(precision: int, scale: int, nullable: bool = True) -> LogicalType:
+        """Exact numbers of ``precision`` digits, ``scale`` of them after the point."""
+        return logical.DecimalType(precision, scale, nullable=nullable)
+
+    @staticmethod
+    def TINYINT(nullable: bool = True) -> LogicalType:
+        """Whole numbers of one byte."""
+        return logical.TinyIntType(nullable=nullable)
+
+    @staticmethod
+    def SMALLINT(nullable: bool = True) -> LogicalType:
+        """Whole numbers of two bytes."""
+        return logical.SmallIntType(nullable=nullable)
+
+    @staticmethod
+    def INT(nullable: bool = True) -> LogicalType:
+        """Whole numbers of four bytes."""
+        return logical.IntType(nullable=nullable)
+
+    @staticmethod
+    def BIGINT(nullable: bool = True) -> LogicalType:
+        """Whole numbers of eight bytes."""
+        return logical.BigIntType(nullable=nullable)
+
+    @staticmethod
+    def FLOAT(nullable: bool = True) -> LogicalType:
+        """Numbers of four bytes, IEEE 754."""
+        return logical.FloatType(nullable=nullable)
+
+    @staticmethod
+    def DOUBLE(nullable: bool = True) -> LogicalType:
+        """Numbers of eight bytes, IEEE 754."""
+        return logical.DoubleType(nullable=nullable)
+
+    @staticmethod
+    def DATE(nullable: bool = True) -> LogicalType:
+        """A day of the calendar."""
+        return logical.DateType(nullable=nullable)
+
+    @staticmethod
+    def TIME(precision: int = 0, nullable: bool = True) -> LogicalType:
+        """A time of day."""
+        return logical.TimeType(precision, nullable=nullable)
+
+    @staticmethod
+    def TIMESTAMP(precision: int = 6, nullable: bool = True) -> LogicalType:
+        """A wall-clock time, of no zone."""
+        return logical.TimestampType(precision, nullable=nullable)
+
+    @staticmethod
+    def TIMESTAMP_LTZ(precision: int = 6, nullable: bool = True) -> LogicalType:
+        """A point in time, shown in the zone of the session."""
+        return logical.LocalZonedTimestampType(precision, nullable=nullable)
+
+    TIMESTAMP_WITH_LOCAL_TIME_ZONE = TIMESTAMP_LTZ
+
+    @staticmethod
+    def ARRAY(element_type: LogicalType | str, nullable: bool = True) -> LogicalType:
+        """A list of one type."""
+        return logical.ArrayType(declared_type(element_type), nullable=nullable)
+
+    @staticmethod
+    def LIST_VIEW(element_type: LogicalType | str) -> LogicalType:
+        """Kept as an array."""
+        return logical.ArrayType(declared_type(element_type))
+
+    @staticmethod
+    def MAP(
+        key_type: LogicalType | str, value_type: LogicalType | str, nullable: bool = True
+    ) -> LogicalType:
+        """Keys of one type with values of another."""
+        return logical.MapType(
+            declared_type(key_type), declared_type(value_type), nullable=nullable
+        )
+
+    @staticmethod
+    def MULTISET(element_type: LogicalType | str, nullable: bool = True) -> LogicalType:
+        """Elements, each with the number of its occurrences."""
+        return logical.MultisetType(declared_type(element_type), nullable=nullable)
+
+    @staticmethod
+    def FIELD(name: str, data_type: LogicalType | str, description: str | None = None) -> RowField:
+        """A field of a row."""
+        return RowField(name, declared_type(data_type), description)
+
+    @staticmethod
+    def ROW(
+        row_fields: Sequence[RowField | LogicalType] = (), nullable: bool = True
+    ) -> logical.RowType:
+        """A row of fields; types without names are called f0, f1, and so on."""
+        fields = (
+            each if isinstance(each, RowField) else RowField(f"f{number}", each)
+            for number, each in enumerate(row_fields)
+        )
+        return logical.RowType(tuple(fields), nullable=nullable)

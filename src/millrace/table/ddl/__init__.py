@@ -1,0 +1,1 @@
+"""What statements do: a module per kind of statement."""

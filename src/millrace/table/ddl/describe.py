@@ -1,0 +1,138 @@
+"""DESCRIBE: the columns of a table, and what a catalog or database is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import BooleanType, RowType, VarCharType
+from millrace.expressions.resolved import Call
+from millrace.planner.catalog_reader import (
+    ColumnKind,
+    NameKind,
+    ResolvedColumn,
+    ResolvedTable,
+    ResolvedView,
+)
+from millrace.sql.dialect.printer import to_sql
+from millrace.sql.parser import parse_expression
+from millrace.sql.statements import Describe, DescribeKind
+from millrace.table.catalog.catalog_objects import CatalogTable
+from millrace.table.catalog.errors import not_found
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import TableSession
+
+__all__ = ["columns_result", "describe"]
+
+
+def describe(session: TableSession, statement: Describe) -> TableResult:
+    """DESCRIBE.
+
+    Raises:
+        CatalogError: there is no such thing.
+    """
+    if statement.kind is DescribeKind.TABLE:
+        return columns_result(session, statement.path, lambda name: True)
+    if statement.kind is DescribeKind.DATABASE:
+        return _database(session, statement)
+    if statement.kind is DescribeKind.CATALOG:
+        catalog = session.catalogs.catalog(statement.path[-1])
+        kind = type(catalog).__name__.removesuffix("Catalog")
+        return _items([("name", catalog.name), ("type", kind)])
+    raise JobDefinitionError(f"DESCRIBE {statement.kind.value} tells nothing here")
+
+
+def _database(session: TableSession, statement: Describe) -> TableResult:
+    catalog_name, name = session.catalogs.qualified_database(statement.path)
+    database = session.catalogs.catalog(catalog_name).database(name)
+    items = [("catalog", catalog_name), ("database", name), ("comment", database.comment or "")]
+    return _items([*items, *database.options.items()])
+
+
+def _items(rows: Sequence[tuple[str, str]]) -> TableResult:
+    row_type = RowType.of(("info name", VarCharType()), ("info value", VarCharType()))
+    return TableResult.of_rows(row_type, rows)
+
+
+def columns_result(
+    session: TableSession, path: Sequence[str], wanted: Callable[[str], bool]
+) -> TableResult:
+    """A row per column: name, type, whether it may be null, its part in keys, and what it is."""
+    found = session.reader.resolve_table(path)
+    if found is None:
+        raise not_found("table", ".".join(path), session.reader.names(NameKind.TABLE))
+    columns, marks = _described(session, found, path)
+    names = ["name", "type", "null", "key", "extras", "watermark"]
+    comments = any(column.comment for column in columns)
+    rows: list[tuple[Any, ...]] = []
+    for column in columns:
+        if wanted(column.name):
+            key, extras, watermark = marks(column)
+            row = (
+                column.name,
+                _type_text(column, found),
+                column.type.nullable,
+                key,
+                extras,
+                watermark,
+            )
+            rows.append((*row, column.comment) if comments else row)
+    fields = [(name, BooleanType() if name == "null" else VarCharType()) for name in names]
+    if comments:
+        fields.append(("comment", VarCharType()))
+    return TableResult.of_rows(RowType.of(*fields), rows)
+
+
+def _type_text(column: ResolvedColumn, found: ResolvedTable | ResolvedView) -> str:
+    """The type, and whether it is a time attribute."""
+    text = str(column.type.with_nullable(True))
+    if not isinstance(found, ResolvedTable):
+        return text
+    if found.watermark is not None and found.columns[found.watermark.rowtime].name == column.name:
+        return f"{text} *ROWTIME*"
+    of_clock = isinstance(column.expression, Call) and column.expression.function == "PROCTIME"
+    return f"{text} *PROCTIME*" if of_clock else text
+
+
+def _in_backticks(expression: str | None) -> str:
+    """An expression with every name in backticks."""
+    tree = parse_expression(expression or "")
+    for column in tree.find_all(exp.Column):
+        for name in column.parts:
+            name.set("quoted", True)
+    return to_sql(tree)
+
+
+Marks = Callable[[ResolvedColumn], tuple[str | None, str | None, str | None]]
+
+
+def _described(
+    session: TableSession, found: ResolvedTable | ResolvedView, path: Sequence[str]
+) -> tuple[Sequence[ResolvedColumn], Marks]:
+    if isinstance(found, ResolvedView):
+        row_type = session.view_type(found)
+        columns = [ResolvedColumn(field.name, field.type) for field in row_type.fields]
+        return columns, lambda column: (None, None, None)
+    declared = session.catalogs.table(session.catalogs.qualified(path))
+    assert isinstance(declared, CatalogTable)
+    schema = declared.schema
+    texts = {column.name: column.expression for column in schema.columns}
+    key = f"PRI({', '.join(found.primary_key)})"
+
+    def marks(column: ResolvedColumn) -> tuple[str | None, str | None, str | None]:
+        extras = None
+        if column.kind is ColumnKind.COMPUTED:
+            extras = f"AS {_in_backticks(texts[column.name])}"
+        elif column.kind is ColumnKind.METADATA:
+            extras = "METADATA" + (f" FROM '{column.metadata_key}'" if column.metadata_key else "")
+            extras += " VIRTUAL" if column.virtual else ""
+        of_time = schema.watermark is not None and schema.watermark.column == column.name
+        watermark = (
+            _in_backticks(schema.watermark.expression) if of_time and schema.watermark else None
+        )
+        return key if column.name in found.primary_key else None, extras, watermark
+
+    return found.columns, marks

@@ -1,0 +1,137 @@
+"""SHOW statements. Columns of results are named as Flink names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import BooleanType, RowType, VarCharType, quoted
+from millrace.common.types.logical.logical_type import literal as sql_text
+from millrace.expressions import registry
+from millrace.sql.statements import Show, ShowCreate, ShowKind
+from millrace.table.catalog.catalog_objects import CatalogTable, CatalogView
+from millrace.table.catalog.errors import not_found
+from millrace.table.catalog.object_path import ObjectIdentifier
+from millrace.table.ddl.describe import columns_result
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import TableSession
+
+__all__ = ["matches_like", "show", "show_create"]
+
+
+def show(session: TableSession, statement: Show) -> TableResult:
+    """SHOW of names.
+
+    Raises:
+        JobDefinitionError: there is nothing of the kind here.
+    """
+    if statement.kind is ShowKind.COLUMNS:
+        return columns_result(session, statement.path or (), _filter(statement))
+    if statement.kind is ShowKind.FULL_MODULES:
+        columns = RowType.of(("module name", VarCharType()), ("used", BooleanType()))
+        return TableResult.of_rows(columns, [("core", True)])
+    listed = _LISTS.get(statement.kind)
+    if listed is None:
+        raise JobDefinitionError(f"SHOW {statement.kind.value} lists nothing here")
+    column, names = listed
+    found = list(filter(_filter(statement), names(session, statement)))
+    return TableResult.of_rows(RowType.of((column, VarCharType())), [(name,) for name in found])
+
+
+def _filter(statement: Show) -> Callable[[str], bool]:
+    pattern = statement.pattern
+    if pattern is None:
+        return lambda name: True
+    ignore_case = statement.like == "ILIKE"
+    return lambda name: matches_like(name, pattern, ignore_case) != statement.negated
+
+
+def matches_like(text: str, pattern: str, ignore_case: bool = False) -> bool:
+    """Whether a text is like a pattern of SQL: ``%`` is any text, ``_`` any sign.
+
+    >>> matches_like("orders", "o%_s")
+    True
+    """
+    parts = (".*" if sign == "%" else "." if sign == "_" else re.escape(sign) for sign in pattern)
+    flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
+    return re.fullmatch("".join(parts), text, flags) is not None
+
+
+def _databases(session: TableSession, statement: Show) -> Iterable[str]:
+    name = statement.path[0] if statement.path else session.catalogs.current_catalog
+    return session.catalogs.catalog(name).list_databases()
+
+
+def _tables(session: TableSession, statement: Show) -> Iterable[str]:
+    return session.catalogs.list_tables(*_database(session, statement))
+
+
+def _views(session: TableSession, statement: Show) -> Iterable[str]:
+    return session.catalogs.list_views(*_database(session, statement))
+
+
+def _functions(session: TableSession, statement: Show) -> Iterable[str]:
+    """Of the user and built in, by name: operators have none."""
+    built_in = {each.name.lower() for each in registry.functions() if each.name[0].isalpha()}
+    return sorted({name for name in built_in if " " not in name} | set(_user_functions(session)))
+
+
+def _user_functions(session: TableSession) -> Iterable[str]:
+    return session.catalogs.list_functions()
+
+
+def _database(session: TableSession, statement: Show) -> tuple[str | None, str | None]:
+    if not statement.path:
+        return None, None
+    return session.catalogs.qualified_database(statement.path)
+
+
+_LISTS: dict[ShowKind, tuple[str, Callable[[TableSession, Show], Iterable[str]]]] = {
+    ShowKind.CATALOGS: ("catalog name", lambda s, _: s.catalogs.list_catalogs()),
+    ShowKind.CURRENT_CATALOG: ("current catalog name", lambda s, _: [s.catalogs.current_catalog]),
+    ShowKind.DATABASES: ("database name", _databases),
+    ShowKind.CURRENT_DATABASE: (
+        "current database name",
+        lambda s, _: [s.catalogs.current_database],
+    ),
+    ShowKind.TABLES: ("table name", _tables),
+    ShowKind.VIEWS: ("view name", _views),
+    ShowKind.USER_FUNCTIONS: ("function name", lambda s, _: _user_functions(s)),
+    ShowKind.FUNCTIONS: ("function name", _functions),
+    ShowKind.MODULES: ("module name", lambda s, _: ["core"]),
+}
+
+
+def show_create(session: TableSession, statement: ShowCreate) -> TableResult:
+    """SHOW CREATE TABLE, and VIEW."""
+    name = session.catalogs.qualified(statement.path)
+    found = session.catalogs.table(name)
+    temporary = "TEMPORARY " if session.catalogs.is_temporary(name) else ""
+    if statement.kind == "VIEW" and isinstance(found, CatalogView):
+        text = _view_text(name, found, temporary)
+    elif statement.kind == "TABLE" and isinstance(found, CatalogTable):
+        text = _table_text(name, found, temporary)
+    else:
+        raise not_found(statement.kind.lower(), name, session.catalogs.list_tables())
+    return TableResult.of_text(text)
+
+
+def _table_text(name: ObjectIdentifier, table: CatalogTable, temporary: str) -> str:
+    lines = [f"CREATE {temporary}TABLE {name} {table.schema}"]
+    if table.comment:
+        lines.append(f"COMMENT {sql_text(table.comment)}")
+    if table.partition_keys:
+        lines.append(f"PARTITIONED BY ({', '.join(map(quoted, table.partition_keys))})")
+    if table.options:
+        pairs = (f"  {sql_text(key)} = {sql_text(value)}" for key, value in table.options.items())
+        lines.append("WITH (\n" + ",\n".join(pairs) + "\n)")
+    return "\n".join([*lines, ""])
+
+
+def _view_text(name: ObjectIdentifier, view: CatalogView, temporary: str) -> str:
+    if view.query is not None:
+        raise JobDefinitionError(f"view {name} is of a Table of a program: it has no SQL text")
+    columns = f" ({', '.join(map(quoted, view.columns))})" if view.columns else ""
+    comment = f"COMMENT {sql_text(view.comment)}\n" if view.comment else ""
+    return f"CREATE {temporary}VIEW {name}{columns}\n{comment}AS {view.text}"

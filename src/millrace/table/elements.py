@@ -1,0 +1,116 @@
+"""Tables of what a program has: Python objects and DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.arrow_type import logical_row_type
+from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
+from millrace.common.types.row import Row
+from millrace.runtime.table.columns import ColumnConversion
+
+__all__ = ["elements_table", "frame_batch"]
+
+Declared = LogicalType | Sequence[str] | None
+
+
+def elements_table(elements: list[Any], schema: Declared) -> tuple[RowType, Any, Any]:
+    """The row type, columns and row kinds of Python objects.
+
+    Raises:
+        JobDefinitionError: there are no elements to tell types of, or none is known of a value.
+        JobExecutionError: a value does not fit its column.
+    """
+    row_type = schema if isinstance(schema, RowType) else _inferred(elements, schema)
+    if isinstance(schema, LogicalType) and not isinstance(schema, RowType):
+        row_type = RowType.of(("f0", schema))
+    batch = ColumnConversion(row_type)(RowBatch(elements))
+    return row_type, batch.data, batch.row_kinds
+
+
+def _inferred(elements: list[Any], names: Any) -> RowType:
+    if not elements:
+        raise JobDefinitionError(
+            "from_elements() cannot tell types of no elements; give it a schema, a DataTypes.ROW"
+        )
+    first = elements[0]
+    if isinstance(first, Mapping):
+        found = list(names or first)
+        columns = [[each.get(name) for each in elements] for name in found]
+    elif isinstance(first, (Row, tuple, list)):
+        fields = getattr(first, "_fields", None)
+        found = list(names or fields or [f"_{i + 1}" for i in range(len(first))])
+        columns = [[each[i] for each in elements] for i in range(len(first))]
+    else:
+        found, columns = list(names or ["_1"]), [elements]
+    if len(found) != len(columns):
+        raise JobDefinitionError(
+            f"{len(found)} names for {len(columns)} columns: {', '.join(found)}"
+        )
+    pairs = zip(found, columns, strict=True)
+    return RowType(tuple(RowField(name, _type_of(name, column)) for name, column in pairs))
+
+
+_TYPES: dict[type, LogicalType] = {
+    bool: logical.BooleanType(),
+    int: logical.BigIntType(),
+    float: logical.DoubleType(),
+    str: logical.VarCharType(),
+    bytes: logical.VarBinaryType(),
+    bytearray: logical.VarBinaryType(),
+    Decimal: logical.DecimalType(38, 18),
+    date: logical.DateType(),
+    time: logical.TimeType(0),
+    timedelta: logical.DayTimeIntervalType("DAY TO SECOND", 2, 3),
+}
+
+
+def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
+    """The type of a column, as PyFlink tells it of values."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return logical.NullType()
+    first = known[0]
+    if isinstance(first, datetime):
+        zoned = first.tzinfo is not None
+        return logical.LocalZonedTimestampType(6) if zoned else logical.TimestampType(6)
+    if isinstance(first, (list, tuple)):
+        inner = [item for value in known for item in value]
+        return logical.ArrayType(_type_of(name, inner))
+    if isinstance(first, Row):
+        return _inferred(known, None)
+    if isinstance(first, Mapping):
+        keys = [key for value in known for key in value]
+        items = [item for value in known for item in value.values()]
+        return logical.MapType(_type_of(name, keys).not_null(), _type_of(name, items))
+    kinds = {type(value) for value in known}
+    if kinds <= {int, float} and float in kinds:
+        return logical.DoubleType()
+    found = _TYPES.get(type(first))
+    if found is None:
+        raise JobDefinitionError(
+            f"column {name!r}: no type is known of {first!r}; give from_elements() a schema"
+        )
+    return found
+
+
+def frame_batch(frame: Any, schema: Declared) -> tuple[RowType, Any]:
+    """The row type and columns of a DataFrame."""
+    import pyarrow as pa
+
+    data = pa.RecordBatch.from_pandas(frame, preserve_index=False)
+    if isinstance(schema, RowType):
+        return schema, ColumnConversion(schema)(ColumnBatch(data)).data
+    found = logical_row_type(data.schema)
+    names = list(schema) if isinstance(schema, Sequence) else list(found.names)
+    row_type = RowType(
+        tuple(RowField(name, each.type) for name, each in zip(names, found.fields, strict=True))
+    )
+    renamed = data.rename_columns(names)
+    return row_type, ColumnConversion(row_type)(ColumnBatch(renamed)).data

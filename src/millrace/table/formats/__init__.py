@@ -1,0 +1,1 @@
+"""Formats of tables: `FORMAT` factories that the connectors for files and messages share."""

@@ -1,0 +1,94 @@
+"""`FormatChoice`: the format that a table names by one of its options, with that format's options.
+
+Flink: ``FactoryUtil.TableFactoryHelper``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.error_policy import ErrorPolicy
+from millrace.common.errors import JobDefinitionError
+from millrace.common.serialization import DeserializationSchema, SerializationSchema
+from millrace.common.types.logical.logical_type import RowType
+from millrace.table.formats.change_formats import CHANGE_FORMATS
+from millrace.table.formats.message_format import ROW_FORMATS, MessageFormat
+
+__all__ = ["MESSAGE_FORMATS", "FormatChoice", "chosen", "format_options"]
+
+MESSAGE_FORMATS: dict[str, MessageFormat] = {**ROW_FORMATS, **CHANGE_FORMATS}
+"""By the value of the option ``format``: all there are."""
+
+
+def chosen(name: str, key: str, known: Mapping[str, Any]) -> Any:
+    """What the value of an option stands for.
+
+    Raises:
+        JobDefinitionError: it stands for nothing.
+    """
+    if name not in known:
+        raise JobDefinitionError(f"'{key}' = '{name}': there are {', '.join(sorted(known))}")
+    return known[name]
+
+
+def format_options(
+    options: Mapping[str, str],
+    keys: Iterable[str],
+    known: Mapping[str, Sequence[ConfigOption[Any]]] | None = None,
+) -> list[ConfigOption[Any]]:
+    """The options of the formats that a table names, with what their keys begin with.
+
+    Args:
+        keys: the options that name formats: ``format``, ``key.format``, ``value.format``.
+        known: the options of formats that are no `MESSAGE_FORMATS`.
+    """
+    found: list[ConfigOption[Any]] = []
+    for key in keys:
+        name = options.get(key, "")
+        if known is not None and name in known:
+            found += known[name]
+        elif name in MESSAGE_FORMATS:
+            found += [_prefixed(key, each) for each in MESSAGE_FORMATS[name].options]
+    return found
+
+
+def _prefixed(key: str, option: ConfigOption[Any]) -> ConfigOption[Any]:
+    return replace(option, key=key.removesuffix("format") + option.key)
+
+
+class FormatChoice:
+    """A format of messages, by the options of a table.
+
+    Args:
+        key: the option that names it.
+        name: its value.
+        get: gives the values of options.
+
+    Raises:
+        JobDefinitionError: there is no such format.
+    """
+
+    def __init__(self, key: str, name: str, get: Callable[[ConfigOption[Any]], Any]) -> None:
+        self._key = key
+        self._get = get
+        self.name = name
+        self.format: MessageFormat = chosen(name, key, MESSAGE_FORMATS)
+
+    def _read(self, option: ConfigOption[Any]) -> Any:
+        return self._get(_prefixed(self._key, option))
+
+    @property
+    def error_policy(self) -> ErrorPolicy:
+        """What becomes of messages that cannot be read."""
+        return self.format.error_policy(self._read)
+
+    def deserializer(self, physical: RowType, wanted: Sequence[str]) -> DeserializationSchema[Any]:
+        """Reads rows that have the wanted columns of all physical ones."""
+        return self.format.deserializer(physical, wanted, self._read)
+
+    def serializer(self, columns: RowType) -> SerializationSchema[Any]:
+        """Writes rows of these columns."""
+        return self.format.serializer(columns, self._read)

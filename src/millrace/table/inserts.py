@@ -1,0 +1,132 @@
+"""Ends of queries that are written into tables: their columns, casts and static partitions.
+
+Semantics: Flink docs, "INSERT Statement".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import LogicalType, NullType, VarCharType
+from millrace.expressions.parameters import implicit_cast
+from millrace.expressions.resolved import Cast, ResolvedExpression, ValueLiteral
+from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
+from millrace.planner.relational.rel_node import Project, RelNode
+from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.sql.statements import Insert
+from millrace.table.catalog.errors import CatalogError, not_found
+from millrace.table.table_session import TableSession
+
+__all__ = ["insert_sink", "sink_of"]
+
+
+def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
+    """The end that an INSERT makes.
+
+    Raises:
+        JobDefinitionError: there is no such table or column, or types do not fit.
+    """
+    node = session.bind_query(statement.query, statement.text)
+    table = _table(session, statement.path)
+    static = {
+        name: _literal_text(value)
+        for name, value in statement.partition.items()
+        if value is not None
+    }
+    columns = [".".join(path) for path in statement.columns]
+    return LogicalSink(
+        _arranged(node, table, columns, static),
+        table,
+        tuple(statement.hints.items()),
+        statement.overwrite,
+        tuple(static.items()),
+    )
+
+
+def sink_of(
+    session: TableSession,
+    path: tuple[str, ...],
+    node: RelNode,
+    overwrite: bool = False,
+    columns: Sequence[str] = (),
+) -> LogicalSink:
+    """The end of a query that writes into a table: into some columns, or all by position."""
+    table = _table(session, path)
+    return LogicalSink(_arranged(node, table, columns, {}), table, overwrite=overwrite)
+
+
+def _table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable:
+    table = session.reader.resolve_table(path)
+    if isinstance(table, ResolvedView):
+        raise CatalogError(f"{'.'.join(path)} is a view: rows are inserted into tables only")
+    if not isinstance(table, ResolvedTable):
+        raise not_found("table", ".".join(path), session.reader.names(NameKind.TABLE))
+    return table
+
+
+def _literal_text(value: exp.Expr) -> str:
+    return str(value.name)
+
+
+def _arranged(
+    node: RelNode, table: ResolvedTable, columns: Sequence[str], static: dict[str, str]
+) -> RelNode:
+    """The rows with the columns of the sink, in its order and of its types."""
+    wanted = table.sink_type
+    for name in (*columns, *static):
+        if name not in wanted.names:
+            raise not_found("column", name, wanted.names)
+    given = list(columns) or [name for name in wanted.names if name not in static]
+    if len(given) != len(node.row_type):
+        raise _misfit(node, table, f"{len(node.row_type)} columns for {len(given)}")
+    made: list[ResolvedExpression] = []
+    for field in wanted.fields:
+        if field.name in given:
+            source: ResolvedExpression = node.field(given.index(field.name))
+        elif field.name in static:
+            text = static[field.name]
+            source = ValueLiteral(text, LITERAL)
+        else:
+            if not field.type.nullable:
+                raise _misfit(node, table, f"nothing for {field.name}, which is NOT NULL")
+            source = ValueLiteral(None, field.type)
+        made.append(_as(source, field.type, field.name, node, table, field.name in static))
+    if [str(each) for each in made] == [str(node.field(i)) for i in range(len(node.row_type))] and (
+        len(made) == len(node.row_type)
+    ):
+        return node
+    return Project(node, tuple(made), wanted.names)
+
+
+def _as(
+    source: ResolvedExpression,
+    kind: LogicalType,
+    name: str,
+    node: RelNode,
+    table: ResolvedTable,
+    any_cast: bool,
+) -> ResolvedExpression:
+    given = source.output_type
+    if given.with_nullable(True) == kind.with_nullable(True):
+        return source
+    if isinstance(given, NullType):
+        return ValueLiteral(None, kind.with_nullable(True))
+    if not any_cast and implicit_cast(given, kind) is None:
+        raise _misfit(node, table, f"{given} for {name}, which is {kind}")
+    return Cast(source, kind.with_nullable(given.nullable))
+
+
+def _misfit(node: RelNode, table: ResolvedTable, why: str) -> JobDefinitionError:
+    given = ", ".join(f"{field.name} {field.type}" for field in node.row_type.fields)
+    wanted = ", ".join(f"{field.name} {field.type}" for field in table.sink_type.fields)
+    return JobDefinitionError(
+        f"the query gives {why}; cast its columns to what table {'.'.join(table.path)} takes\n"
+        f"  query: {given}\n  table: {wanted}"
+    )
+
+
+LITERAL = VarCharType(nullable=False)
+"""Of the values of static partitions, which are cast to their column's type."""

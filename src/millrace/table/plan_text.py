@@ -1,0 +1,85 @@
+"""EXPLAIN: the tree of a query, and the operators that it becomes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from millrace.plan.execution_plan import execution_plan
+from millrace.plan.stages import inputs_first
+from millrace.plan.transformation import Input, Transformation
+from millrace.planner.relational.explain import explained
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
+from millrace.runtime.program import Exchange
+from millrace.table.explain_detail import ExplainDetail
+from millrace.table.table_session import TableSession
+
+__all__ = ["explained_plan"]
+
+_Mode = Callable[[Transformation], str]
+
+
+def explained_plan(
+    session: TableSession, nodes: Sequence[RelNode], details: Iterable[ExplainDetail] = ()
+) -> str:
+    """The text of EXPLAIN: the syntax tree, and the operators with their exchanges. Nothing runs.
+
+    Raises:
+        JobDefinitionError: a part of the query cannot run here.
+    """
+    details = set(details)
+    parts = ["== Abstract Syntax Tree =="]
+    for node in nodes:
+        if isinstance(node, LogicalSink):
+            fields = ", ".join(node.row_type.names)
+            parts.append(f"LogicalSink(table=[{'.'.join(node.table.path)}], fields=[{fields}])")
+            parts += [f"+- {line}" if i == 0 else f"   {line}" for i, line in _numbered(node.input)]
+        else:
+            parts.append(explained(node))
+    ends = [node if isinstance(node, LogicalSink) else CollectSink(node) for node in nodes]
+    translator, made = session.translated(ends)
+    mode = translator.changelog_mode if ExplainDetail.CHANGELOG_MODE in details else None
+    parts += ["", "== Optimized Execution Plan =="]
+    for node, end in zip(nodes, made, strict=True):
+        shown = end if isinstance(node, LogicalSink) else end.inputs[0].transformation
+        parts += _tree(shown, 0, mode)
+    if ExplainDetail.JSON_EXECUTION_PLAN in details:
+        graph = session.graph(made)
+        plan = json.dumps(execution_plan(graph, inputs_first(made)), indent=2)
+        parts += ["", "== Physical Execution Plan ==", plan]
+    return "\n".join(parts) + "\n"
+
+
+def _numbered(node: RelNode) -> Iterator[tuple[int, str]]:
+    return enumerate(explained(node).split("\n"))
+
+
+def _tree(transformation: Transformation, depth: int, mode: _Mode | None) -> list[str]:
+    shown = transformation.description or transformation.name
+    kinds = "" if mode is None else mode(transformation)
+    if kinds:
+        shown = f"{shown.removesuffix(')')}, changelogMode=[{kinds}])"
+    lines = [_indented(shown, depth)]
+    for source in transformation.inputs:
+        further = depth + 1
+        exchange = _exchange(source)
+        if exchange:
+            lines.append(_indented(exchange, further))
+            further += 1
+        lines += _tree(source.transformation, further, mode)
+    return lines
+
+
+def _indented(text: str, depth: int) -> str:
+    return text if not depth else "   " * (depth - 1) + "+- " + text
+
+
+def _exchange(source: Input) -> str:
+    if source.partitioning is None:
+        return ""
+    exchange = source.partitioning.exchange
+    if exchange is Exchange.GLOBAL:
+        return "Exchange(distribution=[single])"
+    kind = "hash" if exchange is Exchange.KEYED else exchange.value.lower()
+    return f"Exchange(distribution=[{kind}])"

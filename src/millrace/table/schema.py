@@ -1,0 +1,240 @@
+"""`Schema`: columns, watermark and primary key of a table, as a program declares them.
+
+Names are found and types derived when the table is used: expressions are kept as SQL text. Flink:
+class ``Schema`` (PyFlink: ``pyflink.table.Schema``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import LogicalType, RowType, quoted
+from millrace.common.types.logical.logical_type import literal as sql_text
+from millrace.planner.catalog_reader import ColumnKind
+from millrace.table.data_types import declared_type
+
+__all__ = ["Schema", "UnresolvedColumn", "UnresolvedKey", "UnresolvedWatermark"]
+
+
+@dataclass(frozen=True)
+class UnresolvedColumn:
+    """A column as it was declared.
+
+    Attributes:
+        type: of physical and metadata columns.
+        expression: of a computed column, as SQL.
+        metadata_key: the connector's name of a metadata column, if it is another.
+        virtual: a metadata column that is not written.
+    """
+
+    name: str
+    kind: ColumnKind
+    type: LogicalType | None = None
+    expression: str | None = None
+    metadata_key: str | None = None
+    virtual: bool = False
+    comment: str | None = None
+
+    def __str__(self) -> str:
+        text = f"{quoted(self.name)} "
+        if self.kind is ColumnKind.COMPUTED:
+            text += f"AS {self.expression}"
+        else:
+            text += str(self.type)
+        if self.kind is ColumnKind.METADATA:
+            text += " METADATA"
+            text += f" FROM {sql_text(self.metadata_key)}" if self.metadata_key else ""
+            text += " VIRTUAL" if self.virtual else ""
+        return text + (f" COMMENT {sql_text(self.comment)}" if self.comment else "")
+
+
+@dataclass(frozen=True)
+class UnresolvedWatermark:
+    """A watermark as it was declared: a column, and an expression as SQL."""
+
+    column: str
+    expression: str
+
+    def __str__(self) -> str:
+        return f"WATERMARK FOR {quoted(self.column)} AS {self.expression}"
+
+
+@dataclass(frozen=True)
+class UnresolvedKey:
+    """A primary key as it was declared."""
+
+    columns: tuple[str, ...]
+    name: str = ""
+
+    def __str__(self) -> str:
+        constraint = f"CONSTRAINT {quoted(self.name)} " if self.name else ""
+        names = ", ".join(map(quoted, self.columns))
+        return f"{constraint}PRIMARY KEY ({names}) NOT ENFORCED"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns, watermark and primary key of a table.
+
+    Example:
+        >>> schema = (
+        ...     Schema.new_builder()
+        ...     .column("id", "BIGINT NOT NULL")
+        ...     .column("ts", "TIMESTAMP(3)")
+        ...     .watermark("ts", "ts - INTERVAL '5' SECOND")
+        ...     .primary_key("id")
+        ...     .build()
+        ... )
+        >>> print(schema)
+        (
+          `id` BIGINT NOT NULL,
+          `ts` TIMESTAMP(3),
+          WATERMARK FOR `ts` AS ts - INTERVAL '5' SECOND,
+          PRIMARY KEY (`id`) NOT ENFORCED
+        )
+    """
+
+    columns: tuple[UnresolvedColumn, ...] = ()
+    watermark: UnresolvedWatermark | None = None
+    primary_key: UnresolvedKey | None = None
+
+    @staticmethod
+    def new_builder() -> Schema.Builder:
+        """A builder without columns."""
+        return Schema.Builder()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all columns."""
+        return tuple(column.name for column in self.columns)
+
+    def parts(self) -> list[str]:
+        """Its clauses as SQL."""
+        parts = [str(column) for column in self.columns]
+        parts += [str(each) for each in (self.watermark, self.primary_key) if each is not None]
+        return parts
+
+    def __str__(self) -> str:
+        return "(\n  " + ",\n  ".join(self.parts()) + "\n)" if self.columns else "()"
+
+    class Builder:
+        """Makes a schema column by column."""
+
+        def __init__(self) -> None:
+            self._columns: list[UnresolvedColumn] = []
+            self._watermark: UnresolvedWatermark | None = None
+            self._key: UnresolvedKey | None = None
+
+        def column(self, column_name: str, data_type: LogicalType | str) -> Schema.Builder:
+            """A column that the connector reads and writes."""
+            kind = declared_type(data_type)
+            return self._add(UnresolvedColumn(column_name, ColumnKind.PHYSICAL, kind))
+
+        def column_by_expression(self, column_name: str, expr: str) -> Schema.Builder:
+            """A column that is computed of the others, as SQL; it is not written."""
+            return self._add(
+                UnresolvedColumn(column_name, ColumnKind.COMPUTED, expression=str(expr))
+            )
+
+        def column_by_metadata(
+            self,
+            column_name: str,
+            data_type: LogicalType | str,
+            metadata_key: str | None = None,
+            is_virtual: bool = False,
+        ) -> Schema.Builder:
+            """What the connector knows of a row beside its columns, such as Kafka's offset."""
+            return self._add(
+                UnresolvedColumn(
+                    column_name,
+                    ColumnKind.METADATA,
+                    declared_type(data_type),
+                    metadata_key=metadata_key,
+                    virtual=is_virtual,
+                )
+            )
+
+        def with_comment(self, comment: str) -> Schema.Builder:
+            """Of the last column."""
+            if not self._columns:
+                raise JobDefinitionError("with_comment() goes behind the column that it is about")
+            from dataclasses import replace
+
+            self._columns[-1] = replace(self._columns[-1], comment=comment)
+            return self
+
+        def watermark(self, column_name: str, watermark_expr: str) -> Schema.Builder:
+            """Make a column the event time, with a watermark expression as SQL."""
+            if self._watermark is not None:
+                raise JobDefinitionError("a table has one watermark at most")
+            self._watermark = UnresolvedWatermark(column_name, str(watermark_expr))
+            return self
+
+        def primary_key(self, *column_names: str) -> Schema.Builder:
+            """Columns by which rows are unique; nothing checks that they are."""
+            return self.primary_key_named("PK_" + "_".join(column_names), *column_names)
+
+        def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
+            """The primary key, with a name for the constraint."""
+            if self._key is not None:
+                raise JobDefinitionError("a table has one primary key at most")
+            name = "" if constraint_name.startswith("PK_") else constraint_name
+            self._key = UnresolvedKey(column_names, name)
+            return self
+
+        def from_fields(
+            self, field_names: Sequence[str], field_data_types: Sequence[LogicalType | str]
+        ) -> Schema.Builder:
+            """Physical columns by names and types."""
+            for name, kind in zip(field_names, field_data_types, strict=True):
+                self.column(name, kind)
+            return self
+
+        def from_row_data_type(self, data_type: LogicalType) -> Schema.Builder:
+            """Physical columns of a row's fields."""
+            if not isinstance(data_type, RowType):
+                raise JobDefinitionError(f"from_row_data_type() takes a row type, got {data_type}")
+            for field in data_type.fields:
+                self.column(field.name, field.type)
+            return self
+
+        def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
+            """All of another schema."""
+            self._columns += unresolved_schema.columns
+            self._watermark = unresolved_schema.watermark or self._watermark
+            self._key = unresolved_schema.primary_key or self._key
+            return self
+
+        def build(self) -> Schema:
+            """The schema.
+
+            Raises:
+                JobDefinitionError: two columns have one name, or the key has a column that there
+                    is not.
+            """
+            return checked(Schema(tuple(self._columns), self._watermark, self._key))
+
+        def _add(self, column: UnresolvedColumn) -> Schema.Builder:
+            self._columns.append(column)
+            return self
+
+
+def checked(schema: Schema) -> Schema:
+    """The schema, if its names fit together.
+
+    Raises:
+        JobDefinitionError: two columns have one name, or the key has a column that there is not.
+    """
+    names = schema.names
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise JobDefinitionError(f"two columns are called {name!r}")
+    key = schema.primary_key
+    for name in () if key is None else key.columns:
+        if name not in names:
+            raise JobDefinitionError(
+                f"the primary key names {name!r}; the columns are {', '.join(names)}"
+            )
+    return schema

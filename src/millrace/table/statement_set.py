@@ -1,0 +1,58 @@
+"""`StatementSet`: inserts that run as one job. Flink: interface ``StatementSet``."""
+
+from __future__ import annotations
+
+from millrace.common.errors import JobDefinitionError
+from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.sql.parser import parse_statement
+from millrace.sql.statements import Insert
+from millrace.table.explain_detail import ExplainDetail
+from millrace.table.inserts import insert_sink, sink_of
+from millrace.table.plan_text import explained_plan
+from millrace.table.table import Table
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import TableSession
+
+__all__ = ["StatementSet"]
+
+
+class StatementSet:
+    """Collects inserts; what they have in common is computed once. Made by
+    `TableEnvironment.create_statement_set`."""
+
+    def __init__(self, session: TableSession) -> None:
+        self._session = session
+        self._sinks: list[LogicalSink] = []
+
+    def add_insert_sql(self, stmt: str) -> StatementSet:
+        """Add an INSERT.
+
+        Raises:
+            JobDefinitionError: it is another statement, or wrong.
+        """
+        statement = parse_statement(stmt)
+        if not isinstance(statement, Insert):
+            raise JobDefinitionError("add_insert_sql() takes an INSERT")
+        self._sinks.append(insert_sink(self._session, statement))
+        return self
+
+    def add_insert(self, target_path: str, table: Table, overwrite: bool = False) -> StatementSet:
+        """Add writing a table's rows into another one."""
+        path = tuple(part.strip("` ") for part in target_path.split("."))
+        self._sinks.append(sink_of(self._session, path, table.node, overwrite))
+        return self
+
+    def explain(self, *extra_details: ExplainDetail) -> str:
+        """How the job would run."""
+        return explained_plan(self._session, self._sinks, extra_details)
+
+    def execute(self) -> TableResult:
+        """Run the inserts as one job, and forget them.
+
+        Raises:
+            JobDefinitionError: there are none.
+        """
+        if not self._sinks:
+            raise JobDefinitionError("the statement set has no INSERT")
+        sinks, self._sinks = self._sinks, []
+        return self._session.insert(sinks)

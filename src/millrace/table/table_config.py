@@ -1,0 +1,118 @@
+"""Options of a session that may change between statements. Flink: ``TableConfig``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from millrace.common.config import options, table_options
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import ConfigurationError
+from millrace.common.time.amounts import Duration
+from millrace.expressions.session_settings import SessionSettings
+
+__all__ = ["TableConfig"]
+
+
+class TableConfig:
+    """What SET sets: options of SQL and of the jobs that queries become.
+
+    Example:
+        >>> config = TableConfig().set("table.exec.state.ttl", "1 h")
+        >>> config.get("table.exec.state.ttl", "")
+        '1 h'
+        >>> config.get_local_timezone()
+        'UTC'
+    """
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._initial = Configuration(configuration)
+        self._configuration = Configuration(configuration)
+
+    def get(self, key: str, default_value: str) -> str:
+        """The value of an option as text, or the default."""
+        return self._configuration.get_string(key, default_value) or default_value
+
+    def set(self, key: str, value: str) -> TableConfig:
+        """Set an option.
+
+        Raises:
+            ConfigurationError: there is no such option (the nearest is named), or the value is
+                not of its type.
+        """
+        tried = Configuration({key: value})
+        tried.validate()
+        if key == table_options.LOCAL_TIME_ZONE.key:
+            _require_zone(value)
+        self._configuration.add_all(tried)
+        return self
+
+    def reset(self, key: str | None = None) -> None:
+        """Set an option, or all of them, back to what the session began with."""
+        if key is None:
+            self._configuration = Configuration(self._initial)
+            return
+        self._configuration.remove_config(key)
+        if self._initial.contains_key(key):
+            self._configuration.set_string(key, self._initial.get_string(key) or "")
+
+    def get_configuration(self) -> Configuration:
+        """The options that are set."""
+        return self._configuration
+
+    def add_configuration(self, configuration: Configuration) -> None:
+        """Set the options of another configuration.
+
+        Raises:
+            ConfigurationError: an option is unknown, or a value is wrong.
+        """
+        for key, value in configuration.to_dict().items():
+            self.set(key, value)
+
+    def get_local_timezone(self) -> str:
+        """Zone of the session."""
+        return self._configuration.get(table_options.LOCAL_TIME_ZONE)
+
+    def set_local_timezone(self, timezone_id: str) -> None:
+        """Set the zone of the session.
+
+        Raises:
+            ConfigurationError: there is no such zone.
+        """
+        self.set(table_options.LOCAL_TIME_ZONE.key, timezone_id)
+
+    def set_idle_state_retention(self, duration: Any) -> None:
+        """How long state is kept that nothing has touched: ``table.exec.state.ttl``."""
+        self._configuration.set(table_options.STATE_TTL, Duration.of_millis(_millis(duration)))
+
+    def get_idle_state_retention(self) -> Duration:
+        """How long state is kept that nothing has touched."""
+        return self._configuration.get(table_options.STATE_TTL)
+
+    def session(self) -> SessionSettings:
+        """What expressions take from the session."""
+        legacy = self._configuration.get(table_options.LEGACY_CAST) == "ENABLED"
+        parameters = self._configuration.get(options.GLOBAL_JOB_PARAMETERS)
+        return SessionSettings(
+            self.get_local_timezone(), None, legacy, tuple(sorted(parameters.items()))
+        )
+
+    def to_dict(self) -> Mapping[str, str]:
+        """All options that are set, in order of their keys."""
+        return dict(sorted(self._configuration.to_dict().items()))
+
+
+def _require_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ConfigurationError(
+            f"table.local-time-zone: there is no zone {name!r}; name one like 'Europe/Berlin'"
+        ) from None
+
+
+def _millis(duration: Any) -> int:
+    from millrace.common.time.amounts import millis
+
+    return millis(duration)

@@ -1,0 +1,120 @@
+"""`TableDescriptor`: a table as a program declares it: schema, connector and options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.config.configuration import as_text
+from millrace.table.schema import Schema
+
+__all__ = ["FormatDescriptor", "TableDescriptor"]
+
+
+def _key(key: ConfigOption[Any] | str) -> str:
+    return key if isinstance(key, str) else key.key
+
+
+@dataclass(frozen=True)
+class FormatDescriptor:
+    """A format and its options. Flink: ``FormatDescriptor``.
+
+    Example:
+        >>> FormatDescriptor.for_format("csv").option("field-delimiter", ";").build().options
+        {'field-delimiter': ';'}
+    """
+
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def for_format(format: str) -> FormatDescriptor.Builder:
+        """A builder of a format."""
+        return FormatDescriptor.Builder(format)
+
+    class Builder:
+        """Adds options to a format."""
+
+        def __init__(self, format: str) -> None:
+            self._format = format
+            self._options: dict[str, str] = {}
+
+        def option(self, key: ConfigOption[Any] | str, value: Any) -> FormatDescriptor.Builder:
+            """Set an option, without the format's name before it."""
+            self._options[_key(key)] = as_text(value)
+            return self
+
+        def build(self) -> FormatDescriptor:
+            """The format."""
+            return FormatDescriptor(self._format, dict(self._options))
+
+
+@dataclass(frozen=True)
+class TableDescriptor:
+    """A table without a name. Flink: ``TableDescriptor``.
+
+    Example:
+        >>> table = TableDescriptor.for_connector("datagen").option("number-of-rows", "3").build()
+        >>> table.options
+        {'connector': 'datagen', 'number-of-rows': '3'}
+    """
+
+    schema: Schema | None
+    options: Mapping[str, str]
+    partition_keys: tuple[str, ...] = ()
+    comment: str | None = None
+
+    @staticmethod
+    def for_connector(connector: str) -> TableDescriptor.Builder:
+        """A builder of a table of a connector."""
+        return TableDescriptor.Builder(connector)
+
+    class Builder:
+        """Adds schema and options to a table."""
+
+        def __init__(self, connector: str) -> None:
+            self._options = {"connector": connector}
+            self._schema: Schema | None = None
+            self._partition_keys: tuple[str, ...] = ()
+            self._comment: str | None = None
+
+        def schema(self, schema: Schema) -> TableDescriptor.Builder:
+            """Columns, watermark and primary key."""
+            self._schema = schema
+            return self
+
+        def option(self, key: ConfigOption[Any] | str, value: Any) -> TableDescriptor.Builder:
+            """Set an option."""
+            self._options[_key(key)] = as_text(value)
+            return self
+
+        def format(
+            self,
+            format: FormatDescriptor | str,
+            format_option: ConfigOption[Any] | str = "format",
+        ) -> TableDescriptor.Builder:
+            """Set the format, with its options."""
+            made = FormatDescriptor(format) if isinstance(format, str) else format
+            prefix = _key(format_option).removesuffix("format") + made.format
+            self._options[_key(format_option)] = made.format
+            for key, value in made.options.items():
+                self._options[f"{prefix}.{key}"] = value
+            return self
+
+        def partitioned_by(self, *partition_keys: str) -> TableDescriptor.Builder:
+            """Columns whose values are a directory each."""
+            self._partition_keys = partition_keys
+            return self
+
+        def comment(self, comment: str) -> TableDescriptor.Builder:
+            """What the table is."""
+            self._comment = comment
+            return self
+
+        def build(self) -> TableDescriptor:
+            """The descriptor."""
+            return TableDescriptor(
+                self._schema, dict(self._options), self._partition_keys, self._comment
+            )

@@ -1,0 +1,338 @@
+"""`TableEnvironment`: where statements are executed, and tables and catalogs are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import LogicalType, RowType, quoted
+from millrace.expressions.registry import functions
+from millrace.planner.binder.tables import table_rows
+from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
+from millrace.planner.relational.rel_node import RelNode
+from millrace.runtime.table.record_batch_source import RecordBatchSource
+from millrace.sql.parser import parse_query, parse_statement
+from millrace.sql.statements import Explain
+from millrace.table.catalog.catalog import Catalog
+from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
+from millrace.table.catalog.errors import not_found
+from millrace.table.catalog.imported_functions import function_of
+from millrace.table.ddl.statements import execute_statement
+from millrace.table.elements import elements_table, frame_batch
+from millrace.table.environment_settings import EnvironmentSettings
+from millrace.table.explain_detail import ExplainDetail
+from millrace.table.schema import Schema
+from millrace.table.statement_set import StatementSet
+from millrace.table.table import Table
+from millrace.table.table_config import TableConfig
+from millrace.table.table_descriptor import TableDescriptor
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import TableSession
+from millrace.table.udf import UserDefinedScalarFunctionWrapper
+
+__all__ = ["TableEnvironment"]
+
+
+class TableEnvironment:
+    """Executes SQL. Flink: ``TableEnvironment``.
+
+    Example:
+        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> t_env.execute_sql(
+        ...     "CREATE TABLE numbers (n BIGINT) WITH ('connector' = 'datagen',"
+        ...     " 'fields.n.kind' = 'sequence', 'fields.n.start' = '1', 'fields.n.end' = '3')"
+        ... ).print()
+        OK
+        >>> t_env.list_tables()
+        ['numbers']
+    """
+
+    def __init__(self, session: TableSession) -> None:
+        self._session = session
+
+    @staticmethod
+    def create(environment_settings: EnvironmentSettings | Any) -> TableEnvironment:
+        """An environment with the given settings, or a `Configuration` of them."""
+        settings = environment_settings
+        if not isinstance(settings, EnvironmentSettings):
+            settings = EnvironmentSettings.new_instance().with_configuration(settings).build()
+        return TableEnvironment(TableSession(settings))
+
+    def get_config(self) -> TableConfig:
+        """Options of the session."""
+        return self._session.config
+
+    # -- statements --------------------------------------------------------------------
+
+    def execute_sql(self, stmt: str) -> TableResult:
+        """Execute one statement. A query's and an INSERT's job runs on in the background.
+
+        Raises:
+            SqlParserError: the text is no statement; the error shows where.
+            JobDefinitionError: a name is unknown, a type or an option is wrong.
+        """
+        return execute_statement(self._session, parse_statement(stmt))
+
+    def sql_query(self, query: str) -> Table:
+        """A query as a table, not run yet.
+
+        Raises:
+            SqlParserError, SqlValidationError: the text is wrong; the error shows where.
+        """
+        return Table(self._session, self._session.bind_query(parse_query(query), query))
+
+    def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
+        """How a query or an INSERT would run."""
+        statement = parse_statement(stmt)
+        names = tuple(detail.name for detail in extra_details)
+        result = execute_statement(self._session, Explain(statement, names, text=stmt))
+        text: str = next(result.collect())[0]
+        return text
+
+    def create_statement_set(self) -> StatementSet:
+        """Inserts that run as one job."""
+        return StatementSet(self._session)
+
+    # -- tables ------------------------------------------------------------------------
+
+    def from_path(self, path: str) -> Table:
+        """A table or view of a catalog.
+
+        Raises:
+            CatalogError: there is none of that name.
+        """
+        parts = _parts(path)
+        found = self._session.reader.resolve_table(parts)
+        if found is None:
+            names = self._session.reader.names(NameKind.TABLE)
+            raise not_found("table", path, names)
+        if isinstance(found, ResolvedView) and isinstance(found.query, str):
+            return self.sql_query(f"SELECT * FROM {'.'.join(map(quoted, parts))}")
+        return Table(self._session, _scan(found))
+
+    def from_elements(
+        self,
+        elements: Iterable[Any],
+        schema: LogicalType | Sequence[str] | None = None,
+        verify_schema: bool = True,
+    ) -> Table:
+        """A table of Python objects: rows, tuples, dicts, or values of one column.
+
+        Args:
+            schema: a row type, or names of the columns, whose types are found in the values.
+            verify_schema: values that do not fit are refused in any case.
+
+        Raises:
+            JobDefinitionError, JobExecutionError: the objects do not fit the schema.
+        """
+        row_type, data, kinds = elements_table(list(elements), schema)
+        return self._of_batch(row_type, data, kinds)
+
+    def from_pandas(
+        self, pdf: Any, schema: LogicalType | Sequence[str] | None = None, splits_num: int = 1
+    ) -> Table:
+        """A table of a DataFrame's rows, without its index.
+
+        Args:
+            splits_num: how many subtasks may read it.
+        """
+        row_type, data = frame_batch(pdf, schema)
+        return self._of_batch(row_type, data, None, splits_num)
+
+    def _of_batch(self, row_type: RowType, data: Any, kinds: Any, splits: int = 1) -> Table:
+        name = self._session.anonymous_name("elements")
+        builder = Schema.new_builder().from_row_data_type(row_type)
+        changes = frozenset({"+I"} if kinds is None else {"+I", "-U", "+U", "-D"})
+        access = _BatchAccess(RecordBatchSource(data, kinds, splits), changes)
+        table = CatalogTable(builder.build(), access=access, bounded=True)
+        return Table(self._session, _scan(self._session.resolved((name,), table)))
+
+    def create_temporary_view(self, view_path: str, table: Table) -> None:
+        """Give a query a name, as long as the session lives.
+
+        Raises:
+            CatalogError: the name is taken.
+        """
+        path = self._session.catalogs.qualified(_parts(view_path))
+        self._session.catalogs.create_temporary(path, CatalogView("", table.node))
+
+    def create_temporary_table(self, path: str, descriptor: TableDescriptor) -> None:
+        """Make a table known, as long as the session lives.
+
+        Raises:
+            CatalogError: the name is taken.
+        """
+        name = self._session.catalogs.qualified(_parts(path))
+        self._session.catalogs.create_temporary(name, _described(descriptor))
+
+    def create_table(
+        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False
+    ) -> bool:
+        """Add a table to a catalog; False: there is one of this name already, and stays.
+
+        Raises:
+            CatalogError: the name is taken.
+        """
+        name = self._session.catalogs.qualified(_parts(path))
+        catalog = self._session.catalogs.catalog(name.catalog)
+        if ignore_if_exists and catalog.table(name.path) is not None:
+            return False
+        catalog.create_table(name.path, _described(descriptor))
+        return True
+
+    def drop_temporary_table(self, table_path: str) -> bool:
+        """Forget a temporary table; False: there is none of that name."""
+        name = self._session.catalogs.qualified(_parts(table_path))
+        return self._session.catalogs.drop_temporary(name, CatalogTable)
+
+    def drop_temporary_view(self, view_path: str) -> bool:
+        """Forget a temporary view; False: there is none of that name."""
+        name = self._session.catalogs.qualified(_parts(view_path))
+        return self._session.catalogs.drop_temporary(name, CatalogView)
+
+    # -- functions ---------------------------------------------------------------------
+
+    def create_temporary_function(
+        self, path: str, function: UserDefinedScalarFunctionWrapper
+    ) -> None:
+        """Give a function a name in a catalog and database, as long as the session lives.
+
+        Args:
+            function: made by `millrace.table.udf.udf`.
+
+        Raises:
+            CatalogError: the name is taken, or it is no such function.
+        """
+        self._session.catalogs.register_temporary_function(_parts(path), _registered(function))
+
+    def create_temporary_system_function(
+        self, name: str, function: UserDefinedScalarFunctionWrapper
+    ) -> None:
+        """Give a function a name that goes before all others, as long as the session lives.
+
+        Args:
+            function: made by `millrace.table.udf.udf`.
+
+        Raises:
+            CatalogError: the name is taken, or it is no such function.
+        """
+        self._session.catalogs.register_system_function(name, _registered(function))
+
+    def drop_temporary_function(self, path: str) -> bool:
+        """Forget a temporary function; False: there is none of that name."""
+        return self._session.catalogs.drop_temporary_function(_parts(path))
+
+    def drop_temporary_system_function(self, name: str) -> bool:
+        """Forget a temporary system function; False: there is none of that name."""
+        return self._session.catalogs.system_functions.pop(name.lower(), None) is not None
+
+    def drop_function(self, path: str) -> bool:
+        """Drop a function of a catalog; False: there is none of that name."""
+        name = self._session.catalogs.qualified(_parts(path))
+        catalog = self._session.catalogs.catalog(name.catalog)
+        if catalog.function(name.path) is None:
+            return False
+        catalog.drop_function(name.path)
+        return True
+
+    def list_functions(self) -> list[str]:
+        """Names of all functions that statements can call."""
+        built_in = {each.name.lower() for each in functions() if each.name[0].isalpha()}
+        return sorted({*built_in, *self.list_user_defined_functions()})
+
+    # -- catalogs ----------------------------------------------------------------------
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Add a catalog under a name."""
+        self._session.catalogs.register_catalog(catalog_name, catalog)
+
+    def get_catalog(self, catalog_name: str) -> Catalog:
+        """The catalog of a name."""
+        return self._session.catalogs.catalog(catalog_name)
+
+    def use_catalog(self, catalog_name: str) -> None:
+        """Look up names in a catalog first."""
+        self._session.catalogs.use_catalog(catalog_name)
+
+    def use_database(self, database_name: str) -> None:
+        """Look up names in a database of the current catalog first."""
+        self._session.catalogs.use_database((database_name,))
+
+    def get_current_catalog(self) -> str:
+        """The catalog in which names are looked up."""
+        return self._session.catalogs.current_catalog
+
+    def get_current_database(self) -> str:
+        """The database in which names are looked up."""
+        return self._session.catalogs.current_database
+
+    def list_catalogs(self) -> list[str]:
+        """Names of catalogs."""
+        return self._session.catalogs.list_catalogs()
+
+    def list_databases(self) -> list[str]:
+        """Names of the databases of the current catalog."""
+        catalogs = self._session.catalogs
+        return catalogs.catalog(catalogs.current_catalog).list_databases()
+
+    def list_tables(self) -> list[str]:
+        """Names of tables and views of the current database, temporary ones too."""
+        return self._session.catalogs.list_tables()
+
+    def list_views(self) -> list[str]:
+        """Names of views of the current database, temporary ones too."""
+        return self._session.catalogs.list_views()
+
+    def list_temporary_tables(self) -> list[str]:
+        """Names of temporary tables."""
+        return self._session.catalogs.list_temporary(views=False)
+
+    def list_temporary_views(self) -> list[str]:
+        """Names of temporary views."""
+        return self._session.catalogs.list_temporary(views=True)
+
+    def list_user_defined_functions(self) -> list[str]:
+        """Names of the functions that programs have registered."""
+        return self._session.catalogs.list_functions()
+
+
+class _BatchAccess:
+    """A table of one source."""
+
+    def __init__(self, source: RecordBatchSource, changes: frozenset[str]) -> None:
+        self._source = source
+        self.changes = changes
+
+    def create_source(self, request: Any) -> RecordBatchSource:
+        """The source."""
+        return self._source
+
+    def create_sink(self, request: Any) -> Any:
+        """There is none."""
+        raise JobDefinitionError("a table of Python objects cannot be written")
+
+
+def _registered(function: Any) -> CatalogFunction:
+    registered = CatalogFunction("", function=function)
+    function_of(registered)
+    return registered
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part.strip("` ") for part in path.split("."))
+
+
+def _described(descriptor: TableDescriptor) -> CatalogTable:
+    if descriptor.schema is None:
+        raise JobDefinitionError("a table needs a schema: TableDescriptor.Builder.schema()")
+    return CatalogTable(
+        descriptor.schema, descriptor.options, descriptor.partition_keys, descriptor.comment
+    )
+
+
+def _scan(found: ResolvedTable | ResolvedView) -> RelNode:
+    if isinstance(found, ResolvedTable):
+        return table_rows(found)
+    assert isinstance(found.query, RelNode)
+    return found.query

@@ -1,0 +1,191 @@
+"""`TableResult`: what a statement gives: rows, as they come, or that it was carried out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.types.logical.logical_type import RowType, VarCharType
+from millrace.common.types.row import Row, named_row
+from millrace.runtime.table.collect import collected_batch
+from millrace.state.alike import alike
+from millrace.table.result_kind import ResultKind
+from millrace.table.tableau import MAX_WIDTH, column_width, tableau
+from millrace.table.values import KIND_TEXTS, cells, python_rows
+
+if TYPE_CHECKING:
+    from millrace.datastream.collected import CloseableIterator
+    from millrace.engine.embedded_job_client import EmbeddedJobClient
+
+__all__ = ["RowIterator", "TableResult"]
+
+
+class RowIterator:
+    """Iterates over the rows of a result; closing it cancels the job that makes them.
+
+    A row is seen once the epoch that gave it has been committed.
+    """
+
+    def __init__(
+        self, row_type: RowType, rows: Sequence[Row] = (), job: CloseableIterator[Any] | None = None
+    ) -> None:
+        self._row_type = row_type
+        self._rows: Iterator[Row] = iter(rows)
+        self._job = job
+
+    def __iter__(self) -> RowIterator:
+        return self
+
+    def __next__(self) -> Row:
+        while True:
+            for row in self._rows:
+                return row
+            if self._job is None:
+                raise StopIteration
+            data, kinds = collected_batch(next(self._job))
+            self._rows = iter(python_rows(data, kinds, self._row_type))
+
+    def next(self) -> Row:
+        """The next row; raises StopIteration when there is none."""
+        return next(self)
+
+    def close(self) -> None:
+        """Cancel the job unless it has ended, and wait until it has."""
+        if self._job is not None:
+            self._job.close()
+
+    def __enter__(self) -> RowIterator:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class TableResult:
+    """The result of a statement. Flink: interface ``TableResult``.
+
+    Its rows can be read once: by `collect`, `print` or `to_pandas`.
+    """
+
+    def __init__(
+        self,
+        row_type: RowType,
+        kind: ResultKind = ResultKind.SUCCESS_WITH_CONTENT,
+        rows: Sequence[Row] = (),
+        job: CloseableIterator[Any] | None = None,
+        client: EmbeddedJobClient | None = None,
+        streaming: bool = False,
+        time_zone: str = "UTC",
+    ) -> None:
+        self._row_type = row_type
+        self._kind = kind
+        self._iterator = RowIterator(row_type, rows, job)
+        self._client = client
+        self._streaming = streaming
+        self._time_zone = time_zone
+        self._raw = False
+
+    @staticmethod
+    def ok() -> TableResult:
+        """Of a statement that has no rows."""
+        row_type = RowType.of(("result", VarCharType()))
+        return TableResult(row_type, ResultKind.SUCCESS, [named_row(("result",), ("OK",))])
+
+    @staticmethod
+    def of_rows(row_type: RowType, rows: Sequence[Sequence[Any]]) -> TableResult:
+        """Of a statement that lists something."""
+        return TableResult(row_type, rows=[named_row(row_type.names, row) for row in rows])
+
+    @staticmethod
+    def of_text(text: str) -> TableResult:
+        """Of EXPLAIN and SHOW CREATE: a text, which is printed as it is."""
+        row_type = RowType.of(("result", VarCharType()))
+        result = TableResult(row_type, rows=[named_row(("result",), (text,))])
+        result._raw = True
+        return result
+
+    def get_job_client(self) -> EmbeddedJobClient | None:
+        """The job of a query or an INSERT; None: there is none."""
+        return self._client
+
+    def wait(self, timeout_ms: int | None = None) -> None:
+        """Wait until the job has ended. The rows of a query must be read beside.
+
+        Raises:
+            TimeoutError: it has not, after that many ms.
+            UserFunctionError, JobExecutionError: the job failed.
+        """
+        if self._client is not None:
+            seconds = None if timeout_ms is None else timeout_ms / 1000
+            self._client.get_job_execution_result().result(seconds)
+
+    def get_table_schema(self) -> RowType:
+        """Names and types of the columns."""
+        return self._row_type
+
+    get_resolved_schema = get_table_schema
+
+    def get_result_kind(self) -> ResultKind:
+        """Whether there are rows."""
+        return self._kind
+
+    def collect(self) -> RowIterator:
+        """The rows, as they come; those of a changelog have their kind
+        (`Row.get_row_kind`)."""
+        return self._iterator
+
+    def print(self) -> None:
+        """Print the rows as a table, as they come; of a stream with their kind in ``op``."""
+        if self._kind is ResultKind.SUCCESS:
+            print("OK")
+            return
+        if self._raw:
+            for row in self._iterator:
+                print(row[0])
+            return
+        fields = self._row_type.fields
+        names, widths = list(self._row_type.names), None
+        if self._streaming:
+            names.insert(0, "op")
+            widths = [2, *(column_width(field.name, field.type) for field in fields)]
+        limit = MAX_WIDTH if self._client is not None else None
+        for line in tableau(names, self._cells(), widths, limit):
+            print(line, flush=True, file=sys.stdout)
+
+    def _cells(self) -> Iterator[list[str]]:
+        fields = self._row_type.fields
+        for row in self._iterator:
+            shown = [
+                cells([value], field.type, self._time_zone)[0]
+                for value, field in zip(row, fields, strict=True)
+            ]
+            if self._streaming:
+                shown.insert(0, KIND_TEXTS[row.get_row_kind().value])
+            yield shown
+
+    def to_pandas(self) -> Any:
+        """All rows as a DataFrame; of a changelog what is left in the end.
+
+        Waits until the job has ended.
+        """
+        from importlib import import_module
+
+        pandas: Any = import_module("pandas")
+        rows = [list(row) for row in materialized(self._iterator)]
+        return pandas.DataFrame(rows, columns=list(self._row_type.names))
+
+
+def materialized(rows: Iterator[Row]) -> list[Row]:
+    """What a changelog leaves: each row that was added and not taken back."""
+    left: list[Row] = []
+    for row in rows:
+        if row.get_row_kind().value in (1, 3):
+            values = list(row)
+            for index in range(len(left) - 1, -1, -1):
+                if alike(list(left[index]), values):
+                    del left[index]
+                    break
+        else:
+            left.append(row)
+    return left

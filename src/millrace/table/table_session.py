@@ -1,0 +1,210 @@
+"""`TableSession`: what statements and tables share: catalogs, options, and how trees are run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from millrace.common.config import options, table_options
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.execution_mode import RuntimeExecutionMode
+from millrace.common.types.logical.logical_type import RowType
+from millrace.datastream.collected import collect
+from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.expressions import registry
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.plan.job_graph import JobGraph
+from millrace.plan.transformation import Transformation
+from millrace.planner.binder.query import bind_expression, bind_query
+from millrace.planner.catalog_reader import ResolvedTable, ResolvedView
+from millrace.planner.execution.translation import TranslationSettings, Translator
+from millrace.planner.inference.changelog_mode import ChangelogModes
+from millrace.planner.inference.refusals import require_supported
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
+from millrace.planner.rules.changelog_normalization import SourceChangelogs
+from millrace.planner.rules.optimizer import optimized
+from millrace.planner.rules.upsert_materialization import with_upsert_materialization
+from millrace.sql.parser import parse_expression, parse_query
+from millrace.table.catalog.catalog_manager import CatalogManager
+from millrace.table.catalog.catalog_objects import CatalogTable
+from millrace.table.catalog.object_path import ObjectIdentifier
+from millrace.table.catalog.table_resolution import (
+    SessionCatalog,
+    resolved_columns,
+    resolved_table,
+)
+from millrace.table.environment_settings import EnvironmentSettings
+from millrace.table.table_config import TableConfig
+from millrace.table.table_result import TableResult
+
+__all__ = ["TableSession"]
+
+
+class TableSession:
+    """Catalogs, options and the environment in which jobs run."""
+
+    def __init__(
+        self, settings: EnvironmentSettings, env: StreamExecutionEnvironment | None = None
+    ) -> None:
+        given = settings.get_configuration()
+        self.env = env or StreamExecutionEnvironment.get_execution_environment(given)
+        self.settings = settings
+        self.config = TableConfig(given)
+        self.catalogs = CatalogManager(
+            settings.get_built_in_catalog_name(), settings.get_built_in_database_name()
+        )
+        self._anonymous = 0
+        self.reader = SessionCatalog(self.catalogs, self.bind_expression)
+
+    @property
+    def streaming(self) -> bool:
+        """Whether queries run over streams."""
+        return self.settings.is_streaming_mode()
+
+    # -- names and types ---------------------------------------------------------------
+
+    def bind_expression(self, text: str, row_type: RowType) -> ResolvedExpression:
+        """An expression of SQL over a row.
+
+        Raises:
+            SqlParserError, SqlValidationError: it is wrong; the error shows where.
+        """
+        return bind_expression(parse_expression(text), row_type, self.reader, registry, text)
+
+    def bind_query(self, query: exp.Expr, text: str) -> RelNode:
+        """The tree of a query.
+
+        Raises:
+            SqlValidationError: a name is unknown, or types do not fit; the error shows where.
+        """
+        return bind_query(query, self.reader, registry, text)
+
+    def view_type(self, view: ResolvedView) -> RowType:
+        """Names and types of the columns of a view."""
+        if isinstance(view.query, RelNode):
+            return view.query.row_type
+        catalog = view.catalog or self.reader
+        query = bind_query(parse_query(view.query), catalog, registry, view.query)
+        row_type = query.row_type
+        if not view.names:
+            return row_type
+        fields = zip(view.names, row_type.fields, strict=True)
+        return RowType(tuple(replace(field, name=name) for name, field in fields))
+
+    def resolved(self, name: Sequence[str], table: CatalogTable) -> ResolvedTable:
+        """A table that is in no catalog."""
+        return resolved_table(self.catalogs.qualified(name), table, self.bind_expression)
+
+    def check(self, name: ObjectIdentifier, table: CatalogTable) -> None:
+        """Look at the expressions of a table that is made; its connector is not asked.
+
+        Raises:
+            JobDefinitionError: one is wrong.
+        """
+        resolved_columns(name, table, self.bind_expression)
+
+    def anonymous_name(self, kind: str) -> str:
+        """A name for a table that the program gives none."""
+        self._anonymous += 1
+        return f"*anonymous_{kind}${self._anonymous}*"
+
+    # -- running -----------------------------------------------------------------------
+
+    def collect(self, node: RelNode) -> TableResult:
+        """Run a query whose rows the client wants."""
+        [end] = self.transformations([CollectSink(node)])
+        self._configure()
+        job = collect(self.env, end, self._job_name("collect"))
+        return TableResult(
+            node.row_type,
+            job=job,
+            client=job.client,
+            streaming=self.streaming,
+            time_zone=self.config.get_local_timezone(),
+        )
+
+    def insert(self, sinks: Sequence[LogicalSink]) -> TableResult:
+        """Run inserts as one job."""
+        names = [".".join(sink.table.path) for sink in sinks]
+        for end in self.transformations(sinks):
+            self.env.add_sink_transformation(end)
+        self._configure()
+        client = self.env.build_client(self._job_name(f"insert-into_{','.join(names)}")).start()
+        if not self.streaming or self.config.get_configuration().get(table_options.DML_SYNC):
+            client.result()
+        return inserted(names, client)
+
+    def transformations(self, nodes: Sequence[RelNode]) -> list[Transformation]:
+        """What trees become: nothing is run.
+
+        Raises:
+            JobDefinitionError: a query cannot run over streams, or not here.
+        """
+        return self.translated(nodes)[1]
+
+    def translated(self, nodes: Sequence[RelNode]) -> tuple[Translator, list[Transformation]]:
+        """`transformations`, and what knows their changelog modes."""
+        duplicates = self.config.get_configuration().get(table_options.CDC_EVENTS_DUPLICATE)
+        changelogs = SourceChangelogs(duplicates, batch=not self.streaming)
+        roots = [optimized(node, changelogs) for node in nodes]
+        if self.streaming:
+            materialize = self.config.get_configuration().get(table_options.UPSERT_MATERIALIZE)
+            roots = [with_upsert_materialization(root, materialize) for root in roots]
+        modes = ChangelogModes(roots, self.streaming)
+        if self.streaming:
+            for root in roots:
+                require_supported(root, modes)
+        translator = self._translator(modes)
+        return translator, [translator.translate(root) for root in roots]
+
+    def graph(self, ends: Sequence[Transformation]) -> JobGraph:
+        """The plan of the job that would run."""
+        return self.env.launcher.graph(ends, self.config.get_configuration(), "explain")
+
+    def _translator(self, modes: ChangelogModes) -> Translator:
+        configuration = self.config.get_configuration()
+        return Translator(
+            TranslationSettings(
+                parallelism=configuration.get(options.PARALLELISM)
+                if configuration.contains_key(options.PARALLELISM.key)
+                else self.env.get_parallelism(),
+                batch=not self.streaming,
+                session=self.config.session(),
+                state_ttl=configuration.get(table_options.STATE_TTL).to_millis(),
+                options={
+                    table_options.SOURCE_IDLE_TIMEOUT.key: configuration.get(
+                        table_options.SOURCE_IDLE_TIMEOUT
+                    ).to_millis(),
+                    table_options.NOT_NULL_ENFORCER.key: configuration.get(
+                        table_options.NOT_NULL_ENFORCER
+                    ),
+                },
+            ),
+            modes,
+        )
+
+    def _configure(self) -> None:
+        """Give the environment the options of the session."""
+        self.env.configure(Configuration(self.config.get_configuration()))
+        mode = RuntimeExecutionMode.STREAMING if self.streaming else RuntimeExecutionMode.BATCH
+        self.env.set_runtime_mode(mode)
+
+    def _job_name(self, default: str) -> str:
+        name = self.config.get_configuration().get(options.JOB_NAME)
+        return name or default
+
+
+def inserted(names: Sequence[str], client: EmbeddedJobClient) -> TableResult:
+    """The result of inserts: a column per table, of which -1 rows are known, as in Flink."""
+    from millrace.common.types.logical.logical_type import BigIntType, RowField
+    from millrace.common.types.row import named_row
+    from millrace.table.result_kind import ResultKind
+
+    columns = [name if names.index(name) == i else f"{name}_{i}" for i, name in enumerate(names)]
+    row_type = RowType(tuple(RowField(name, BigIntType()) for name in columns))
+    row = named_row(tuple(columns), [-1] * len(columns))
+    return TableResult(row_type, ResultKind.SUCCESS_WITH_CONTENT, [row], client=client)

@@ -1,0 +1,175 @@
+"""Columns as Python values, as text of a row, and as cells of a printed table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from datetime import time as time_of_day
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.logical.python_values import python_values
+from millrace.common.types.row import Row, named_row
+
+__all__ = ["KIND_TEXTS", "cells", "python_rows", "row_text"]
+
+KIND_TEXTS = ("+I", "-U", "+U", "-D")
+"""Short texts of row kinds, by their numbers."""
+
+Convert = Callable[[Any], Any]
+
+
+def python_rows(data: Any, kinds: Any, row_type: RowType) -> list[Row]:
+    """The rows of a record batch, with names and kinds."""
+    columns = [
+        python_values(column, field.type)
+        for column, field in zip(data.columns, row_type.fields, strict=True)
+    ]
+    numbers = [0] * data.num_rows if kinds is None else kinds.to_pylist()
+    rows = zip(*columns, strict=True) if columns else ([()] * data.num_rows)
+    return [named_row(row_type.names, row, kind) for row, kind in zip(rows, numbers, strict=True)]
+
+
+# -- text of rows, as of the connector "print" ---------------------------------------------
+
+
+def row_text(batch: ColumnBatch, row_type: RowType) -> Iterator[str]:
+    """Rows as Flink's ``Row`` prints itself: ``+I[1, a]``."""
+    for row in python_rows(batch.data, batch.row_kinds, row_type):
+        yield _of_row(row)
+
+
+def _of_row(row: Row) -> str:
+    kind = KIND_TEXTS[row.get_row_kind().value]
+    return f"{kind}[{', '.join(map(_java_text, row))}]"
+
+
+def _java_text(value: Any) -> str:
+    """As the Java object of Flink that holds such a value prints itself."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Row):
+        return _of_row(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_java_text, value))}]"
+    if isinstance(value, dict):
+        pairs = (f"{_java_text(key)}={_java_text(item)}" for key, item in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, datetime):
+        if value.tzinfo is not None:
+            text = value.astimezone(UTC).replace(tzinfo=None)
+            return f"{text.isoformat(timespec=_digits(text.microsecond))}Z"
+        return _without_zero_seconds(value)
+    if isinstance(value, time_of_day):
+        return _without_zero_seconds(value)
+    if isinstance(value, bytes):
+        return f"[{', '.join(str(byte - 256 if byte > 127 else byte) for byte in value)}]"
+    return _number_text(value)
+
+
+def _without_zero_seconds(value: datetime | time_of_day) -> str:
+    if value.second == 0 and value.microsecond == 0:
+        return value.isoformat(timespec="minutes")
+    return value.isoformat(timespec=_digits(value.microsecond))
+
+
+def _digits(microsecond: int) -> str:
+    if microsecond == 0:
+        return "seconds"
+    return "milliseconds" if microsecond % 1000 == 0 else "microseconds"
+
+
+def _number_text(value: Any) -> str:
+    if isinstance(value, float):
+        return _double_text(value)
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _double_text(value: float) -> str:
+    """As Java prints it: 1.0E10, NaN."""
+    if not isfinite(value):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        text = format(Decimal(repr(value)), "f")
+        return text if "." in text else text + ".0"
+    digits, _, exponent = format(Decimal(repr(value)).normalize(), "E").partition("E")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+
+
+# -- cells of a printed table --------------------------------------------------------------
+
+NULL_CELL = "<NULL>"
+
+
+def cells(values: Sequence[Any], kind: LogicalType, time_zone: str) -> list[str]:
+    """The values of a column (of `python_values`) as TableResult.print shows them: cast to text,
+    points in time in a zone."""
+    zone = ZoneInfo(time_zone)
+    return [NULL_CELL if value is None else _cell(value, kind, zone) for value in values]
+
+
+def _cell(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(kind, (logical.TimestampType, logical.LocalZonedTimestampType)):
+        local = value if value.tzinfo is None else value.astimezone(zone)
+        text = local.strftime("%Y-%m-%d %H:%M:%S")
+        return _fraction(text, value.microsecond, kind.precision)
+    if isinstance(kind, logical.TimeType):
+        return _fraction(value.strftime("%H:%M:%S"), value.microsecond, kind.precision)
+    if isinstance(value, (Row, list, dict)):
+        return _nested_cell(value, kind, zone)
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    if isinstance(value, timedelta):
+        return _day_time(value)
+    if isinstance(kind, logical.YearMonthIntervalType):
+        sign, months = ("-" if value < 0 else "+"), abs(value)
+        return f"{sign}{months // 12}-{months % 12:02}"
+    if isinstance(kind, logical.FloatType):
+        import numpy as np
+
+        return _double_text(float(str(np.float32(value))))
+    return _number_text(value)
+
+
+def _nested_cell(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:
+    if isinstance(kind, RowType):
+        inner = (
+            _inner(item, field.type, zone) for item, field in zip(value, kind.fields, strict=True)
+        )
+        return f"({', '.join(inner)})"
+    if isinstance(kind, logical.MultisetType):
+        return _map_cell(value, kind.element_type, logical.IntType(), zone)
+    if isinstance(kind, logical.ArrayType):
+        return f"[{', '.join(_inner(item, kind.element_type, zone) for item in value)}]"
+    assert isinstance(kind, logical.MapType)
+    return _map_cell(value, kind.key_type, kind.value_type, zone)
+
+
+def _inner(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:
+    return "NULL" if value is None else _cell(value, kind, zone)
+
+
+def _map_cell(value: dict[Any, Any], key: LogicalType, item: LogicalType, zone: ZoneInfo) -> str:
+    pairs = (f"{_inner(k, key, zone)}={_inner(v, item, zone)}" for k, v in value.items())
+    return f"{{{', '.join(pairs)}}}"
+
+
+def _fraction(text: str, microsecond: int, precision: int) -> str:
+    return f"{text}.{f'{microsecond:06}000'[:precision]}" if precision else text
+
+
+def _day_time(value: timedelta) -> str:
+    sign = "-" if value < timedelta(0) else "+"
+    value = abs(value)
+    seconds, micros = value.seconds, value.microseconds
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{sign}{value.days} {clock}.{micros // 1000:03}"

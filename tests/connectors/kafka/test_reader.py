@@ -1,0 +1,132 @@
+"""The reader of a subtask, called as the source operator calls it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from millrace.common import SimpleStringSchema
+from millrace.common.source import AssignedSplit, ReaderContext
+from millrace.connectors.kafka import KafkaError, KafkaSource
+from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
+from millrace.connectors.kafka.partition_watch import NewRecords
+from millrace.connectors.kafka.reader import KafkaSourceReader
+
+Make = Callable[..., KafkaSourceReader]
+
+
+@pytest.fixture
+def reader(topics: Any) -> Any:
+    made = []
+
+    def make(topic: str, position: int | None = None, **properties: str) -> KafkaSourceReader:
+        builder = KafkaSource.builder().set_bootstrap_servers(topics.bootstrap_servers)
+        builder.set_topics(topic).set_value_only_deserializer(SimpleStringSchema())
+        for name, value in properties.items():
+            builder.set_property(name.replace("_", "."), value)
+        context = ReaderContext(0, 1, lambda: 0)
+        opened = builder.build().create_reader(context)
+        made.append(opened)
+        split = KafkaPartitionSplit(f"{topic}-0", topic, 0, 0)
+        opened.add_splits([AssignedSplit(split, position)])
+        return opened
+
+    yield make
+    for opened in made:
+        opened.close()
+
+
+def take(reader: KafkaSourceReader, count: int) -> list[str]:
+    """As many records as that, however many polls it takes."""
+    found: list[str] = []
+    until = time.monotonic() + 180
+    while len(found) < count:
+        assert time.monotonic() < until, found
+        for batch in reader.poll(count - len(found)):
+            found += batch.batch.to_rows().values
+    return found
+
+
+def test_positions_are_behind_what_was_polled(topics: Any, reader: Make) -> None:
+    topic = topics.create()
+    topics.send(topic, [str(i) for i in range(100)])
+    first = reader(topic)
+    assert first.snapshot_state() == {f"{topic}-0": 0}
+    assert take(first, 30) == [str(i) for i in range(30)]
+    assert first.snapshot_state() == {f"{topic}-0": 30}
+    assert take(reader(topic, 30), 70) == [str(i) for i in range(30, 100)]
+
+
+def test_who_has_read_is_asked_again_at_once(topics: Any, reader: Make) -> None:
+    topic = topics.create()
+    opened = reader(topic)
+    opened.begin_epoch(10)
+    assert opened.poll(10) == []
+    assert opened.next_wakeup(5) is None, "the poll interval"
+    topics.send(topic, ["a"])
+    assert take(opened, 1) == ["a"]
+    assert opened.next_wakeup(5) == 5
+    opened.begin_epoch(10)
+    assert opened.poll(10) == []
+    assert opened.next_wakeup(5) is None
+
+
+def test_an_idle_reader_waits_to_be_told(topics: Any, reader: Make) -> None:
+    opened = reader(topics.create())
+    until = time.monotonic() + 180
+    while opened.next_wakeup(5) is None:
+        assert time.monotonic() < until
+        opened.begin_epoch(10)
+        assert opened.poll(10) == []
+    assert opened.next_wakeup(5) == 10_005
+    opened.handle_source_event(NewRecords())
+    assert opened.next_wakeup(5) is None
+
+
+def test_an_offset_that_is_not_there_any_more(topics: Any, reader: Make) -> None:
+    """Without a strategy to go on elsewhere the job fails, and says of which partition."""
+    topic = topics.create()
+    topics.send(topic, ["a"])
+    opened = reader(topic, 1_000, auto_offset_reset="error")
+    with pytest.raises(KafkaError, match=f"cannot read {topic}-0 from Kafka: .*out of range"):
+        take(opened, 1)
+    assert take(reader(topic, 1_000), 1) == ["a"], "the earliest one, as the source says"
+
+
+def epoch(reader: KafkaSourceReader) -> int:
+    """How many records are read until a poll gives none."""
+    reader.begin_epoch(1_000_000)
+    read = 0
+    while batches := reader.poll(10_000):
+        read += sum(len(batch.batch) for batch in batches)
+    return read
+
+
+def test_an_epoch_waits_for_a_backlog_that_is_on_its_way(
+    topics: Any, reader: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One fetch brings 50 records at most; it was the end of the epoch each time."""
+    monkeypatch.setattr("millrace.connectors.kafka.reader._FETCH_PATIENCE_S", 10.0)
+    topic = topics.create()
+    for _ in range(60):
+        topics.send(topic, ["x" * 100] * 50)
+    opened = reader(topic, fetch_message_max_bytes="1000", queued_min_messages="50")
+    read, epochs = len(take(opened, 1)), 0
+    while read < 2_000:
+        read += epoch(opened)
+        epochs += 1
+    assert epochs <= 10, "2000 records are 40 fetches"
+
+
+def test_nobody_waits_where_there_is_no_backlog(topics: Any, reader: Make) -> None:
+    topic = topics.create()
+    topics.send(topic, ["a"])
+    opened = reader(topic)
+    take(opened, 1)
+    start = time.monotonic()
+    for _ in range(20):
+        assert epoch(opened) == 0
+    assert time.monotonic() - start < 20 * 0.1

@@ -1,0 +1,20 @@
+"""Drivers are killed; each key's last sum is there once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ferretdb import FerretDB
+
+from ..upsert_driver import UpsertDriver
+from ..upsert_job import sums_of
+
+pytestmark = pytest.mark.connectors
+
+
+def test_the_driver_is_killed(ferretdb: FerretDB, collection: Any, tmp_path: Path) -> None:
+    place = f"{ferretdb.uri} tests {collection.name}"
+    UpsertDriver("mongodb", place, tmp_path, 2_000).run_through_kills()
+    assert {one["key"]: one["total"] for one in collection.find()} == sums_of(2_000)

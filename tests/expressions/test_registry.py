@@ -1,0 +1,89 @@
+"""The registry: names, signatures, implicit casts, and what errors say."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.common.types.logical.logical_type import (
+    BigIntType,
+    BooleanType,
+    DecimalType,
+    DoubleType,
+    IntType,
+    LogicalType,
+    TimestampType,
+    VarCharType,
+)
+from millrace.common.types.logical.parser import parse_type
+from millrace.expressions.function_definition import FunctionKind, FunctionResolutionError
+from millrace.expressions.registry import (
+    find,
+    functions,
+    nearest,
+    resolve_aggregate,
+    resolve_call,
+    resolve_cast,
+)
+from millrace.expressions.resolved import Cast, FieldReference
+
+
+def field(kind: LogicalType) -> FieldReference:
+    return FieldReference(0, kind, "f")
+
+
+def test_arguments_are_cast_to_what_the_function_takes() -> None:
+    call = resolve_call("<", (field(IntType()), field(BigIntType(nullable=False))))
+    assert call.arguments[0] == Cast(field(IntType()), BigIntType())
+    assert call.type == BooleanType()
+
+
+def test_an_unknown_function_names_the_nearest() -> None:
+    with pytest.raises(FunctionResolutionError, match="no function COALESE; did you mean COALESCE"):
+        resolve_call("coalese", (field(IntType()),))
+    assert find("no_such_thing") is None
+    assert nearest("GREATES") == ("GREATEST",)
+
+
+def test_wrong_arguments_are_shown_with_the_signatures() -> None:
+    with pytest.raises(FunctionResolutionError) as caught:
+        resolve_call("+", (field(BooleanType()), field(IntType())))
+    assert "+ does not take (BOOLEAN, INT)" in str(caught.value)
+    assert "+(<numeric>, <numeric>)" in str(caught.value)
+
+
+def test_a_cast_that_there_is_not_says_what_to_use() -> None:
+    with pytest.raises(FunctionResolutionError, match="use UNIX_TIMESTAMP"):
+        resolve_cast(field(TimestampType(3)), BigIntType())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "result"),
+    [
+        ("COUNT", VarCharType(), "BIGINT NOT NULL"),
+        ("SUM", IntType(nullable=False), "INT"),
+        ("SUM", DecimalType(10, 2), "DECIMAL(38, 2)"),
+        ("AVG", IntType(), "INT"),
+        ("AVG", DecimalType(10, 2), "DECIMAL(38, 6)"),
+        ("MIN", DoubleType(), "DOUBLE"),
+        ("COLLECT", IntType(), "MULTISET<INT>"),
+        ("LISTAGG", VarCharType(), "STRING"),
+        ("STDDEV_POP", DoubleType(), "DOUBLE"),
+    ],
+)
+def test_aggregates_have_flinks_types(name: str, kind: LogicalType, result: str) -> None:
+    assert str(resolve_aggregate(name, (kind,))) == str(parse_type(result))
+
+
+def test_an_aggregate_is_no_scalar_function() -> None:
+    with pytest.raises(FunctionResolutionError, match="AGGREGATE"):
+        resolve_call("SUM", (field(IntType()),))
+    with pytest.raises(FunctionResolutionError, match="no aggregate"):
+        resolve_aggregate("IF", (IntType(),))
+
+
+def test_every_function_is_documented_and_has_a_kernel() -> None:
+    for definition in functions():
+        assert definition.text.endswith("."), definition.name
+        assert definition.category, definition.name
+        assert (definition.kernel is None) == (definition.kind is not FunctionKind.SCALAR)
+        assert definition.examples or definition.kind is not FunctionKind.SCALAR, definition.name

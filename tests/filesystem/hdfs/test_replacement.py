@@ -1,0 +1,122 @@
+"""Replacing on a namenode in memory: whatever is broken and whoever is late, no count is lost."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any, cast
+
+from millrace.filesystem.hdfs.name_service import NameService
+from millrace.filesystem.hdfs.replacement import replace_if
+
+FILE = "/d/count"
+LOCK = "/d/.count.lock"
+
+
+class Names:
+    """Directories are names with None. Each call is one step, as on a namenode."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes | None] = {"/d": None}
+        self._lock = threading.RLock()
+
+    def make_directory(self, path: str, permission: int) -> None:
+        with self._lock:
+            self.files.setdefault(path, None)
+
+    def write(self, path: str, writer: Any, data: Any, permission: int, make_parents: bool) -> Any:
+        with self._lock:
+            assert path.rpartition("/")[0] in self.files
+            self.files[path] = bytes(data)
+
+    def close(self, path: str, writer: Any, flush: bool) -> None:
+        """It was whole before."""
+
+    def entries(self, path: str) -> Iterator[Any]:
+        with self._lock:
+            found = [name for name in self.files if name.startswith(f"{path}/")]
+        return iter([SimpleNamespace(path=name) for name in found])
+
+    def rename(self, source: str, target: str, overwrite: bool = False) -> None:
+        with self._lock:
+            if source not in self.files:
+                raise FileNotFoundError(errno.ENOENT, "none", source)
+            if target in self.files and not overwrite:
+                raise FileExistsError(errno.EEXIST, "one", target)
+            for name in [n for n in self.files if n == source or n.startswith(f"{source}/")]:
+                self.files[target + name.removeprefix(source)] = self.files.pop(name)
+
+    def delete(self, path: str, recursive: bool = False) -> bool:
+        with self._lock:
+            below = [name for name in self.files if name.startswith(f"{path}/")]
+            if below and not recursive:
+                raise OSError(errno.ENOTEMPTY, "not empty", path)
+            for name in below:
+                del self.files[name]
+            return self.files.pop(path, b"") != b"" if path in self.files else False
+
+
+def is_(names: Names, data: bytes) -> Callable[[], bool]:
+    return lambda: names.files.get(FILE) == data
+
+
+def replace(names: Names, data: bytes, unchanged: Callable[[], bool], patience: float = 10) -> bool:
+    return replace_if(cast(NameService, names), FILE, data, unchanged, patience)
+
+
+def test_only_what_is_unchanged_is_replaced() -> None:
+    names = Names()
+    names.files[FILE] = b"old"
+    assert not replace(names, b"new", is_(names, b"older"))
+    assert names.files == {"/d": None, FILE: b"old"}
+    assert replace(names, b"new", is_(names, b"old"))
+    assert names.files == {"/d": None, FILE: b"new"}
+
+
+def test_the_lock_of_a_dead_holder_is_broken() -> None:
+    names = Names()
+    names.files |= {FILE: b"old", LOCK: None, f"{LOCK}/dead": b"never"}
+    assert replace(names, b"new", is_(names, b"old"), patience=0.05)
+    assert names.files == {"/d": None, FILE: b"new"}
+
+
+def test_a_lock_whose_holder_died_after_it_had_replaced() -> None:
+    names = Names()
+    names.files |= {FILE: b"old", LOCK: None}
+    assert replace(names, b"new", is_(names, b"old"))
+    assert names.files == {"/d": None, FILE: b"new"}
+
+
+def test_a_holder_that_wakes_up_late_replaces_nothing() -> None:
+    names = Names()
+    names.files[FILE] = b"old"
+    looks: list[bool] = []
+
+    def slow() -> bool:
+        looks.append(names.files[FILE] == b"old")
+        if len(looks) == 1:  # from here on it is taken for dead
+            assert replace(names, b"other", is_(names, b"old"), patience=0.05)
+        return looks[-1]
+
+    assert not replace(names, b"late", slow)
+    assert looks == [True, False]
+    assert names.files == {"/d": None, FILE: b"other"}
+
+
+def test_counting_up_together_while_every_lock_is_broken_at_once() -> None:
+    names = Names()
+    names.files[FILE] = b"0"
+
+    def count_up(_: int) -> None:
+        while True:
+            found = names.files[FILE]
+            assert found is not None
+            if replace(names, b"%d" % (int(found) + 1), is_(names, found), patience=0):
+                return
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(count_up, range(40)))
+    assert names.files == {"/d": None, FILE: b"40"}

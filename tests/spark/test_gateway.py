@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, with_quiet_log
+
+OPTIONS = "spark.driver.extraJavaOptions"
+
+
+def test_spark_is_quiet_on_a_terminal(tmp_path: Path) -> None:
+    here = {"SPARK_CONF_DIR": str(tmp_path)}
+    option, own = with_quiet_log({OPTIONS: "-Xss4m", "spark.app.name": "a"}, here)[OPTIONS].split()
+    assert own == "-Xss4m"
+    path = Path(option.removeprefix("-Dlog4j2.configurationFile="))
+    assert "rootLogger.level = fatal" in path.read_text()
+
+
+def test_who_has_set_up_the_log_gets_it(tmp_path: Path) -> None:
+    here = {"SPARK_CONF_DIR": str(tmp_path)}
+    for variable in (LOG_VARIABLE, LEVEL_VARIABLE):
+        assert with_quiet_log({}, {**here, variable: "WARN"}) == {}
+    own = {OPTIONS: "-Dlog4j2.configurationFile=mine"}
+    assert with_quiet_log(own, here) == own
+    (tmp_path / "log4j2.properties").touch()
+    assert with_quiet_log({}, here) == {}

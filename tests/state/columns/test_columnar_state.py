@@ -1,0 +1,180 @@
+"""Columnar tables as state of a subtask: checkpoints, aborts, savepoints, other parallelisms."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from millrace.state.canonical.savepoint import write_canonical_savepoint
+from millrace.state.checkpoint.delta_file import write_delta_file
+from millrace.state.checkpoint.delta_set import read_deltas_of
+from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.state.columns.positions import ValueColumn
+from millrace.state.columns.row_log import RowLog
+from millrace.state.columns.slot_table import SlotTable
+from millrace.state.division import Division
+from millrace.state.key_groups import key_group_of, key_group_range
+from millrace.state.snapshot_entries import entries_of
+from millrace.state.snapshot_reader import SnapshotReader
+from millrace.state.state_delta import StateDelta
+from millrace.state.store import SubtaskState
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import COLUMN_MAP, COLUMNS, ROW_LOG
+
+MAXIMUM = 16
+GROUPS, VALUES, ROWS = (TableId("op", name) for name in ("@groups", "@values", "@rows"))
+Contents = dict[str, dict[Any, Any]]
+
+
+class Query:
+    """An operator with every kind of columnar state, as a worker has it."""
+
+    def __init__(self, state: SubtaskState) -> None:
+        self.state = state
+        count = ValueColumn(np.dtype("i8"), name="count")
+        text = ValueColumn(np.dtype(object), None, "greatest")
+        self.groups: SlotTable = state.table(GROUPS, COLUMNS)
+        self.groups.bind(ColumnsOf((pa.string(), pa.int64()), values=(count, text)))
+        self.values: SlotTable = state.table(VALUES, COLUMN_MAP)
+        self.values.bind(ColumnsOf((pa.int64(),), (pa.decimal128(30, 2),), values=(count,)))
+        self.rows: RowLog = state.table(ROWS, ROW_LOG)
+        row = [pa.string(), pa.timestamp("ms", "UTC")]
+        self.rows.bind(RowLog.columns_of([pa.int64()], row, [count]))
+
+    def run(self, chance: random.Random) -> None:
+        numbers = [chance.randrange(50) for _ in range(chance.randrange(1, 20))]
+        texts = pa.array([None if n % 9 == 0 else f"t{n}" for n in numbers], pa.string())
+        keys = pa.array(numbers)
+        slots = self.groups.slots_of([texts, keys], create=True)
+        self.groups.touch(slots)
+        np.add.at(self.groups.column(0), slots, 1)
+        self.groups.column(1)[slots] = str(chance.random())
+        inner = pa.array([None if n % 4 == 0 else n for n in numbers]).cast(pa.decimal128(30, 2))
+        slots = self.values.slots_of([keys, inner], create=True)
+        self.values.touch(slots)
+        np.add.at(self.values.column(0), slots, 1)
+        slots = self.rows.slots_of([keys], create=True)
+        times = keys.cast(pa.timestamp("ms", "UTC"))
+        rows = self.rows.append(slots, pa.record_batch([texts, times], ["a", "b"]))
+        self.rows.column(0)[rows] = 7
+        gone = pa.array([chance.randrange(50) for _ in range(10)])
+        slots = self.rows.slots_of([gone], create=False)
+        self.rows.remove(np.unique(self.rows.rows_of(slots)[0]))
+        slots = self.values.slots_of([gone, gone.cast(pa.decimal128(30, 2))], create=False)
+        self.values.remove(np.unique(slots[slots >= 0]))
+
+    def contents(self) -> Contents:
+        return contents(self.state)
+
+
+def contents(state: SubtaskState) -> Contents:
+    return {name.name: dict(state.tables[name].data) for name in (GROUPS, VALUES, ROWS)}
+
+
+def load(delta: StateDelta) -> bytes:
+    assert isinstance(delta.data, bytes)
+    return delta.data
+
+
+def history(seed: int, epochs: int = 30) -> tuple[Query, list[StateDelta]]:
+    """A subtask after some epochs, some of them tried twice, and its deltas."""
+    chance, query = random.Random(seed), Query(SubtaskState())
+    deltas: list[StateDelta] = []
+    version = ""
+    for epoch in range(1, epochs + 1):
+        if chance.random() < 0.3:
+            before = query.contents()
+            query.run(chance)
+            query.state.snapshot(epoch, f"aborted-{epoch}")
+            query.state.align(version, deltas, load)
+            assert query.contents() == before
+        query.run(chance)
+        delta = query.state.snapshot(epoch, f"v{epoch}")
+        assert delta is not None
+        deltas.append(delta)
+        version = f"v{epoch}"
+        query.state.align(version, deltas, load)
+    return query, deltas
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_checkpoints_restore_what_there_was(seed: int) -> None:
+    query, deltas = history(seed)
+    assert max(delta.low_epoch for delta in deltas) > 1  # the compaction went round
+    again = SubtaskState()
+    again.restore(deltas[-1].version, deltas, load)
+    assert contents(again) == query.contents()
+    program = Query(again)  # which declares its columns after that
+    assert program.contents() == query.contents()
+    program.run(random.Random(1))
+    query.run(random.Random(1))
+    assert counted(program) == counted(query)
+
+
+def counted(query: Query) -> Any:
+    """All of it, but for the numbers of rows: those of rows that are gone may be given again."""
+    found = query.contents()
+    found["@rows"] = {n: (key, row) for n, ((key, _), row) in enumerate(found["@rows"].items())}
+    found["@rows"] = dict.fromkeys(sorted(map(repr, found["@rows"].values())))
+    return {name: sorted(map(repr, table.items())) for name, table in found.items()}
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_a_key_goes_to_the_subtask_of_its_key_group(parallelism: int) -> None:
+    query, deltas = history(3)
+    parts = query.state.divided(Division(parallelism, MAXIMUM))
+    assert parts is not None
+    found: Contents = {name.name: {} for name in (GROUPS, VALUES, ROWS)}
+    for index, payload in enumerate(parts):
+        own = key_group_range(index, parallelism, MAXIMUM)
+        taken, part = SubtaskState(), SubtaskState()
+        taken.take(
+            deltas,
+            load,
+            lambda name, kind: True,
+            lambda key, own=own: key_group_of(key, MAXIMUM) in own,
+        )
+        part.restore("v", [StateDelta(1, "v", 1, payload)], load)
+        assert contents(part) == contents(taken)
+        for name, entries in contents(part).items():
+            found[name].update(entries)
+    assert found == query.contents()
+
+
+def test_canonical_savepoints_have_it_and_a_program_takes_it_from_there(tmp_path: Path) -> None:
+    query, deltas = history(5)
+    (tmp_path / "job" / "shared").mkdir(parents=True)
+    written = [("stage", 0, delta) for delta in deltas]
+    file = write_delta_file(tmp_path / "job", "a.deltas", written, durable=False)
+    manifest = Manifest(
+        job_id="job", job_name="job", run_id="r", checkpoint=1, epoch=2, timestamp=0, parent=None,
+        max_parallelism=MAXIMUM, stages={"stage": 1}, operators={"op": "GroupAggregate"},
+        versions={("stage", 0): deltas[-1].version}, delta_files=(file.ref,),
+        sources={}, pending={}, chains={"stage": ("op",)},
+    )  # fmt: skip
+    found = read_deltas_of(tmp_path / "job", manifest, tmp_path / "job").by_subtask()
+    write_canonical_savepoint(tmp_path / "savepoint", str(tmp_path / "job"), manifest, found, {})
+    reader = SnapshotReader(open_snapshot(tmp_path / "savepoint", trusted=False))
+    names = {info.name: info for info in reader.states()}
+    groups = {entry.key: entry.value for entry in reader.entries(names["@groups"])}
+    assert groups == query.contents()["@groups"]
+    state = reader.restore("stage", 0)
+    assert Query(state).contents() == query.contents()
+
+
+def test_entries_are_shown_by_key() -> None:
+    query, _ = history(2)
+    shown = {entry.key: entry.value for entry in entries_of(query.state, ROWS)}
+    expected: dict[Any, list[Any]] = {}
+    for (key, _), row in sorted(query.contents()["@rows"].items()):
+        expected.setdefault(key, []).append(row)
+    assert shown == expected
+    maps = {entry.key: entry.value for entry in entries_of(query.state, VALUES)}
+    assert sum(map(len, maps.values())) == len(query.contents()["@values"])

@@ -1,0 +1,140 @@
+"""Changes of databases as tables: messages of Debezium, Canal and Maxwell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka_broker import KafkaBroker
+from kafka_topics import Topics
+
+from millrace.common.errors import JobDefinitionError
+from millrace.planner.inference.refusals import UnsupportedChangelogError
+from millrace.table import TableEnvironment
+from millrace.table.table_result import materialized
+
+DEBEZIUM = [
+    '{"op": "c", "before": null, "after": {"id": 1, "n": 10}}',
+    '{"op": "c", "before": null, "after": {"id": 2, "n": 20}}',
+    '{"op": "u", "before": {"id": 1, "n": 10}, "after": {"id": 1, "n": 11}}',
+    '{"op": "d", "before": {"id": 2, "n": 20}, "after": null}',
+]
+CANAL = [
+    '{"data": [{"id": 1, "n": 10}, {"id": 2, "n": 20}], "type": "INSERT"}',
+    '{"data": [{"id": 1, "n": 11}], "old": [{"n": 10}], "type": "UPDATE"}',
+    '{"data": [{"id": 2, "n": 20}], "type": "DELETE"}',
+]
+MAXWELL = [
+    '{"type": "insert", "data": {"id": 1, "n": 10}}',
+    '{"type": "insert", "data": {"id": 2, "n": 20}}',
+    '{"type": "update", "data": {"id": 1, "n": 11}, "old": {"n": 10}}',
+    '{"type": "delete", "data": {"id": 2, "n": 20}}',
+]
+SHORT = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
+MESSAGES = {"debezium-json": DEBEZIUM, "canal-json": CANAL, "maxwell-json": MAXWELL}
+
+
+def declare(t_env: TableEnvironment, path: Path, name: str, key: str = "", more: str = "") -> None:
+    t_env.execute_sql(
+        f"CREATE TABLE t (id INT, n INT{key}) WITH ('connector' = 'filesystem', "
+        f"'path' = '{path}', 'format' = '{name}'{more})"
+    )
+
+
+def left(t_env: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
+    """What the changes of a query add up to."""
+    return sorted(tuple(row) for row in materialized(t_env.execute_sql(query).collect()))
+
+
+@pytest.mark.parametrize("name", sorted(MESSAGES))
+def test_changes_update_results(t_env: TableEnvironment, tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.json").write_text("\n".join(MESSAGES[name]))
+    declare(t_env, tmp_path, name)
+    kinds = [
+        SHORT[row.get_row_kind().name] for row in t_env.execute_sql("SELECT * FROM t").collect()
+    ]
+    assert kinds == ["+I", "+I", "-U", "+U", "-D"]
+    assert left(t_env, "SELECT * FROM t") == [(1, 11)]
+    assert left(t_env, "SELECT COUNT(*), SUM(n) FROM t") == [(1, 11)]
+    assert left(t_env, "SELECT n FROM t WHERE n < 11") == []
+
+
+@pytest.mark.parametrize("name", sorted(MESSAGES))
+def test_what_is_written_is_read_again(t_env: TableEnvironment, tmp_path: Path, name: str) -> None:
+    declare(t_env, tmp_path / "t", name)
+    t_env.execute_sql(
+        "INSERT INTO t SELECT MAX(a), CAST(COUNT(*) AS INT) FROM (VALUES (1, 1), (2, 1), (3, 2)) "
+        "AS v(a, g) GROUP BY g"
+    ).wait()
+    assert left(t_env, "SELECT * FROM t") == [(2, 2), (3, 1)]
+
+
+def test_changes_that_are_told_twice_are_taken_once(
+    t_env: TableEnvironment, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_text("\n".join([*DEBEZIUM[:2], *DEBEZIUM]))
+    declare(t_env, tmp_path, "debezium-json", ", PRIMARY KEY (id) NOT ENFORCED")
+    t_env.get_config().set("table.exec.source.cdc-events-duplicate", "true")
+    assert "ChangelogNormalize(key=[id])" in t_env.explain_sql("SELECT n FROM t")
+    assert left(t_env, "SELECT * FROM t") == [(1, 11)]
+    assert left(t_env, "SELECT SUM(n) FROM t") == [(11,)]
+
+
+def test_batch_mode_takes_the_last_rows_by_their_key(
+    batch_env: TableEnvironment, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_text("\n".join(DEBEZIUM))
+    declare(batch_env, tmp_path, "debezium-json", ", PRIMARY KEY (id) NOT ENFORCED")
+    assert [tuple(row) for row in batch_env.execute_sql("SELECT * FROM t").collect()] == [(1, 11)]
+    batch_env.execute_sql("DROP TABLE t")
+    declare(batch_env, tmp_path, "debezium-json")
+    with pytest.raises(JobDefinitionError, match="declare a PRIMARY KEY"):
+        batch_env.execute_sql("SELECT * FROM t")
+
+
+def test_a_broken_message_is_skipped_where_that_is_asked_for(
+    t_env: TableEnvironment, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_bytes(
+        b"\n".join([DEBEZIUM[0].encode(), b'{"op": "c", "after": {"id": \xff}}'])
+    )
+    declare(t_env, tmp_path, "debezium-json", more=", 'debezium-json.ignore-parse-errors' = 'true'")
+    assert left(t_env, "SELECT * FROM t") == [(1, 10)]
+
+
+def test_what_takes_inserts_only_refuses_changes(t_env: TableEnvironment, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("\n".join(DEBEZIUM))
+    declare(t_env, tmp_path, "debezium-json")
+    t_env.execute_sql(
+        "CREATE TABLE s (id INT, n INT) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}/s', 'format' = 'json')"
+    )
+    with pytest.raises(UnsupportedChangelogError, match="doesn't support consuming update"):
+        t_env.execute_sql("INSERT INTO s SELECT * FROM t")
+
+
+def test_changes_of_a_topic_with_their_metadata(
+    t_env: TableEnvironment, kafka_broker: KafkaBroker
+) -> None:
+    topics = Topics(kafka_broker.bootstrap_servers)
+    topic = topics.create()
+    topics.send(topic, DEBEZIUM)
+    t_env.execute_sql(
+        "CREATE TABLE t (id INT, n INT, place BIGINT METADATA FROM 'offset' VIRTUAL) WITH ("
+        f"'connector' = 'kafka', 'topic' = '{topic}', 'format' = 'debezium-json', "
+        f"'properties.bootstrap.servers' = '{topics.bootstrap_servers}', "
+        "'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset')"
+    )
+    found = [
+        (SHORT[row.get_row_kind().name], *row)
+        for row in t_env.execute_sql("SELECT * FROM t").collect()
+    ]
+    assert found == [
+        ("+I", 1, 10, 0),
+        ("+I", 2, 20, 1),
+        ("-U", 1, 10, 2),
+        ("+U", 1, 11, 2),
+        ("-D", 2, 20, 3),
+    ]
+    assert left(t_env, "SELECT SUM(n) FROM t") == [(11,)]

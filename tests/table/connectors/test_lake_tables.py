@@ -1,0 +1,101 @@
+"""Tables of Delta Lake and Iceberg: made, appended to, upserted, read, followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
+
+from millrace.common.errors import JobDefinitionError, UserFunctionError
+from millrace.planner.inference.refusals import UnsupportedChangelogError
+from millrace.table import TableEnvironment
+from millrace.table.table_result import materialized
+
+COLUMNS = "id BIGINT, name STRING, price DECIMAL(10, 2), at_time TIMESTAMP(3), dt DATE"
+VALUES = (
+    "(1, 'a', 2.50, TIMESTAMP '2024-02-29 01:02:03.004', DATE '2024-02-29'), "
+    "(2, CAST(NULL AS STRING), 0.01, TIMESTAMP '1970-01-01 00:00:00', DATE '1970-01-01')"
+)
+
+
+ICEBERG = pytest.param("iceberg", marks=pytest.mark.connectors)
+
+
+@pytest.fixture(params=["delta", ICEBERG])
+def options(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of a connector and a place for its tables."""
+    if request.param == "delta":
+        return f"'connector' = 'delta', 'table-path' = '{tmp_path}/TABLE'"
+    (tmp_path / "warehouse").mkdir()
+    properties = {"uri": f"sqlite:///{tmp_path}/c.db", "warehouse": f"file://{tmp_path}/warehouse"}
+    load_catalog("tests", type="sql", **properties).create_namespace("shop")
+    given = "".join(f", '{key}' = '{value}'" for key, value in properties.items())
+    return (
+        "'connector' = 'iceberg', 'catalog-name' = 'tests', 'catalog-type' = 'sql', "
+        f"'catalog-database' = 'shop'{given}"
+    )
+
+
+def declare(
+    t_env: TableEnvironment, options: str, columns: str, name: str = "t", more: str = ""
+) -> None:
+    given = options.replace("TABLE", name)
+    t_env.execute_sql(f"CREATE TABLE {name} ({columns}) {more} WITH ({given})")
+
+
+def rows(t_env: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, materialized(t_env.execute_sql(query).collect())), key=str)
+
+
+@pytest.mark.parametrize("partitions", ["", "PARTITIONED BY (dt)"])
+def test_what_is_written_is_read_again(
+    t_env: TableEnvironment, options: str, partitions: str
+) -> None:
+    declare(t_env, options, COLUMNS, more=partitions)
+    t_env.execute_sql(f"INSERT INTO t VALUES {VALUES}").wait()
+    names = "id, name, price, at_time, dt"
+    expected = rows(t_env, f"SELECT * FROM (VALUES {VALUES}) AS t({names})")
+    assert rows(t_env, "SELECT * FROM t") == expected
+    assert rows(t_env, "SELECT price FROM t WHERE name = 'a'") == [(expected[0][2],)]
+
+
+def test_results_are_upserted_by_the_primary_key(t_env: TableEnvironment, options: str) -> None:
+    declare(t_env, options, "name STRING, n BIGINT, PRIMARY KEY (name) NOT ENFORCED", "totals")
+    for values in ("('a', 1), ('b', 1), ('a', 1)", "('a', 1)"):
+        t_env.execute_sql(
+            f"INSERT INTO totals SELECT name, COUNT(*) FROM (VALUES {values}) AS v(name, x) "
+            "GROUP BY name"
+        ).wait()
+    assert rows(t_env, "SELECT * FROM totals") == [("a", 1), ("b", 1)]
+
+
+def test_a_table_without_a_key_takes_inserts_only(t_env: TableEnvironment, options: str) -> None:
+    declare(t_env, options, "name STRING, n BIGINT", "totals")
+    with pytest.raises(UnsupportedChangelogError, match="doesn't support consuming update"):
+        t_env.execute_sql("INSERT INTO totals SELECT name, SUM(n) FROM totals GROUP BY name")
+
+
+def test_changes_of_a_delta_table(t_env: TableEnvironment, tmp_path: Path) -> None:
+    options = f"'connector' = 'delta', 'table-path' = '{tmp_path}/t'"
+    declare(t_env, options, "id BIGINT, n BIGINT")
+    t_env.execute_sql("INSERT INTO t VALUES (1, 10), (2, 20)").wait()
+    table = DeltaTable(tmp_path / "t")
+    table.alter.set_table_properties({"delta.enableChangeDataFeed": "true"})
+    table.update({"n": "n + 1"}, predicate="id = 1")
+    table.delete("id = 2")
+    more = "'startingVersion' = '3'"  # after those that made and filled it
+    query = f"SELECT SUM(n), COUNT(*) FROM t /*+ OPTIONS({more}) */"
+    with pytest.raises(UserFunctionError, match="gives updates or deletes"):
+        rows(t_env, query)
+    declare(t_env, f"{options}, {more}, 'readChangeFeed' = 'true'", "id BIGINT, n BIGINT", "c")
+    found = [tuple(row) for row in t_env.execute_sql("SELECT * FROM c").collect()]
+    assert sorted(found) == [(1, 10), (1, 11), (2, 20)]
+
+
+def test_metadata_is_refused(t_env: TableEnvironment, options: str) -> None:
+    declare(t_env, options, "id INT, p STRING METADATA VIRTUAL")
+    with pytest.raises(JobDefinitionError, match="has no metadata, as wanted by the column p"):
+        t_env.execute_sql("SELECT * FROM t")

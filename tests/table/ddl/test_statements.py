@@ -1,0 +1,186 @@
+"""DDL, SHOW, DESCRIBE, USE, SET and RESET do what Flink's documentation says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millrace.common.errors import ConfigurationError, JobDefinitionError
+from millrace.sql.errors import SqlParserError
+from millrace.table import TableEnvironment
+
+BLACKHOLE = "WITH ('connector' = 'blackhole')"
+
+
+def rows(t_env: TableEnvironment, statement: str) -> list[Any]:
+    """The rows of a statement; of one column its values."""
+    found = [tuple(row) for row in t_env.execute_sql(statement).collect()]
+    return [row[0] for row in found] if found and len(found[0]) == 1 else found
+
+
+def refusal(t_env: TableEnvironment, statement: str) -> str:
+    with pytest.raises((JobDefinitionError, ConfigurationError)) as raised:
+        t_env.execute_sql(statement)
+    return str(raised.value)
+
+
+def test_tables_come_and_go(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(f"CREATE TABLE t (a INT) {BLACKHOLE}")
+    assert "there is a table or view `default_catalog`.`default_database`.`t` already" in refusal(
+        t_env, f"CREATE TABLE t (a INT) {BLACKHOLE}"
+    )
+    t_env.execute_sql(f"CREATE TABLE IF NOT EXISTS t (b INT) {BLACKHOLE}")
+    assert rows(t_env, "SHOW TABLES") == ["t"]
+    assert "did you mean 't'" in refusal(t_env, "DROP TABLE tt")
+    assert "no view" in refusal(t_env, "DROP VIEW t")
+    t_env.execute_sql("DROP TABLE t")
+    t_env.execute_sql("DROP TABLE IF EXISTS t")
+    assert rows(t_env, "SHOW TABLES") == []
+
+
+def test_temporary_tables_hide_others(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(f"CREATE TABLE t (a INT) {BLACKHOLE}")
+    t_env.execute_sql(f"CREATE TEMPORARY TABLE t (b INT) {BLACKHOLE}")
+    assert t_env.from_path("t").get_schema().names == ("b",)
+    assert "DROP TEMPORARY TABLE it first" in refusal(t_env, "DROP TABLE t")
+    t_env.execute_sql("DROP TEMPORARY TABLE t")
+    assert t_env.from_path("t").get_schema().names == ("a",)
+
+
+def test_describe(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(
+        "CREATE TABLE t (id BIGINT COMMENT 'who', m STRING METADATA FROM 'k' VIRTUAL, "
+        f"PRIMARY KEY (id) NOT ENFORCED) {BLACKHOLE}"
+    )
+    assert rows(t_env, "DESCRIBE t") == [
+        ("id", "BIGINT", False, "PRI(id)", None, None, "who"),
+        ("m", "STRING", True, None, "METADATA FROM 'k' VIRTUAL", None, None),
+    ]
+    assert [row[0] for row in rows(t_env, "SHOW COLUMNS FROM t LIKE 'i%'")] == ["id"]
+    assert "there is no table x" in refusal(t_env, "DESCRIBE x")
+
+
+def test_show_create_gives_a_statement_that_makes_the_table(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(
+        "CREATE TABLE t (id BIGINT NOT NULL, `a b` ROW<x INT>, PRIMARY KEY (id) NOT ENFORCED) "
+        f"COMMENT 'it''s' PARTITIONED BY (id) {BLACKHOLE}"
+    )
+    [text] = rows(t_env, "SHOW CREATE TABLE t")
+    t_env.execute_sql("DROP TABLE t")
+    t_env.execute_sql(text)
+    assert rows(t_env, "SHOW CREATE TABLE t") == [text]
+
+
+def test_like_takes_over_another_table(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(
+        "CREATE TABLE base (a INT, b AS a + 1, PRIMARY KEY (a) NOT ENFORCED) "
+        "WITH ('connector' = 'print', 'print-identifier' = 'x')"
+    )
+    t_env.execute_sql(
+        "CREATE TABLE more (c INT) WITH ('print-identifier' = 'y') "
+        "LIKE base (EXCLUDING GENERATED OVERWRITING OPTIONS)"
+    )
+    [text] = rows(t_env, "SHOW CREATE TABLE more")
+    assert "`a` INT,\n  `c` INT,\n  PRIMARY KEY (`a`)" in text
+    assert "'print-identifier' = 'y'" in text
+    assert "OVERWRITING OPTIONS" in refusal(
+        t_env, "CREATE TABLE x (c INT) WITH ('connector' = 'print') LIKE base (INCLUDING OPTIONS)"
+    )
+
+
+def test_alter_table(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(f"CREATE TABLE t (a INT, b INT) {BLACKHOLE}")
+    for action in (
+        "ADD (c STRING FIRST, d INT AFTER a)",
+        "MODIFY b BIGINT COMMENT 'big'",
+        "RENAME d TO e",
+        "DROP a",
+        "SET ('sink.parallelism' = '2')",
+        "ADD PRIMARY KEY (b) NOT ENFORCED",
+    ):
+        t_env.execute_sql(f"ALTER TABLE t {action}")
+    [text] = rows(t_env, "SHOW CREATE TABLE t")
+    assert text.splitlines()[1:5] == [
+        "  `c` STRING,",
+        "  `e` INT,",
+        "  `b` BIGINT COMMENT 'big',",
+        "  PRIMARY KEY (`b`) NOT ENFORCED",
+    ]
+    assert "'sink.parallelism' = '2'" in text
+    assert "used by the primary key; drop that first" in refusal(t_env, "ALTER TABLE t DROP b")
+    t_env.execute_sql("ALTER TABLE t DROP PRIMARY KEY")
+    t_env.execute_sql("ALTER TABLE t RESET ('sink.parallelism')")
+    t_env.execute_sql("ALTER TABLE t RENAME TO u")
+    assert rows(t_env, "SHOW TABLES") == ["u"]
+    assert "did you mean 'e'" in refusal(t_env, "ALTER TABLE u DROP ee")
+    assert "has no watermark" in refusal(t_env, "ALTER TABLE u DROP WATERMARK")
+
+
+def test_views_are_kept_as_text(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE VIEW v (x) COMMENT 'one' AS SELECT 1")
+    assert rows(t_env, "SHOW VIEWS") == ["v"]
+    assert rows(t_env, "SHOW CREATE VIEW v")[0].endswith("(`x`)\nCOMMENT 'one'\nAS SELECT 1")
+    t_env.execute_sql("ALTER VIEW v RENAME TO w")
+    t_env.execute_sql("ALTER VIEW w AS SELECT 2")
+    assert rows(t_env, "SHOW CREATE VIEW w")[0].endswith("AS SELECT 2")
+    t_env.execute_sql("DROP VIEW w")
+
+
+def test_databases_and_catalogs(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE DATABASE d COMMENT 'c' WITH ('k' = 'v')")
+    t_env.execute_sql("USE d")
+    assert rows(t_env, "SHOW CURRENT DATABASE") == ["d"]
+    t_env.execute_sql(f"CREATE TABLE t (a INT) {BLACKHOLE}")
+    assert ("comment", "c") in rows(t_env, "DESCRIBE DATABASE d")
+    assert "is the current one" in refusal(t_env, "DROP DATABASE d")
+    t_env.execute_sql("USE default_database")
+    assert "is not empty" in refusal(t_env, "DROP DATABASE d")
+    t_env.execute_sql("ALTER DATABASE d SET ('k' = 'w')")
+    assert ("k", "w") in rows(t_env, "DESCRIBE DATABASE d")
+    t_env.execute_sql("DROP DATABASE d CASCADE")
+    t_env.execute_sql("CREATE CATALOG c WITH ('type' = 'generic_in_memory')")
+    assert rows(t_env, "SHOW CATALOGS") == ["c", "default_catalog"]
+    t_env.execute_sql("USE CATALOG c")
+    assert rows(t_env, "SHOW CURRENT CATALOG") == ["c"]
+    assert rows(t_env, "SHOW DATABASES") == ["default"]
+    assert "did you mean 'c'" in refusal(t_env, "USE CATALOG cc")
+    t_env.execute_sql("USE CATALOG default_catalog")
+    t_env.execute_sql("DROP CATALOG c")
+
+
+def test_show_takes_patterns(t_env: TableEnvironment) -> None:
+    for name in ("orders", "users", "Other"):
+        t_env.execute_sql(f"CREATE TABLE `{name}` (a INT) {BLACKHOLE}")
+    assert rows(t_env, "SHOW TABLES LIKE 'o%'") == ["orders"]
+    assert rows(t_env, "SHOW TABLES ILIKE 'o%'") == ["Other", "orders"]
+    assert rows(t_env, "SHOW TABLES NOT LIKE 'o%'") == ["Other", "users"]
+    assert rows(t_env, "SHOW TABLES FROM default_database LIKE '_sers'") == ["users"]
+
+
+def test_functions(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE TEMPORARY SYSTEM FUNCTION F AS 'm.f' LANGUAGE PYTHON")
+    t_env.execute_sql("CREATE FUNCTION g AS 'm.g' LANGUAGE PYTHON")
+    assert rows(t_env, "SHOW USER FUNCTIONS") == ["f", "g"]
+    assert "JAVA cannot run here" in refusal(t_env, "CREATE FUNCTION h AS 'h' LANGUAGE JAVA")
+    t_env.execute_sql("DROP FUNCTION g")
+    t_env.execute_sql("DROP TEMPORARY SYSTEM FUNCTION f")
+    assert "there is no function g" in refusal(t_env, "DROP FUNCTION g")
+
+
+def test_options(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("SET 'table.exec.state.ttl' = '1 h'")
+    assert rows(t_env, "SET") == [("table.exec.state.ttl", "1 h")]
+    assert "did you mean" in refusal(t_env, "SET 'table.exec.state.tl' = '1 h'")
+    t_env.execute_sql("RESET 'table.exec.state.ttl'")
+    assert rows(t_env, "SET") == []
+
+
+def test_errors_of_syntax_show_the_place(t_env: TableEnvironment) -> None:
+    with pytest.raises(SqlParserError) as raised:
+        t_env.execute_sql("CREATE TABLE t (a INT,\n b INTT)")
+    assert "line 2, column 4" in str(raised.value)
+
+
+def test_what_cannot_be_executed_is_named(t_env: TableEnvironment) -> None:
+    assert refusal(t_env, "EXECUTE PLAN 'x.json'") == "EXECUTE PLAN cannot be executed here yet"

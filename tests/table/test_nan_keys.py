@@ -1,0 +1,51 @@
+"""NaN as a key of SQL: all NaN are one key, in groups, partitions and joins, as in Flink."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from millrace.table import EnvironmentSettings, TableEnvironment
+from millrace.table.table_result import materialized
+from millrace.testing import run_local
+
+ROWS = (
+    "SELECT i, CASE WHEN MOD(i, 2) = 0 THEN CAST('NaN' AS {kind}) ELSE CAST(1.5 AS {kind}) END "
+    "AS x FROM (VALUES 1, 2, 3, 4, 5) AS v(i)"
+)
+QUERIES: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
+    "group": ("SELECT x, COUNT(*) FROM t GROUP BY x", [("NaN", 2), (1.5, 3)]),
+    "distinct": ("SELECT DISTINCT x FROM t", [("NaN",), (1.5,)]),
+    "count": ("SELECT COUNT(DISTINCT x) FROM t", [(2,)]),
+    "sets": ("SELECT x FROM t INTERSECT SELECT x FROM t", [("NaN",), (1.5,)]),
+    "two keys": ("SELECT x, MOD(i, 2), MAX(i) FROM t GROUP BY x, MOD(i, 2)", [
+        ("NaN", 0, 4), (1.5, 1, 5),
+    ]),
+    "rank": (
+        "SELECT i, x FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY x ORDER BY i DESC) AS n "
+        "FROM t) WHERE n = 1",
+        [(4, "NaN"), (5, 1.5)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
+@pytest.mark.parametrize("streaming", [True, False], ids=["stream", "batch"])
+@pytest.mark.parametrize("name", QUERIES)
+def test_nan_is_one_key(name: str, streaming: bool, kind: str) -> None:
+    query, expected = QUERIES[name]
+    mode = EnvironmentSettings.new_instance()
+    mode = mode.in_streaming_mode() if streaming else mode.in_batch_mode()
+    with run_local(2, 1, epoch_records=2):
+        t_env = TableEnvironment.create(mode.build())
+        t_env.get_config().set("parallelism.default", "2")
+        t_env.execute_sql(f"CREATE TEMPORARY VIEW t AS {ROWS.format(kind=kind)}")
+        found = materialized(iter(list(t_env.execute_sql(query).collect())))
+    assert Counter(tuple(map(shown, row)) for row in found) == Counter(expected)
+
+
+def shown(value: Any) -> Any:
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,163 @@
+"""Tables of Python objects and of connectors run, and print as Flink prints them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pandas
+import pytest
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.types.row import Row, RowKind
+from millrace.planner.relational.sink_nodes import CollectSink
+from millrace.table import (
+    DataTypes,
+    ResultKind,
+    Schema,
+    TableDescriptor,
+    TableEnvironment,
+)
+from millrace.table.catalog.errors import CatalogError
+
+
+def test_elements_come_back_as_they_went_in(t_env: TableEnvironment) -> None:
+    row_type = DataTypes.ROW(
+        [
+            DataTypes.FIELD("id", DataTypes.BIGINT()),
+            DataTypes.FIELD("price", DataTypes.DECIMAL(10, 2)),
+            DataTypes.FIELD("at", DataTypes.TIMESTAMP_LTZ(3)),
+            DataTypes.FIELD("tags", DataTypes.ARRAY(DataTypes.STRING())),
+            DataTypes.FIELD("counts", DataTypes.MAP(DataTypes.STRING(), DataTypes.INT())),
+            DataTypes.FIELD("r", DataTypes.of("ROW<x INT, y ARRAY<ROW<z STRING>>>")),
+        ]
+    )
+    at = datetime(2024, 1, 2, 3, 4, 5, 678_000, UTC)
+    values = (1, Decimal("1.50"), at, ["a", None], {"k": 1}, Row(x=1, y=[Row(z="q")]))
+    table = t_env.from_elements([values, (None,) * 6], row_type)
+    first, second = list(table.execute().collect())
+    assert tuple(first) == values
+    assert tuple(second) == (None,) * 6
+
+
+def test_types_of_elements_are_found_in_their_values(t_env: TableEnvironment) -> None:
+    table = t_env.from_elements([(1, "a", None), (2, None, 2.5)], ["id", "name", "x"])
+    assert str(table.get_schema()) == "ROW<`id` BIGINT, `name` STRING, `x` DOUBLE> NOT NULL"
+    assert t_env.from_elements([{"a": True}]).get_schema().names == ("a",)
+    assert t_env.from_elements([7]).get_schema().names == ("_1",)
+
+
+def test_no_elements_have_no_types(t_env: TableEnvironment) -> None:
+    with pytest.raises(JobDefinitionError, match="cannot tell types of no elements"):
+        t_env.from_elements([])
+
+
+def test_an_element_that_does_not_fit_is_shown(t_env: TableEnvironment) -> None:
+    with pytest.raises(JobExecutionError, match="'x' does not fit the column '_1'"):
+        t_env.from_elements([(1,), ("x",)])
+
+
+def test_a_frame_becomes_a_table_and_back(t_env: TableEnvironment) -> None:
+    frame = pandas.DataFrame({"id": [1, 2, 3], "name": ["a", None, "c"]})
+    read = t_env.from_pandas(frame, splits_num=2).to_pandas()
+    assert read.sort_values("id").to_dict("list") == frame.to_dict("list")  # type: ignore[attr-defined]
+
+
+def test_a_changelog_of_elements_keeps_its_kinds(t_env: TableEnvironment) -> None:
+    rows = [Row(1), Row.of_kind(RowKind.UPDATE_BEFORE, 1), Row.of_kind(RowKind.UPDATE_AFTER, 2)]
+    table = t_env.from_elements(rows, DataTypes.ROW([DataTypes.FIELD("n", DataTypes.INT())]))
+    kinds = [row.get_row_kind() for row in table.execute().collect()]
+    assert kinds == [RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER]
+    assert table.to_pandas()["n"].to_list() == [2]  # type: ignore[index]
+
+
+PRINTED = """\
++----+----------------------+--------------------------------+
+| op |                   id |                           name |
++----+----------------------+--------------------------------+
+| +I |                    1 |                              a |
+| +I |                    2 |                         <NULL> |
++----+----------------------+--------------------------------+
+2 rows in set
+"""
+
+
+def test_print_shows_a_stream_with_its_kinds(t_env: TableEnvironment, capsys: Any) -> None:
+    t_env.from_elements([(1, "a"), (2, None)], ["id", "name"]).execute().print()
+    assert capsys.readouterr().out == PRINTED
+
+
+def test_print_of_a_batch_has_no_kinds(batch_env: TableEnvironment, capsys: Any) -> None:
+    batch_env.from_elements([(1, "a")], ["id", "name"]).execute().print()
+    assert capsys.readouterr().out.splitlines()[1] == "| id | name |"
+
+
+def test_a_table_is_written_into_another(t_env: TableEnvironment, capsys: Any) -> None:
+    t_env.execute_sql("CREATE TABLE p (id BIGINT, name STRING) WITH ('connector' = 'print')")
+    result = t_env.from_elements([(1, "a"), (2, None)], ["id", "name"]).execute_insert("p")
+    result.wait()
+    assert capsys.readouterr().out == "+I[1, a]\n+I[2, null]\n"
+    assert result.get_table_schema().names == ("default_catalog.default_database.p",)
+    assert [tuple(row) for row in result.collect()] == [(-1,)]
+
+
+def test_a_table_of_other_types_is_not_written(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE TABLE p (id INT) WITH ('connector' = 'blackhole')")
+    with pytest.raises(
+        JobDefinitionError, match="gives BIGINT for id, which is INT; cast its columns"
+    ):
+        t_env.from_elements([(1,)], ["id"]).execute_insert("p")
+
+
+def test_views_and_tables_of_programs_have_names(t_env: TableEnvironment) -> None:
+    table = t_env.from_elements([(1,)], ["id"])
+    t_env.create_temporary_view("v", table)
+    schema = Schema.new_builder().column("n", DataTypes.INT()).build()
+    made = TableDescriptor.for_connector("datagen").schema(schema).option("number-of-rows", 2)
+    t_env.create_temporary_table("t", made.build())
+    assert t_env.list_tables() == ["t", "v"]
+    assert t_env.list_views() == t_env.list_temporary_views() == ["v"]
+    assert [tuple(row) for row in t_env.from_path("v").execute().collect()] == [(1,)]
+    assert len(list(t_env.from_path("t").execute().collect())) == 2
+    assert t_env.drop_temporary_view("v")
+    assert not t_env.drop_temporary_view("v")
+    with pytest.raises(CatalogError, match="there is no table v; there are t"):
+        t_env.from_path("v")
+
+
+def test_a_statement_without_rows_prints_ok(t_env: TableEnvironment, capsys: Any) -> None:
+    result = t_env.execute_sql("CREATE DATABASE d")
+    assert result.get_result_kind() is ResultKind.SUCCESS
+    result.print()
+    assert capsys.readouterr().out == "OK\n"
+
+
+def test_what_never_ends_is_refused_in_batch_mode(batch_env: TableEnvironment) -> None:
+    batch_env.execute_sql("CREATE TABLE t (n INT) WITH ('connector' = 'datagen')")
+    with pytest.raises(JobDefinitionError, match="never ends, so it cannot be read in batch mode"):
+        batch_env.from_path("t").execute()
+
+
+def test_deep_projections_that_use_columns_twice_do_not_explode(t_env: TableEnvironment) -> None:
+    t_env.create_temporary_view("ones", t_env.from_elements([(1,)], ["n"]))
+    query = "SELECT n + n AS n FROM (" * 40 + "SELECT n FROM ones" + ")" * 40
+    assert [tuple(row) for row in t_env.execute_sql(query).collect()] == [(2**40,)]
+
+
+def test_a_source_keeps_its_uid_when_its_options_change(t_env: TableEnvironment) -> None:
+    """So that a job goes on from its savepoint with another password, or at another rate."""
+
+    def uid(rate: int) -> str:
+        t_env.execute_sql(
+            "CREATE TEMPORARY TABLE n (i BIGINT) WITH ('connector' = 'datagen', "
+            f"'rows-per-second' = '{rate}')"
+        )
+        session = t_env._session
+        [end] = session.transformations([CollectSink(t_env.from_path("n").node)])
+        t_env.drop_temporary_table("n")
+        while end.inputs:
+            end = end.inputs[0].transformation
+        return end.uid or ""
+
+    assert uid(10) == uid(20) != ""
