@@ -22,7 +22,9 @@ Make = Callable[..., KafkaSourceReader]
 def reader(topics: Any) -> Any:
     made = []
 
-    def make(topic: str, position: int | None = None, **properties: str) -> KafkaSourceReader:
+    def make(
+        topic: str, position: int | None = None, starting_offset: int = 0, **properties: str
+    ) -> KafkaSourceReader:
         builder = KafkaSource.builder().set_bootstrap_servers(topics.bootstrap_servers)
         builder.set_topics(topic).set_value_only_deserializer(SimpleStringSchema())
         for name, value in properties.items():
@@ -30,7 +32,7 @@ def reader(topics: Any) -> Any:
         context = ReaderContext(0, 1, lambda: 0)
         opened = builder.build().create_reader(context)
         made.append(opened)
-        split = KafkaPartitionSplit(f"{topic}-0", topic, 0, 0)
+        split = KafkaPartitionSplit(f"{topic}-0", topic, 0, starting_offset)
         opened.add_splits([AssignedSplit(split, position)])
         return opened
 
@@ -93,7 +95,8 @@ def test_an_offset_that_is_not_there_any_more(topics: Any, reader: Make) -> None
     opened = reader(topic, 1_000, auto_offset_reset="error")
     with pytest.raises(KafkaError, match=f"cannot read {topic}-0 from Kafka: .*out of range"):
         take(opened, 1)
-    assert take(reader(topic, 1_000), 1) == ["a"], "the earliest one, as the source says"
+    opened = reader(topic, 1_000, auto_offset_reset="earliest")
+    assert take(opened, 1) == ["a"], "as the user says"
 
 
 def epoch(reader: KafkaSourceReader) -> int:
@@ -130,3 +133,20 @@ def test_nobody_waits_where_there_is_no_backlog(topics: Any, reader: Make) -> No
     for _ in range(20):
         assert epoch(opened) == 0
     assert time.monotonic() - start < 20 * 0.1
+
+
+@pytest.mark.parametrize("values", [[], ["a"]], ids=["none", "fewer"])
+def test_a_partition_that_goes_back_is_an_error(topics: Any, reader: Make, values: Any) -> None:
+    topic = topics.create()
+    topics.send(topic, values)
+    opened = reader(topic, 2)
+    until = time.monotonic() + 180
+    with pytest.raises(KafkaError, match=r"read up to offset 2, .* deleted and made anew"):
+        while time.monotonic() < until:
+            assert opened.poll(10) == []
+
+
+def test_a_start_behind_the_end_begins_where_the_user_said(topics: Any, reader: Make) -> None:
+    topic = topics.create()
+    topics.send(topic, ["a", "b"])
+    assert take(reader(topic, starting_offset=7), 2) == ["a", "b"]

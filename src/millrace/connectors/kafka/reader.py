@@ -61,6 +61,7 @@ class _OpenPartition:
         """Whether another run goes on behind the end."""
         self.stop = split.stopping_offset if run_end is None else run_end
         self.next_offset = next_offset
+        self.starting_offset = split.starting_offset
         self.committed = -1
         self.decoder = decoder
         self.caught_up = False
@@ -71,6 +72,11 @@ class _OpenPartition:
     def at_end(self) -> bool:
         return self.stop is not None and self.next_offset >= self.stop
 
+    @property
+    def has_read(self) -> bool:
+        """Whether records were read before the position: it is no offset that a user gave."""
+        return self.next_offset > self.starting_offset
+
 
 class KafkaSourceReader(SourceReader[Any]):
     """Takes what the consumer has fetched; the consumer itself fetches ahead in its threads.
@@ -79,6 +85,7 @@ class KafkaSourceReader(SourceReader[Any]):
         config: of the consumer.
         create_decoder: makes the decoder of a partition.
         commits: whether positions of complete checkpoints are committed to the brokers.
+        resets: whether the user has said where to go on if the brokers do not know a position.
     """
 
     def __init__(
@@ -87,7 +94,9 @@ class KafkaSourceReader(SourceReader[Any]):
         create_decoder: Callable[[str], ValueDecoder],
         commits: bool,
         context: ReaderContext,
+        resets: bool = False,
     ) -> None:
+        self._resets = resets
         self._kafka = import_confluent_kafka()
         self._config = {**config, "on_commit": self._on_commit}
         self._create_decoder = create_decoder
@@ -214,6 +223,8 @@ class KafkaSourceReader(SourceReader[Any]):
 
     def _read(self, opened: _OpenPartition, messages: list[Any]) -> Iterator[SplitRecords[Any]]:
         """What a run of messages from one partition gives."""
+        if not self._resets:
+            self._require_forward(opened, messages)
         end = messages[-1].offset()
         errors = [e for e in map(self._kafka.Message.error, messages) if e is not None]
         last = messages[-1].error()
@@ -234,6 +245,21 @@ class KafkaSourceReader(SourceReader[Any]):
             yield SplitRecords(opened.split_id, RowBatch([]), skipped=count)
         if opened.at_end:
             yield self._finish(opened)
+
+    def _require_forward(self, opened: _OpenPartition, messages: list[Any]) -> None:
+        """The client begins anew, silently, where the brokers do not know its position."""
+        for message in (messages[0], messages[-1]):
+            error = message.error()
+            if error is not None and not self._is_end(error):
+                continue
+            if opened.has_read and message.offset() < opened.next_offset:
+                raise KafkaError(
+                    f"cannot read {opened.place} from Kafka: the job has read up to offset "
+                    f"{opened.next_offset}, and the partition now goes on at {message.offset()}. Its "
+                    "topic was deleted and made anew, or the brokers have lost records. Start the "
+                    "job without its checkpoint, or set the source's property 'auto.offset.reset' "
+                    "to go on there"
+                )
 
     def _behind(self, opened: _OpenPartition, messages: list[Any]) -> int:
         """The offset to go on with behind messages some of which tell of something else: the end

@@ -32,6 +32,7 @@ DISCOVERY_INTERVAL = "partition.discovery.interval.ms"
 COMMIT_OFFSETS = "commit.offsets.on.checkpoint"
 _SOURCE_OPTIONS = (DISCOVERY_INTERVAL, COMMIT_OFFSETS, CLIENT_ID_PREFIX)
 _FIVE_MINUTES = "300000"
+_RESET_OPTION = "auto.offset.reset"
 _RESET = {
     KafkaOffsetResetStrategy.EARLIEST: "earliest",
     KafkaOffsetResetStrategy.LATEST: "latest",
@@ -109,6 +110,7 @@ class KafkaSource(Source[T]):
             partial(ValueDecoder, reading.schema, reading.error_policy, context),
             commits and "group.id" in reading.properties,
             context,
+            _RESET_OPTION in reading.properties,
         )
 
     def _discovery_interval(self) -> int | None:
@@ -122,7 +124,7 @@ class KafkaSource(Source[T]):
         config = {k: v for k, v in properties.items() if k not in _SOURCE_OPTIONS}
         # it never joins the group: partitions are assigned by the enumerator
         config.setdefault("group.id", f"millrace-{uuid.uuid4()}")
-        config.setdefault("auto.offset.reset", _RESET[self._reading.starting_offsets.reset])
+        config.setdefault(_RESET_OPTION, _RESET[self._reading.starting_offsets.reset])
         prefix = properties.get(CLIENT_ID_PREFIX, config["group.id"])
         return config | {
             "client.id": f"{prefix}-{client}",
