@@ -2,9 +2,6 @@
 BIN := .venv/bin
 # Processes that pytest divides the tests among; 0: none, one test after the other.
 WORKERS ?= 3
-DIVIDED := "not alone and not torture and not bench and not connectors"
-# A test that hangs fails after 15 minutes, and one that crashes its process is not tried for ever.
-BOUNDED := --timeout 900 --max-worker-restart 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-sql test class-archive lint docs bench conformance pyflink-examples torture test-connectors services
@@ -33,13 +30,9 @@ demo-sql: setup
 	@scripts/demo_sql.sh
 
 # What does not need the tests' servers goes side by side; then pytest, last, whatever -j says.
-# A file's tests stay together: they share what a session or a module sets up. All run, whatever
-# fails first.
 test: setup
 	@$(MAKE) --no-print-directory -j3 lint docs class-archive
-	@$(BIN)/python -m pytest -m "alone and not torture" tests; alone=$$?; \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(BOUNDED) -m $(DIVIDED) \
-	&& exit $$alone
+	@WORKERS=$(WORKERS) scripts/run_tests.sh
 
 # The tests start some eighty JVMs: from an archive of Spark's classes each takes a third as long.
 class-archive: setup
