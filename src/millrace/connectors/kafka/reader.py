@@ -257,8 +257,8 @@ class KafkaSourceReader(SourceReader[Any]):
                     f"cannot read {opened.place} from Kafka: the job has read up to offset "
                     f"{opened.next_offset}, and the partition now goes on at {message.offset()}. "
                     "Its topic was deleted and made anew, or the brokers have lost records. Start "
-                    "the job without its checkpoint, or set the source's property 'auto.offset.reset' "
-                    "to go on there"
+                    "the job without its checkpoint, or set the source's property "
+                    "'auto.offset.reset' to go on there"
                 )
 
     def _behind(self, opened: _OpenPartition, messages: list[Any]) -> int:
