@@ -295,3 +295,18 @@ def test_two_names_of_a_function_are_two(batch_env: TableEnvironment) -> None:
     plan = batch_env.explain_sql("SELECT f(n, 1), g(n, 1) FROM (VALUES (1), (2)) AS t (n)")
     assert "f(" in plan
     assert "g(" in plan
+
+
+@pytest.mark.parametrize("func_type", ["general", "pandas", "arrow"])
+def test_none_of_a_function_that_is_declared_not_null(
+    batch_env: TableEnvironment, func_type: str
+) -> None:
+    bodies: dict[str, Any] = {
+        "general": lambda value: None,
+        "pandas": lambda values: values.map({}),
+        "arrow": lambda values: pc.if_else(pc.equal(values, 1), None, values),
+    }
+    nothing = udf(bodies[func_type], result_type="BIGINT NOT NULL", func_type=func_type)
+    batch_env.create_temporary_function("nothing", nothing)
+    with pytest.raises(JobExecutionError, match="nothing gave None, but its result_type is BIGINT"):
+        list(batch_env.execute_sql("SELECT nothing(i) FROM (VALUES (1), (2)) AS t(i)").collect())

@@ -138,6 +138,11 @@ class _Kernel:
             raise
         if len(made) != frame.length:
             raise EvaluationError(f"{self._name} gave {len(made)} values for {frame.length} rows")
+        if made.null_count and not self._kind.nullable:
+            raise EvaluationError(
+                f"{self._name} gave None, but its result_type is {self._kind}: "
+                "declare it without NOT NULL"
+            )
         return made
 
     def _opened(self, site: CallSite) -> Body:

@@ -14,28 +14,44 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.columns import CallSite, Datum, Frame, is_scalar, per_value
 from millrace.expressions.evaluation_error import EvaluationError
-from millrace.expressions.function_definition import CallContext, FunctionDefinition
-from millrace.expressions.parameters import CHARACTERS
+from millrace.expressions.function_definition import (
+    CallContext,
+    FunctionDefinition,
+    FunctionResolutionError,
+)
+from millrace.expressions.parameters import CHARACTERS, NUMBERS
 from millrace.expressions.result_types import always, fixed
 from millrace.expressions.type_merging import common_type
 
 __all__ = ["COMPARISON"]
 
 CATEGORY = "Comparison"
+_MEET_TEXTS = (
+    *NUMBERS,
+    logical.BooleanType,
+    logical.DateType,
+    logical.TimeType,
+    logical.TimestampType,
+    logical.LocalZonedTimestampType,
+)
+"""Types to which a text that is compared with one of them is cast."""
+_EQUALITIES = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+"""As in Flink, these do not read numbers from texts; the others do."""
 
 
 def comparable(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """Casts to the type in which values are compared; text meets times as a time."""
+    """Casts to the type in which values are compared; text meets others as one of them."""
     known = tuple(k for k in context.types if not isinstance(k, CHARACTERS))
     texts = len(known) < len(context.types)
-    times = (
-        logical.DateType,
-        logical.TimeType,
-        logical.TimestampType,
-        logical.LocalZonedTimestampType,
-    )
-    if texts and known and not all(isinstance(k, (*times, logical.NullType)) for k in known):
-        return None
+    if texts and known:
+        if not all(isinstance(k, (*_MEET_TEXTS, logical.NullType)) for k in known):
+            return None
+        if context.name in _EQUALITIES and any(isinstance(k, NUMBERS) for k in known):
+            left, right = context.types
+            raise FunctionResolutionError(
+                f"implicit type conversion between {left} and {right} is not supported: "
+                f"CAST one side of {context.name} to the type of the other"
+            )
     kind = common_type(known if texts and known else context.types)
     if texts and known and isinstance(kind, logical.NullType):
         kind = common_type(context.types)
@@ -141,8 +157,14 @@ def _like(site: CallSite, text: Datum, pattern: Datum, escape: Datum | None = No
     )
 
 
+def _require_one(escape: str | None) -> None:
+    if escape is not None and len(escape) != 1:
+        raise EvaluationError(f"Invalid escape character {escape!r}: ESCAPE takes one character")
+
+
 @lru_cache(maxsize=1024)
 def _like_regex(pattern: str, escape: str | None) -> re.Pattern[str]:
+    _require_one(escape)
     made, position = "", 0
     while position < len(pattern):
         character = pattern[position]
@@ -160,15 +182,19 @@ def _like_regex(pattern: str, escape: str | None) -> re.Pattern[str]:
 
 
 def _similar(site: CallSite, text: Datum, pattern: Datum, escape: Datum | None = None) -> Datum:
-    sign = None if escape is None else escape.as_py()
+    if escape is None:
+        return per_value(
+            lambda t, p: bool(_similar_regex(p, None).fullmatch(t)), pa.bool_(), text, pattern
+        )
     return per_value(
-        lambda t, p: bool(_similar_regex(p, sign).fullmatch(t)), pa.bool_(), text, pattern
+        lambda t, p, e: bool(_similar_regex(p, e).fullmatch(t)), pa.bool_(), text, pattern, escape
     )
 
 
 @lru_cache(maxsize=1024)
 def _similar_regex(pattern: str, escape: str | None) -> re.Pattern[str]:
     """SQL's regular expressions: % and _ are wild, a dot is a dot, the rest is as in others."""
+    _require_one(escape)
     made, skip, bracket = "", False, False
     for character in pattern:
         if skip:

@@ -22,7 +22,14 @@ from millrace.planner.binder.placeholders import (
 )
 from millrace.sql.dialect import nodes
 
-__all__ = ["bind_aggregate", "bind_grouping", "bind_order", "bind_over"]
+__all__ = [
+    "CallBinder",
+    "bind_aggregate",
+    "bind_grouping",
+    "bind_order",
+    "bind_over",
+    "bind_specification",
+]
 
 NUMBERING: Final = frozenset(
     {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"}
@@ -36,6 +43,9 @@ _NULL_TREATMENTS: Final = {
     "LAST_VALUE": ("IGNORE",),
 }
 """What a function does with nulls and can be told to. FIRST_VALUE and LAST_VALUE pass over them."""
+
+Frame = tuple[bool, int | None, int | None]
+"""Whether it is of rows, and how far it reaches back and on; None: to the partition's end."""
 
 
 class CallBinder(Protocol):
@@ -151,12 +161,12 @@ def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpressio
         raise binder.context.refusal(node, f"OVER cannot stand in {binder.clause}")
     if function_kind(binder.context, node) != "AGGREGATE":
         raise binder.context.refusal(node, f"{node.name} is no function for OVER")
-    partition, order, frame = _specification(binder, node.args["over"], binder.windows)
     function, arguments, payload, kind = _resolved(binder, node)
-    orders = bind_order(binder, order)
+    partition, orders, (rows, preceding, following) = bind_specification(
+        binder, node.args["over"], binder.windows
+    )
     if not orders and function in WHOLE_PARTITION:
         raise binder.context.refusal(node, f"{function} needs an ORDER BY in its OVER clause")
-    rows, preceding, following = _frame(binder, frame, bool(orders))
     if function in WHOLE_PARTITION:
         rows, preceding, following = True, None, 0
     condition = node.args.get("filter")
@@ -164,7 +174,7 @@ def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpressio
         function,
         arguments,
         kind,
-        tuple(binder.bind(each) for each in partition),
+        partition,
         orders,
         rows,
         preceding,
@@ -173,6 +183,16 @@ def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpressio
         None if condition is None else binder.condition(condition),
         payload,
     )
+
+
+def bind_specification(
+    binder: CallBinder, given: exp.Expr, named: Mapping[str, nodes.WindowSpecification]
+) -> tuple[tuple[ResolvedExpression, ...], tuple[OrderItem, ...], Frame]:
+    """PARTITION BY, ORDER BY and the frame of a window."""
+    partition, order, frame = _specification(binder, given, named)
+    orders = bind_order(binder, order)
+    bounds = _frame(binder, frame, bool(orders))
+    return tuple(binder.bind(each) for each in partition), orders, bounds
 
 
 def _specification(
@@ -197,9 +217,7 @@ def _specification(
     )
 
 
-def _frame(
-    binder: CallBinder, frame: exp.Expr | None, ordered: bool
-) -> tuple[bool, int | None, int | None]:
+def _frame(binder: CallBinder, frame: exp.Expr | None, ordered: bool) -> Frame:
     """ROWS or RANGE, and the bounds: as in SQL, up to the current row if there is an order."""
     if frame is None:
         return False, None, 0 if ordered else None

@@ -201,6 +201,11 @@ class ExpressionBinder:
     def _escape(self, node: exp.Expr) -> ResolvedExpression:
         like = node.this
         arguments = (self.bind(like.this), self.bind(like.expression), self.bind(node.expression))
+        sign = arguments[2]
+        if isinstance(sign, ValueLiteral) and isinstance(sign.value, str) and len(sign.value) != 1:
+            raise self.context.refusal(
+                node.expression, f"Invalid escape character {sign.value!r}: it is one character"
+            )
         return self.call(node, BINARY[type(like)], *arguments)
 
     def _between(self, node: exp.Expr) -> ResolvedExpression:

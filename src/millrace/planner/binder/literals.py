@@ -46,12 +46,17 @@ def bind_literal(node: exp.Expr) -> ValueLiteral:
     if isinstance(node, nodes.Unknown):
         return ValueLiteral(None, logical.BooleanType())
     if isinstance(node, exp.HexString):
-        value = bytes.fromhex(node.this)
-        return ValueLiteral(value, logical.BinaryType(max(1, len(value)), nullable=False))
+        return _bytes_literal(bytes.fromhex(node.this))
     if isinstance(node, nodes.IntervalLiteral):
         return interval_literal(node)
     assert isinstance(node, nodes.TypedLiteral), type(node)
     return typed_literal(node.args["kind"], str(node.this))
+
+
+def _bytes_literal(value: bytes) -> ValueLiteral:
+    """Constant bytes; none at all are a VARBINARY, as an empty text is a VARCHAR."""
+    kind: LogicalType = logical.BinaryType(len(value)) if value else logical.VarBinaryType(1)
+    return ValueLiteral(value, kind.not_null())
 
 
 def text_literal(text: str) -> ValueLiteral:

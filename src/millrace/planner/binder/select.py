@@ -21,6 +21,7 @@ from millrace.planner.binder.grouping import (
     group_window,
     window_property,
 )
+from millrace.planner.binder.named_windows import check_windows, named_windows
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.over_clause import over_aggregate
 from millrace.planner.binder.placeholders import (
@@ -67,11 +68,12 @@ class _Select:
         self.outer = outer
         self.window_call: exp.Expr | None = None
         self._state_ttl = StateTtlHint()
-        self.windows = {each.this.name: each.expression for each in node.args.get("windows") or ()}
+        self.windows = named_windows(context, node.args.get("windows") or ())
 
     def bind(self) -> RelNode:
         self._from()
         keys = self._group_keys()
+        check_windows(self._expressions("WINDOW", over=False), self.windows)
         items = [item for each in self.node.expressions for item in self._items(each)]
         having = self.node.args.get("having")
         condition = None

@@ -180,8 +180,6 @@ class CreateParser(QueryParser):
     def schema(self, found: SchemaClauses) -> None:
         """``(column, WATERMARK ..., PRIMARY KEY ...)``."""
         self.need("(")
-        if self.take(")"):
-            return
         self.schema_item(found)
         while self.take(","):
             self.schema_item(found)
