@@ -24,7 +24,8 @@ def section(data: Data) -> Section:
         wrong == 0,
     )
     text = (
-        "A LEFT JOIN with retractions, a JOIN and an aggregate. The savepoint was ready "
+        "A LEFT JOIN with retractions, a JOIN and an aggregate; the savepoint was taken when "
+        f"{data['read_before']:.0%} of the rows had been read. It was ready "
         f"{data['savepoint_seconds']:.1f} s after it was asked for (the running epoch included), "
         f"of {data['savepoint_bytes'] / 1e6:.0f} MB; the first rows came "
         f"{data['restored_after']:.1f} s after the start of the restored job. Runs: "

@@ -35,7 +35,7 @@ def environment(rows: int, parallelism: int, directory: Path, start_from: str) -
     config.set_string("execution.checkpointing.interval", "0 ms")
     # of so many epochs that the savepoint is somewhere in the middle
     for key in ("initial-records-per-split", "max-records-per-split"):
-        config.set_string(f"millrace.epoch.{key}", str(rows // 20))
+        config.set_string(f"millrace.epoch.{key}", str(rows // 100))
     config.set_string("parallelism.default", str(parallelism))
     if start_from:
         config.set_string("execution.state-recovery.path", start_from)
@@ -73,7 +73,7 @@ class Run:
         stop_at: int | None = None,
         start_from: str = "",
     ) -> None:
-        self.savepoint, self.savepoint_seconds = "", 0.0
+        self.savepoint, self.savepoint_seconds, self.records = "", 0.0, 0
         start = time.perf_counter()
         result = environment(rows, parallelism, directory, start_from).execute_sql(QUERY)
         self._client: Any = result.get_job_client()
@@ -96,6 +96,7 @@ class Run:
         path = str(directory / "savepoint")
         self.savepoint = self._client.stop_with_savepoint(savepoint_directory=path).result()
         self.savepoint_seconds = time.perf_counter() - start
+        self.records = self._client.progress().records
 
 
 def main() -> None:
@@ -107,8 +108,8 @@ def main() -> None:
     Run(30_000, 2, args.checkpoint_dir / "warm-up", Counter())
     uninterrupted = Run(args.rows, 2, args.checkpoint_dir / "whole", whole)
     parts: Counter[tuple[Any, ...]] = Counter()
-    # each of the three tables reads the sequence
-    before = Run(args.rows, 2, args.checkpoint_dir / "before", parts, int(args.rows * 1.5))
+    # each of the three tables reads the sequence; two more epochs run until it has stopped
+    before = Run(args.rows, 2, args.checkpoint_dir / "before", parts, int(args.rows * 0.75))
     after = Run(args.rows, 4, args.checkpoint_dir / "after", parts, start_from=before.savepoint)
     files = Path(before.savepoint.removeprefix("file://")).rglob("*")
     report = {
@@ -122,6 +123,7 @@ def main() -> None:
         "savepoint_seconds": before.savepoint_seconds,
         "savepoint_bytes": sum(file.stat().st_size for file in files if file.is_file()),
         "restored_after": after.first_seconds,
+        "read_before": before.records / (3 * args.rows),
     }
     print(json.dumps(report))
 

@@ -16,7 +16,8 @@ from millrace.common.errors import CheckpointError
 from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.delta_payload import Loader
-from millrace.state.key_groups import KeyMemo, key_group_range
+from millrace.state.key_group_filter import KeyGroupFilter
+from millrace.state.key_groups import key_group_range
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.store import SubtaskState
@@ -60,7 +61,7 @@ class Redistribution:
         self._subtask = subtask
         self._load = load
         self._own = key_group_range(subtask.index, subtask.parallelism, subtask.max_parallelism)
-        self._is_ours = KeyMemo(subtask.max_parallelism, self._own.__contains__)
+        self._is_ours = KeyGroupFilter(self._own, subtask.max_parallelism)
 
     def restore(self, assignment: RestoreAssignment, version: str) -> None:
         """Replace the state by what ``assignment`` gives; it is then at ``version``.
@@ -111,7 +112,7 @@ class Redistribution:
         all_ours = handle.divided or (
             self._own.start <= theirs.start and theirs.stop <= self._own.stop
         )
-        keep = None if all_ours else self._is_ours.__getitem__
+        keep = None if all_ours else self._is_ours
         found = self._state.take(handle.deltas, self._load, wants, keep, handle.subtask, self._own)
         return {key: value for key, value in found.items() if self._ours(key, handle, assignment)}
 

@@ -8,7 +8,7 @@ tuples of such columns. For other types each distinct value is encoded as a Pyth
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from millrace.common.errors import KeyTypeError
 from millrace.state.columns.value_texts import value_texts
 from millrace.state.crc_tables import Crcs, byte_table, hexadecimal_table, pair_table, shifted
-from millrace.state.key_groups import canonical, subtask_of
+from millrace.state.key_groups import canonical, key_group_of, subtask_of
 
 KeyColumns: TypeAlias = "pa.Array | tuple[KeyColumns, ...]"
 """The keys of a batch: a column, or for tuples the columns of their elements."""
@@ -60,6 +60,20 @@ def owners_of_columns(
     # the exchange sorts rows by owner: the smaller the numbers, the faster
     table = np.array(owners, np.uint8 if parallelism <= 256 else np.uint16)
     return table.take(key_groups_of_columns(keys, max_parallelism))
+
+
+def key_groups_of_sql_keys(
+    columns: Sequence[pa.Array], count: int, max_parallelism: int
+) -> npt.NDArray[np.intp]:
+    """The key group of each of so many rows, whose keys of SQL are in as many columns as there are.
+
+    >>> key_groups_of_sql_keys([pa.array([[1, None], [2]])], 2, 128)
+    array([89, 69])
+    """
+    if not columns:
+        return np.full(count, key_group_of((), max_parallelism), np.intp)
+    keys = columns[0] if len(columns) == 1 else tuple(columns)
+    return key_groups_of_columns(_as_texts(keys), max_parallelism)
 
 
 def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray[np.intp]:

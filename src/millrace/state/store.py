@@ -32,6 +32,7 @@ from millrace.state.delta_payload import (
 from millrace.state.division import MOST_BYTES, Division
 from millrace.state.flat_table import FlatTable
 from millrace.state.incremental_compaction import IncrementalCompaction
+from millrace.state.key_group_filter import KeyGroupFilter
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
@@ -364,8 +365,11 @@ class SubtaskState:
                         if not kind.disjoint:
                             # what that subtask removed, another one may have
                             table = staged.setdefault(name, kind.in_memory())
+                        admits = keep
+                        if isinstance(keep, KeyGroupFilter) and kind.columnar is None:
+                            admits = keep.admits
                         for written in table_deltas_of(encoded, groups):
-                            table.apply(self._forms[name].incoming(written, schema), keep)
+                            table.apply(self._forms[name].incoming(written, schema), admits)
         for name, table in staged.items():
             if self._kinds[name].redistribution is RedistributionMode.UNION:
                 assert isinstance(table, OperatorTable)

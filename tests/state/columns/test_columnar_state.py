@@ -15,11 +15,13 @@ from millrace.state.checkpoint.delta_file import write_delta_file
 from millrace.state.checkpoint.delta_set import read_deltas_of
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.column_key_groups import key_groups_of_sql_keys
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.row_log import RowLog
 from millrace.state.columns.slot_table import SlotTable
 from millrace.state.division import Division
+from millrace.state.key_group_filter import KeyGroupFilter
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader
@@ -148,8 +150,64 @@ def test_a_key_goes_to_the_subtask_of_its_key_group(parallelism: int) -> None:
     assert found == query.contents()
 
 
+KEYS = {
+    "array": [pa.array([[n % 5, None, n] for n in range(40)])],
+    "row": [pa.array([{"a": n, "b": f"t{n}"} for n in range(40)])],
+    "map": [pa.array([[(f"k{n}", n)] for n in range(40)], pa.map_(pa.string(), pa.int64()))],
+    "nan": [pa.array([float("nan"), -0.5, None, *map(float, range(37))])],
+    "several": [pa.array([[n] for n in range(40)]), pa.array([float("nan")] * 40)],
+    "date": [pa.array(range(40), pa.int32()).cast(pa.date32())],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("canonical", [False, True], ids=["checkpoint", "savepoint"])
+@pytest.mark.parametrize("case", KEYS)
+def test_keys_of_sql_are_restored_where_records_go(
+    case: str, canonical: bool, tmp_path: Path
+) -> None:
+    """NaN, rows, arrays and maps are keys there, and nowhere else."""
+    keys = KEYS[case]
+    count = ValueColumn(np.dtype("i8"), name="count")
+    columns = ColumnsOf(tuple(key.type for key in keys), values=(count,))
+    state = SubtaskState()
+    table: SlotTable = state.table(GROUPS, COLUMNS)
+    table.bind(columns)
+    slots = table.slots_of(keys, True, 1)
+    table.touch(slots)
+    table.column(0)[slots] = 1
+    deltas = [state.snapshot(1, "v")]
+    assert deltas[0] is not None
+    if canonical:
+        reader = savepoint(deltas, tmp_path)
+        deltas, fetch = reader.deltas("stage", 0), reader._load
+    else:
+        fetch = load
+    found = 0
+    for subtask in range(3):
+        own = key_group_range(subtask, 3, MAXIMUM)
+        part = SubtaskState()
+        mine: SlotTable = part.table(GROUPS, COLUMNS)
+        part.take(deltas, fetch, lambda *_: True, KeyGroupFilter(own, MAXIMUM), groups=own)
+        mine.bind(columns)
+        slots = mine.live_slots()
+        groups = key_groups_of_sql_keys(mine.keys_at(slots), slots.size, MAXIMUM)
+        assert set(groups.tolist()) <= set(own)
+        found += slots.size
+    assert found == (40 if keys else 1)
+
+
 def test_canonical_savepoints_have_it_and_a_program_takes_it_from_there(tmp_path: Path) -> None:
     query, deltas = history(5)
+    reader = savepoint(deltas, tmp_path)
+    names = {info.name: info for info in reader.states()}
+    groups = {entry.key: entry.value for entry in reader.entries(names["@groups"])}
+    assert groups == query.contents()["@groups"]
+    state = reader.restore("stage", 0)
+    assert Query(state).contents() == query.contents()
+
+
+def savepoint(deltas: list[StateDelta], tmp_path: Path) -> SnapshotReader:
     (tmp_path / "job" / "shared").mkdir(parents=True)
     written = [("stage", 0, delta) for delta in deltas]
     file = write_delta_file(tmp_path / "job", "a.deltas", written, durable=False)
@@ -161,12 +219,7 @@ def test_canonical_savepoints_have_it_and_a_program_takes_it_from_there(tmp_path
     )  # fmt: skip
     found = read_deltas_of(tmp_path / "job", manifest, tmp_path / "job").by_subtask()
     write_canonical_savepoint(tmp_path / "savepoint", str(tmp_path / "job"), manifest, found, {})
-    reader = SnapshotReader(open_snapshot(tmp_path / "savepoint", trusted=False))
-    names = {info.name: info for info in reader.states()}
-    groups = {entry.key: entry.value for entry in reader.entries(names["@groups"])}
-    assert groups == query.contents()["@groups"]
-    state = reader.restore("stage", 0)
-    assert Query(state).contents() == query.contents()
+    return SnapshotReader(open_snapshot(tmp_path / "savepoint", trusted=False))
 
 
 def test_entries_are_shown_by_key() -> None:

@@ -30,7 +30,15 @@ from millrace.common.types.type_information import LOGICAL_TYPES, PickledBytesTy
 from millrace.state.serialization.schema import ENUM, VERSION, Schema
 from millrace.state.serialization.tagged_values import dump_tagged, load_tagged
 
-__all__ = ["StateColumn", "column_of", "split_by_fit", "schema_of_values", "merge_by_fit"]
+__all__ = [
+    "UNTYPED",
+    "StateColumn",
+    "column_of",
+    "common_type",
+    "merge_by_fit",
+    "schema_of_values",
+    "split_by_fit",
+]
 
 _NONE = type(None)
 
@@ -453,22 +461,24 @@ _INFERRED: dict[type, LogicalType] = {
 
 def schema_of_values(values: Sequence[Any]) -> Schema:
     """Infer the schema of values without a declared type: their common type, else untyped."""
-    return str(_common_type(values, 0))
+    return str(common_type(values, 0))
 
 
-def _common_type(values: Sequence[Any], depth: int) -> LogicalType:
+def common_type(values: Sequence[Any], depth: int) -> LogicalType:
+    """The type of values that are ``depth`` levels deep; `UNTYPED`: they have none in common."""
     kinds = set(map(type, values)) - {_NONE}
     if len(kinds) != 1:
-        return _UNTYPED
+        return UNTYPED
     (kind,) = kinds
     if kind is tuple and depth < 4:
         present = [value for value in values if value is not None]
         widths = set(map(len, present))
         if len(widths) == 1 and widths != {0}:
-            parts = [_common_type(part, depth + 1) for part in zip(*present, strict=True)]
+            parts = [common_type(part, depth + 1) for part in zip(*present, strict=True)]
             names = positions(len(parts))
             return bridged(logical.RowType.of(*zip(names, parts, strict=True)), "tuple")
-    return _INFERRED.get(kind, _UNTYPED)
+    return _INFERRED.get(kind, UNTYPED)
 
 
-_UNTYPED = PickledBytesTypeInfo().bridged_type
+UNTYPED = PickledBytesTypeInfo().bridged_type
+"""Of tagged msgpack."""

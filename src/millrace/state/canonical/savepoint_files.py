@@ -19,15 +19,18 @@ from millrace.common.errors import KeyTypeError
 from millrace.common.types.plain_data import from_plain
 from millrace.common.types.type_information import TypeInformation
 from millrace.filesystem.registry import file_system_of
+from millrace.state.canonical.arrow_rows import arrow_rows, groups_of_entries
 from millrace.state.canonical.columns import schema_of_values
 from millrace.state.canonical.opaque_parts import tagged
 from millrace.state.canonical.state_file import file_names, write_rows
 from millrace.state.canonical.stored_state import STATES, StateFile, StoredState
 from millrace.state.canonical.table_rows import Columns, declared_columns, rows_of
 from millrace.state.checkpoint.delta_file import DeltaLoader, SubtaskKey
+from millrace.state.columns.column_entries import ColumnEntries
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.key_groups import owners_of_keys
 from millrace.state.kinds.entry_columns import KEY, NAME, VALUE
+from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.schema import ANY, Schema, has_class, type_of_schema
 from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
@@ -104,25 +107,41 @@ class _Writer:
     def add(self, stage: str, subtask: int, table: TableId, state: SubtaskState) -> None:
         """Write what a subtask has of one table."""
         kind, schema = state.kind(table), state.schema(table)
-        rows = rows_of(kind, state.tables[table].scan(None, sys.maxsize).table_delta)
-        if table.name == FEEDBACK:
-            rows[VALUE] = list(map(tagged, rows[VALUE]))
+        table_delta = state.tables[table].scan(None, sys.maxsize).table_delta
+        draft = self._draft(stage, table, kind)
+        entries = table_delta["put"]
+        groups: Any | None = None
+        if kind.columnar is not None and isinstance(entries, ColumnEntries):
+            rows, columns = arrow_rows(kind, entries)
+            if draft.files and draft.state.columns != columns:
+                rows = rows_of(kind, table_delta)
+            elif not draft.files:
+                draft.state = replace(draft.state, schema=schema, columns=columns)
+            groups = groups_of_entries(entries, self._max_parallelism)
+        else:
+            rows = rows_of(kind, table_delta)
+            if table.name == FEEDBACK:
+                rows[VALUE] = list(map(tagged, rows[VALUE]))
+            if not draft.files:
+                columns = _columns(declared_columns(kind, schema), rows)
+                draft.state = replace(draft.state, schema=schema, columns=columns)
+            if KEY in rows:
+                groups = self._groups(draft.state, rows[KEY])
+        if kind.columnar is None or entries:  # no rows would tell no types to the other subtasks
+            draft.files.append(self._written(draft.state, rows, groups, subtask))
+
+    def _draft(self, stage: str, table: TableId, kind: TableKind) -> _Draft:
         draft = self._drafts.get((stage, table))
         if draft is None:
-            columns = _columns(declared_columns(kind, schema), rows)
-            stored = StoredState(stage, *table, kind.name, schema, columns, ())
-            draft = self._drafts[stage, table] = _Draft(stored)
-        elif not draft.files:
-            columns = _columns(declared_columns(kind, schema), rows)
-            draft.state = replace(draft.state, schema=schema, columns=columns)
-        directory = file_names((table.uid or stage, table.name))
-        draft.files.append(self._written(draft.state, rows, subtask, directory))
+            draft = _Draft(StoredState(stage, *table, kind.name, None, {}, ()))
+            self._drafts[stage, table] = draft
+        return draft
 
     def _written(
-        self, state: StoredState, rows: Columns, subtask: int, directory: str
+        self, state: StoredState, rows: Columns, groups: Any | None, subtask: int
     ) -> StateFile:
         count = len(rows[next(iter(state.columns))])
-        groups = self._groups(state, rows[KEY]) if KEY in rows else None
+        directory = file_names((state.uid or state.stage, state.name))
         relative = f"{STATES}/{directory}/part-{subtask:05d}.parquet"
         path = os.path.join(self._path, relative)
         length, sha256, pickled = write_rows(path, rows, state.columns, groups)

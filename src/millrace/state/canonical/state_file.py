@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, SerializationError
 from millrace.filesystem.registry import file_system_of
 from millrace.state.canonical.binary_parts import binary_buffers, structures_in
-from millrace.state.canonical.columns import column_of, merge_by_fit, split_by_fit
+from millrace.state.canonical.columns import StateColumn, column_of, merge_by_fit, split_by_fit
 from millrace.state.canonical.page_check import (
     BombError,
     Footer,
@@ -61,7 +61,9 @@ def to_arrow(
     pickled = 0
     for name, declared in columns.items():
         column, values = column_of(declared), rows[name]
-        if declared == ANY:
+        if isinstance(values, pa.Array):
+            arrays += _written(column, values, declared == ANY, typed)
+        elif declared == ANY:
             arrays.append(_ANY.write(values))
         elif typed:
             arrays += split_by_fit(column, values)
@@ -74,6 +76,15 @@ def to_arrow(
     if groups is not None:
         table = table.take(pa.array(groups.argsort(kind="stable")))
     return table, pickled
+
+
+def _written(column: StateColumn, array: pa.Array, is_any: bool, typed: bool) -> list[pa.Array]:
+    """The columns of values that are one already."""
+    if is_any:
+        return [array]
+    if typed:
+        return [array, pa.nulls(len(array), _ANY.arrow)]
+    return [pa.nulls(len(array), column.arrow), _ANY.write(column.read(array, False))]
 
 
 def write_rows(

@@ -23,7 +23,8 @@ from millrace.state.table import TableDelta
 
 __all__ = ["Columns", "declared_columns", "rows_of", "table_delta_of"]
 
-Columns = dict[str, list[Any]]
+Columns = dict[str, Any]
+"""By name: a list, or the Arrow array of the column."""
 _LONG: Schema = "BIGINT"
 _WINDOW: Schema = "STRUCTURED<'window', start BIGINT, end BIGINT>"
 
@@ -88,5 +89,6 @@ def table_delta_of(kind: TableKind, columns: Columns) -> TableDelta:
 
 def _joined(columns: Columns, names: Sequence[str]) -> list[Any]:
     if len(names) == 1:
-        return columns[names[0]]
+        found: list[Any] = columns[names[0]]
+        return found
     return list(zip(*(columns[name] for name in names), strict=True))

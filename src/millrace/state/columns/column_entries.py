@@ -53,7 +53,7 @@ class _Columns:
 
     def stream_keys(self) -> list[Any]:
         """The key of the stream of each entry: a value, or a tuple of several."""
-        columns = [_values(self.batch, index) for index in range(self.key)]
+        columns = [self.python_values(index) for index in range(self.key)]
         if self.key == 1:
             return columns[0]
         return list(zip(*columns, strict=True)) if columns else [()] * len(self)
@@ -63,9 +63,23 @@ class _Columns:
         keys = self.stream_keys()
         if not self.inner:
             return keys
-        inner = [_values(self.batch, self.key + number) for number in range(self.inner)]
+        inner = [self.python_values(self.key + number) for number in range(self.inner)]
         own = inner[0] if self.inner == 1 else list(zip(*inner, strict=True))
         return list(zip(keys, own, strict=True))
+
+    def holds_objects(self, index: int) -> bool:
+        """Whether a column is of encoded Python objects."""
+        metadata = self.batch.schema.field(index).metadata or {}
+        return bool(metadata.get(b"python") == OBJECT.encode())
+
+    def python_values(self, index: int) -> list[Any]:
+        """One column as Python objects that can be hashed."""
+        values: list[Any] = self.batch.column(index).to_pylist()
+        if self.holds_objects(index):
+            return [decode(value) for value in values]
+        if pa.types.is_nested(self.batch.schema.field(index).type):
+            return [_hashable(value) for value in values]
+        return values
 
     def key_columns(self) -> list[pa.Array]:
         """The columns of keys."""
@@ -96,7 +110,7 @@ class ColumnEntries(_Columns, Mapping[Any, Any]):
     def _entries(self) -> dict[Any, Any]:
         if self._python is None:
             start, count = self.key + self.inner, self.batch.num_columns
-            columns = [_values(self.batch, index) for index in range(start, count)]
+            columns = [self.python_values(index) for index in range(start, count)]
             values = list(zip(*columns, strict=True)) if columns else [()] * len(self)
             self._python = dict(zip(self.entry_keys(), values, strict=True))
         found: dict[Any, Any] = self._python
@@ -160,16 +174,6 @@ def _restored(kind: Any, data: Any, key: int, inner: int) -> Any:
             f"columns of state are damaged: {batch.num_columns} of them, {key} and {inner} for keys"
         )
     return kind(batch, key, inner)
-
-
-def _values(batch: pa.RecordBatch, index: int) -> list[Any]:
-    field = batch.schema.field(index)
-    values: list[Any] = batch.column(index).to_pylist()
-    if (field.metadata or {}).get(b"python") == OBJECT.encode():
-        return [decode(value) for value in values]
-    if pa.types.is_nested(field.type):
-        return [_hashable(value) for value in values]
-    return values
 
 
 def _hashable(value: Any) -> Any:

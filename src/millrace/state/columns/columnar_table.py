@@ -21,6 +21,7 @@ from millrace.state.columns.column_entries import (
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import PositionSpace, ValueColumn
 from millrace.state.flat_table import FlatTable
+from millrace.state.key_group_filter import KeyGroupFilter
 from millrace.state.table import KeyFilter, Scan, Table, TableDelta
 
 __all__ = ["ColumnarTable", "ColumnsOf"]
@@ -89,6 +90,8 @@ class ColumnarTable(Table):
         to be derived anew."""
         self.space = PositionSpace()
         self._waiting = FlatTable(key_of)
+        self._waiting_filter: KeyFilter | None = None
+        """Whose keys those that wait are to be: without columns it is not known what they are."""
 
     def bind(self, columns: ColumnsOf) -> None:
         """Declare the columns.
@@ -119,7 +122,9 @@ class ColumnarTable(Table):
     def _take_waiting(self) -> None:
         waiting, self._waiting = self._waiting, FlatTable(self._key_of)
         if waiting.data and self.columns is not None:
-            self._put(_entries_of(waiting.data, self.columns))
+            entries = _entries_of(waiting.data, self.columns)
+            self._put(_admitted(entries, self._waiting_filter))
+        self._waiting_filter = None
 
     # -- the open epoch ----------------------------------------------------------------
 
@@ -193,22 +198,16 @@ class ColumnarTable(Table):
     def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
         put, gone = table_delta["put"], table_delta["del"]
         self.generation += 1
-        if keep is not None:
-            put = self._admitted(put, keep)
         if isinstance(put, ColumnEntries):
             self._bind_to(put)
-            self._put(put)
+            self._put(_admitted(put, keep))
         elif self.columns is None:
             self._waiting.apply({"put": put, "del": gone})
+            self._waiting_filter = keep or self._waiting_filter
         elif put:
-            self._put(_entries_of(put, self.columns))
+            self._put(_admitted(_entries_of(put, self.columns), keep))
         if len(gone) and self.columns is not None:
             self._delete(gone.key_columns() if isinstance(gone, ColumnKeys) else self._of(gone))
-
-    def _admitted(self, put: Any, keep: KeyFilter) -> Any:
-        if isinstance(put, ColumnEntries):
-            return put.admitted(keep)
-        return {key: value for key, value in put.items() if keep(self._key_of(key))}
 
     def _of(self, keys: list[Any]) -> list[pa.Array]:
         assert self.columns is not None
@@ -229,6 +228,15 @@ class ColumnarTable(Table):
     @abstractmethod
     def _delete(self, keys: list[pa.Array]) -> None:
         """Remove entries that are there; there is no open epoch."""
+
+
+def _admitted(entries: ColumnEntries, keep: KeyFilter | None) -> ColumnEntries:
+    if keep is None:
+        return entries
+    if isinstance(keep, KeyGroupFilter):
+        keys = entries.key_columns()[: entries.key]
+        return entries.where(keep.of_columns(keys, len(entries)))
+    return entries.admitted(keep)
 
 
 def _unlike(mine: ColumnsOf, other: ColumnsOf) -> bool:

@@ -1,0 +1,43 @@
+"""Admits the keys of some key groups: one by one, or the rows of columns at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from millrace.state.key_groups import KeyMemo
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["KeyGroupFilter"]
+
+
+class KeyGroupFilter:
+    """The filter of a subtask that restores what other subtasks had.
+
+    Args:
+        groups: those of the subtask.
+
+    Example:
+        >>> mine = KeyGroupFilter(range(64), 128)
+        >>> [key for key in ("c", "d", "e") if mine(key)]
+        ['d', 'e']
+    """
+
+    def __init__(self, groups: range, max_parallelism: int) -> None:
+        self._groups = groups
+        self._max_parallelism = max_parallelism
+        self.admits = KeyMemo(max_parallelism, groups.__contains__).__getitem__
+        """Whether a key is one of them, without a Python frame."""
+
+    def __call__(self, key: Any) -> bool:
+        return bool(self.admits(key))
+
+    def of_columns(self, keys: Sequence[Any], count: int) -> npt.NDArray[np.bool_]:
+        """Which of so many rows are admitted; their keys of SQL are in Arrow columns, if any."""
+        from millrace.state.column_key_groups import key_groups_of_sql_keys
+
+        groups = key_groups_of_sql_keys(keys, count, self._max_parallelism)
+        return (groups >= self._groups.start) & (groups < self._groups.stop)
