@@ -10,7 +10,7 @@ state handles of the subtasks that had their operators.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from millrace.common.errors import CheckpointError
@@ -221,9 +221,16 @@ def _check_all_restored(origin: Origin, graph: JobGraph) -> None:
     needed = {*manifest.stateful, *manifest.sources, *(u for u, p in manifest.pending.items() if p)}
     gone = sorted(needed - known)
     if gone:
-        names = ", ".join(f"'{manifest.operators.get(uid, uid)}' (uid {uid})" for uid in gone)
+        kept = sorted(needed & known)
         raise CheckpointError(
-            f"{origin.name} has state of {names}, which the job does not have: it belongs to "
-            "another job or an older version of this one. Give operators fixed uids so that they "
-            "are found again, or leave that state behind with --allow-non-restored-state"
+            f"{origin.name} has state of {_named(manifest, gone)}, which the job does not have: it "
+            "belongs to another job or an older version of this one"
+            + (f"; found again is that of {_named(manifest, kept)}" if kept else "")
+            + ". Give operators fixed uids so that they are found again (those of a query are, "
+            "while its keys, columns and aggregates stay the same), or leave that state behind "
+            "with --allow-non-restored-state: whoever had it begins anew"
         )
+
+
+def _named(manifest: Manifest, uids: Iterable[str]) -> str:
+    return ", ".join(f"'{manifest.operators.get(uid, uid)}' (uid {uid})" for uid in uids)

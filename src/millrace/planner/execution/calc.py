@@ -109,6 +109,14 @@ def _both(lower: ResolvedExpression, upper: ResolvedExpression | None) -> Resolv
     return Call("AND", (lower, upper), BooleanType(nullable=nullable))
 
 
+def _is_whole(calc: FusedCalc) -> bool:
+    """Whether it has all columns of its input, in their order."""
+    indices = [each.index for each in calc.projections if isinstance(each, FieldReference)]
+    return indices == list(range(len(calc.input.row_type))) and len(indices) == len(
+        calc.projections
+    )
+
+
 def _translated(node: RelNode, translator: Translator) -> Transformation:
     calc = fused(node)
     factory = partial(
@@ -125,5 +133,10 @@ def _translated(node: RelNode, translator: Translator) -> Transformation:
     )
     where = "" if calc.condition is None else f", where=[{calc.condition}]"
     return translator.stateless(
-        "Calc", factory, [translator.input(calc.input)], f"Calc(select=[{selected}]{where})"
+        "Calc",
+        factory,
+        [translator.input(calc.input)],
+        f"Calc(select=[{selected}]{where})",
+        # which rows there are may change between two runs, what is in their columns may not
+        meaning="" if _is_whole(calc) else ", ".join(map(str, calc.projections)),
     )

@@ -181,8 +181,15 @@ class Translator:
         factory: Callable[[], Operator],
         inputs: Iterable[Input],
         description: str = "",
+        meaning: str | None = None,
     ) -> Transformation:
-        """An operator without state: it runs where its input does."""
+        """An operator without state: it runs where its input does.
+
+        Args:
+            meaning: what its columns mean, for the uids of operators with state above it: what
+                was kept of other values is of no use to them. None: its description; empty: what
+                those of its input mean.
+        """
         inputs = tuple(inputs)
         parallelism = max(each.transformation.parallelism for each in inputs)
         made = Transformation(
@@ -194,7 +201,10 @@ class Translator:
             uid=self.uid(name, self._lineage_of(inputs)),
             description=description,
         )
-        self._lineage[made] = self._lineage_of(inputs)
+        lineage = self._lineage_of(inputs)
+        if meaning != "":
+            lineage = _digest((lineage, description if meaning is None else meaning))
+        self._lineage[made] = lineage
         return made
 
     def stateful(
@@ -245,7 +255,7 @@ class Translator:
     def uid(self, name: str, *decisive: object) -> str:
         """A uid that is the same whenever a query has such an operator at such a place: the n-th
         of equal ones ends in its number."""
-        digest = hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]
+        digest = _digest(decisive)
         word = name.split("[", maxsplit=1)[0].lower()
         kind = "".join(sign if sign.isalnum() else "-" for sign in word)
         uid = f"{kind.strip('-')}-{digest}"
@@ -255,6 +265,10 @@ class Translator:
 
     def _lineage_of(self, inputs: Iterable[Input]) -> str:
         return "+".join(self._lineage.get(each.transformation, "") for each in inputs)
+
+
+def _digest(decisive: object) -> str:
+    return hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]
 
 
 def _load_translations() -> None:

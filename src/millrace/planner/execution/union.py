@@ -19,4 +19,5 @@ def translate_set_operation(node: SetOperation, translator: Translator) -> Trans
     assert node.all
     inputs = [replace(translator.input(operand), number=0) for operand in node.inputs]
     fields = ", ".join(node.row_type.names)
-    return translator.stateless("Union", UnionOperator, inputs, f"Union(all=[true], [{fields}])")
+    description = f"Union(all=[true], [{fields}])"
+    return translator.stateless("Union", UnionOperator, inputs, description, meaning="")

@@ -42,6 +42,7 @@ def translate_window_table_function(
         [translator.input(node.input)],
         f"WindowTableFunction(window=[{node.window.kind.value}(time_col=[{name}], "
         f"size=[{node.window.size} ms])])",
+        meaning=f"{name}, {node.window}",
     )
 
 
