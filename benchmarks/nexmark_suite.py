@@ -165,7 +165,7 @@ ON AuctionBids.starttime = MaxBids.starttime AND AuctionBids.endtime = MaxBids.e
         f"""SELECT seller, AVG(price) OVER (
     PARTITION BY seller ORDER BY bid_dateTime ROWS BETWEEN 10 PRECEDING AND CURRENT ROW) AS final
 FROM (SELECT * FROM ({_WINNING}) WHERE rownum <= 1)""",
-        refused="OverAggregate doesn't support consuming update",
+        refused="Non-time attribute sort is not supported for bounded OVER window",
     ),
     "q7": Query("""SELECT B.auction, B.price, B.bidder, B.`dateTime`, B.extra
 FROM bid B JOIN (

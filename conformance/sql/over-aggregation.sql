@@ -25,8 +25,20 @@ WINDOW w AS (PARTITION BY bidder ORDER BY ts ROWS BETWEEN 3 PRECEDING AND CURREN
 SELECT id, SUM(price) OVER (ORDER BY ts ROWS BETWEEN 3 PRECEDING AND CURRENT ROW),
   SUM(price) OVER (ORDER BY ts ROWS BETWEEN 5 PRECEDING AND CURRENT ROW) FROM bids;
 -- program: order_by_no_time
--- differs: not there yet
 SELECT id, SUM(price) OVER (ORDER BY price) FROM bids;
+-- program: row_number_in_any_order
+SELECT id, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price) FROM bids WHERE id < 12;
+-- program: any_order_over_updates
+SELECT item, n, SUM(n) OVER (ORDER BY n) FROM (SELECT item, COUNT(*) AS n FROM bids GROUP BY item);
+-- program: rank_in_any_order
+-- differs: RANK as in SQL and in batch mode; Flink's stream gives the number of the last of equal rows
+SELECT id, RANK() OVER (ORDER BY price / 10) FROM bids WHERE id < 12;
+-- program: any_order_descending_is_refused
+SELECT id, SUM(price) OVER (ORDER BY price DESC) FROM bids;
+-- program: any_order_bounded_is_refused
+SELECT id, SUM(price) OVER (ORDER BY price ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM bids;
+-- program: ranks_by_time
+SELECT id, RANK() OVER (PARTITION BY item ORDER BY ts), DENSE_RANK() OVER (PARTITION BY item ORDER BY ts) FROM bids WHERE id BETWEEN 14 AND 40;
 -- program: following_is_refused
 SELECT id, SUM(price) OVER (ORDER BY ts ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) FROM bids;
 -- program: lag_of_rows_with_one_time
@@ -35,12 +47,10 @@ SELECT id, LAG(price) OVER (PARTITION BY item ORDER BY ts), LAG(price, 2) OVER (
 -- program: lag
 SELECT id, LAG(price) OVER (PARTITION BY item ORDER BY ts), LAG(price, 2) OVER (PARTITION BY item ORDER BY ts) FROM bids WHERE id BETWEEN 14 AND 40;
 -- program: lag_with_default
--- differs: not there yet
 SELECT id, LAG(price, 1, -1) OVER (PARTITION BY item ORDER BY ts) FROM bids WHERE id BETWEEN 14 AND 40;
 -- program: first_and_last_value
 SELECT id, FIRST_VALUE(price) OVER (PARTITION BY item ORDER BY ts), LAST_VALUE(price) OVER (PARTITION BY item ORDER BY ts) FROM bids;
 -- program: count_distinct
--- differs: not there yet
 SELECT id, COUNT(DISTINCT bidder) OVER (PARTITION BY item ORDER BY ts ROWS BETWEEN 5 PRECEDING AND CURRENT ROW) FROM bids;
 -- program: expression_around
 SELECT id, price - AVG(price) OVER (PARTITION BY item ORDER BY ts ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS above FROM bids;

@@ -120,8 +120,7 @@ def test_ranks_of_peers() -> None:
 @pytest.mark.parametrize("streaming", [True, False], ids=["stream", "batch"])
 @pytest.mark.parametrize("frame", IN_STREAMS)
 def test_frames_of_streams(frame: str, streaming: bool) -> None:
-    calls = [call for call in AGGREGATES if "DISTINCT" not in call or "PRECEDING" not in frame]
-    calls += ["STDDEV_POP(x)", "MAX(x)", "MAX(s)", "MIN(d)", "AVG(v)"]
+    calls = [*AGGREGATES, "STDDEV_POP(x)", "MAX(x)", "MAX(s)", "MIN(d)", "AVG(v)"]
     for partition in ("PARTITION BY g", ""):
         over = [f"{call} OVER ({partition} {frame})" for call in calls]
         query = f"SELECT i, {', '.join(over)} FROM t"
@@ -165,3 +164,68 @@ def test_a_hot_key_and_the_state_of_before() -> None:
         "FROM t WINDOW w AS (PARTITION BY MOD(i, 1) ORDER BY ts)"
     )
     check(query, True)
+
+
+def test_numbers_of_rows_by_time() -> None:
+    """Among them of rows that are equal in time, and beside aggregates of the same frame."""
+    check(
+        "SELECT i, RANK() OVER w, DENSE_RANK() OVER w, COUNT(*) OVER w, LAG(v, 1, -1) OVER w, "
+        "LAG(s, 3, s) OVER w, ROW_NUMBER() OVER u, LAG(v) OVER u FROM t "
+        "WINDOW w AS (PARTITION BY g ORDER BY ts), u AS (ORDER BY ts)",
+        True,
+    )
+    query = (
+        "SELECT k, RANK() OVER w, DENSE_RANK() OVER w, COUNT(*) OVER w FROM "
+        "(SELECT CAST(k AS INT) AS k, d FROM u) WINDOW w AS (PARTITION BY k ORDER BY d)"
+    )
+    with run_local(2, 1, epoch_records=20):
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        t_env.execute_sql(
+            "CREATE TABLE u (i BIGINT, k AS MOD(i, 2), d AS CAST(TO_TIMESTAMP_LTZ(i / 7 * 1000, "
+            "3) AS TIMESTAMP(3)), WATERMARK FOR d AS d) WITH ('connector' = 'datagen', "
+            "'fields.i.kind' = 'sequence', 'fields.i.start' = '0', 'fields.i.end' = '100')"
+        )
+        found = Counter(tuple(row) for row in t_env.execute_sql(query).collect())
+    text = query.replace("FROM u", "FROM (SELECT i % 2 AS k, i // 7 AS d FROM range(101) r(i))")
+    assert found == Counter(duck().execute(text).fetchall())
+
+
+ANY_ORDER = ["", "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"]
+
+
+@pytest.mark.parametrize("frame", ANY_ORDER, ids=["range", "rows"])
+@pytest.mark.parametrize("column", ["v", "s", "x"])
+def test_any_order_in_streams(column: str, frame: str) -> None:
+    """Rows that come in between change what the others have."""
+    order = f"ORDER BY {column} {frame}"
+    rank = f"ORDER BY {column}"
+    for partition in ("PARTITION BY g", ""):
+        calls = AGGREGATES if not frame else ["COUNT(*)"]
+        over = [f"{call} OVER ({partition} {order})" for call in calls]
+        over += [f"{call} OVER ({partition} {rank})" for call in ("RANK()", "DENSE_RANK()")]
+        query = f"SELECT {'i,' if not frame else ''} {', '.join(over)} FROM t"
+        wanted = duck().execute(query.replace(rank, f"{rank} NULLS FIRST")).fetchall()
+        assert result(query, True) == rounded(wanted)
+
+
+def test_any_order_over_updates() -> None:
+    query = (
+        "SELECT g, s, c, ROW_NUMBER() OVER (ORDER BY s), SUM(c) OVER (PARTITION BY MOD(g, 2) "
+        "ORDER BY s) FROM (SELECT g, SUM(i) AS s, COUNT(v) AS c FROM t GROUP BY g)"
+    )
+    check(query, True)
+
+
+@pytest.mark.parametrize(
+    ("over", "reason"),
+    [
+        ("ORDER BY v DESC", "can only be ordered in ASCENDING mode"),
+        ("ORDER BY v, i", "ordered by a single column"),
+        ("PARTITION BY v", "ordered by a single column"),
+        ("ORDER BY v ROWS BETWEEN 2 PRECEDING AND CURRENT ROW", "not supported for bounded OVER"),
+        ("ORDER BY v), SUM(i) OVER (ORDER BY ts", "ordered by a time attribute, or none"),
+    ],
+)
+def test_what_streams_refuse_of_any_order(over: str, reason: str) -> None:
+    with pytest.raises(MillraceError, match=reason):
+        result(f"SELECT SUM(i) OVER ({over}) FROM t", True)

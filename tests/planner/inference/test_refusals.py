@@ -28,7 +28,7 @@ def checked(node: RelNode) -> None:
         (NEXMARK_Q6, "OverAggregate doesn't support consuming update and delete changes"),
         ("SELECT a FROM t ORDER BY a", "Sort on a non-time-attribute field is not supported"),
         ("SELECT ts FROM bid ORDER BY ts DESC", "Sort on a non-time-attribute field"),
-        ("SELECT SUM(a) OVER (ORDER BY c) FROM t", "must be defined on a time attribute"),
+        ("SELECT SUM(a) OVER (ORDER BY c DESC) FROM t", "can only be ordered in ASCENDING mode"),
         ("SELECT COUNT(*) OVER (ORDER BY ts DESC) FROM bid", "'ts' is DESC"),
         (
             "SELECT * FROM TUMBLE(TABLE changing, DESCRIPTOR(ts), INTERVAL '1' HOUR)",

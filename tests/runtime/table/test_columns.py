@@ -12,7 +12,7 @@ from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.row import Row, RowKind
-from millrace.runtime.table.columns import ColumnConversion
+from millrace.runtime.table.columns import ColumnConversion, same_rows
 
 
 def conversion(text: str) -> ColumnConversion:
@@ -80,3 +80,9 @@ def test_missing_columns_are_named() -> None:
 def test_records_of_another_width_are_refused() -> None:
     with pytest.raises(JobExecutionError, match="has 1 fields, the table has 2 columns: i, j"):
         conversion("i INT, j INT")(RowBatch([(1,)]))
+
+
+def test_nan_that_stays_nan_is_no_change() -> None:
+    nan, fields = pa.array([float("nan"), 1.0, float("nan")]), pa.array([0, 1])
+    assert same_rows([nan], [nan], fields, fields).tolist() == [True, True]
+    assert same_rows([nan], [nan], fields, pa.array([1, 2])).tolist() == [False, False]

@@ -7,7 +7,6 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from tests.runtime.table.subtask import MAXIMUM, Row, Subtask, columns, materialised
 
@@ -23,7 +22,6 @@ from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.table.group_aggregate import (
     GroupAggregateOperator,
     GroupAggregateSpec,
-    _same,
 )
 from millrace.state.key_groups import key_group_of, key_group_range
 
@@ -156,12 +154,6 @@ def test_changes_are_net_and_update_before_comes_first() -> None:
     assert subtask.epoch([columns(INPUT, [("+I", row)])]) == [("-U", ("a", 3)), ("+U", ("a", 4))]
     assert subtask.epoch([columns(INPUT, [("-D", row)] * 4)]) == [("-D", ("a", 4))]
     assert subtask.epoch([columns(INPUT, [("+I", row)])]) == [("+I", ("a", 1))]
-
-
-def test_nan_that_stays_nan_is_no_change() -> None:
-    nan, fields = pa.array([float("nan"), 1.0, float("nan")]), pa.array([0, 1])
-    assert _same([nan], [nan], fields, fields).tolist() == [True, True]
-    assert _same([nan], [nan], fields, pa.array([1, 2])).tolist() == [False, False]
 
 
 def test_a_consumer_that_needs_no_update_before_gets_none() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -11,15 +12,15 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.expressions.resolved import AggregateCall, Cast, ValueLiteral
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.translation import Translator, translates
-from millrace.planner.inference.time_attributes import time_attributes
+from millrace.planner.inference.time_attributes import ordered_by_time, time_attributes
 from millrace.planner.relational.rel_node import Project
 from millrace.planner.relational.stream_rel_nodes import OverAggregate, OverGroup, TimeAttribute
-from millrace.runtime.table.batch_over_aggregate import (
-    BatchOverAggregateOperator,
-    BatchOverSpec,
-)
+from millrace.runtime.operator import Operator
+from millrace.runtime.table.batch_over_aggregate import BatchOverAggregateOperator
+from millrace.runtime.table.non_time_over_aggregate import NonTimeOverAggregateOperator
 from millrace.runtime.table.over_aggregate import OverAggregateOperator, OverAggregateSpec
 from millrace.runtime.table.over_frames import FrameBounds
+from millrace.runtime.table.over_values import OverSpec
 
 __all__ = ["translate_over_aggregate"]
 
@@ -27,7 +28,8 @@ _IN_STREAMS = (
     *("COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG"),
     *("VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP", "COLLECT", "ARRAY_AGG"),
 )
-"""Aggregates over frames; beside them there are ROW_NUMBER and LAG."""
+"""Aggregates over frames."""
+_NUMBERING = ("ROW_NUMBER", "RANK", "DENSE_RANK")
 _IN_NUMBERS = (
     *(logical.IntegralType, logical.FloatType, logical.DoubleType, logical.DecimalType),
     *(logical.DateType, logical.TimeType, logical.TimestampType, logical.LocalZonedTimestampType),
@@ -47,15 +49,15 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
         return translator.translate(OverAggregate(before, node.over[-1:]))
     if translator.settings.batch:
         return _in_batch(node, translator)
-    runs = [
-        tuple(run) for _, run in groupby(node.over[0].calls, lambda call: call.function == "LAG")
-    ]
+    if not ordered_by_time(node):
+        return _in_any_order(node, translator)
+    runs = [tuple(run) for _, run in groupby(node.over[0].calls, _operator_of)]
     if len(runs) > 1:
         groups = tuple(replace(node.over[0], calls=run) for run in runs)
         return translator.translate(replace(node, over=groups))
-    group = node.over[0]
-    lags = _lags(node)
-    group = replace(group, rows=True, preceding=max(lags)) if lags else _checked(group)
+    group, lags = node.over[0], _lags(node)
+    number = _operator_of(group.calls[0])
+    group = replace(group, rows=True, preceding=max(lags)) if lags else _numbered(group, number)
     time = time_attributes(node.input).get(group.order[0].index) if group.order else None
     rowtime = time is TimeAttribute.ROWTIME
     spec = OverAggregateSpec(
@@ -69,6 +71,7 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
         node.row_type,
         rowtime,
         lags,
+        number == "RANK",
         translator.state_ttl(),
     )
     names = node.input.row_type.names
@@ -86,6 +89,7 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
             group.preceding,
             calls,
             lags,
+            number,
         ),
         f"OverAggregate(partitionBy=[{keys}], select=[{calls}])",
     )
@@ -93,23 +97,42 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
 
 def _in_batch(node: OverAggregate, translator: Translator) -> Transformation:
     group = node.over[0]
-    bounds = FrameBounds(group.rows, group.preceding, group.following)
-    spec = BatchOverSpec(
-        node.input.row_type, group.partition, group.order, bounds, group.calls, node.row_type
-    )
     valued = not group.rows and any((group.preceding, group.following))
     if valued and (len(group.order) != 1 or not _is_number(node, group.order[0].index)):
         raise JobDefinitionError(
             "RANGE with a bound needs one column of numbers, dates or times to order by"
         )
+    return _of_all_rows(node, translator, partial(BatchOverAggregateOperator, _spec(node)))
+
+
+def _in_any_order(node: OverAggregate, translator: Translator) -> Transformation:
+    for call in node.over[0].calls:
+        _require_streaming(call)
+    before = translator.emits_update_before(node)
+    operator = partial(NonTimeOverAggregateOperator, _spec(node), before, translator.state_ttl())
+    return _of_all_rows(node, translator, operator)
+
+
+def _spec(node: OverAggregate) -> OverSpec:
+    group = node.over[0]
+    bounds = FrameBounds(group.rows, group.preceding, group.following)
+    return OverSpec(
+        node.input.row_type, group.partition, group.order, bounds, group.calls, node.row_type
+    )
+
+
+def _of_all_rows(
+    node: OverAggregate, translator: Translator, operator: Callable[[], Operator]
+) -> Transformation:
+    group, spec = node.over[0], _spec(node)
     names = node.input.row_type.names
     keys = ", ".join(names[index] for index in group.partition)
     calls = ", ".join(map(str, group.calls))
     return translator.stateful(
         "OverAggregate",
-        partial(BatchOverAggregateOperator, spec),
+        operator,
         [translator.keyed(node.input, group.partition)],
-        (str(node.row_type), group.partition, group.order, bounds, calls),
+        (str(node.row_type), group.partition, group.order, spec.bounds, calls),
         f"OverAggregate(partitionBy=[{keys}], select=[{calls}])",
     )
 
@@ -137,40 +160,40 @@ def _lag(node: OverAggregate, call: AggregateCall) -> int:
     while isinstance(given, Cast):
         given = given.operand
     value = given.value if isinstance(given, ValueLiteral) else None
-    if isinstance(value, int) and value >= 0 and len(call.arguments) == 2:
+    if isinstance(value, int) and value >= 0:
         return value
-    raise JobDefinitionError(
-        "LAG takes a value and a literal number of rows, from 0, and no default so far"
-    )
+    raise JobDefinitionError("LAG in stream mode takes a literal number of rows, from 0")
 
 
-def _checked(group: OverGroup) -> OverGroup:
-    """ROW_NUMBER counts rows; what streams cannot do is refused."""
+def _operator_of(call: AggregateCall) -> str:
+    """The function, of those that have an operator of their own; the others share one."""
+    return call.function if call.function in ("LAG", *_NUMBERING) else ""
+
+
+def _numbered(group: OverGroup, number: str) -> OverGroup:
+    """ROW_NUMBER and RANK count rows, DENSE_RANK the values of the order."""
     if group.following != 0:
         raise JobDefinitionError(
             "OVER RANGE FOLLOWING windows are not supported yet: in stream mode a frame ends with "
             "the current row"
         )
-    numbers = {call.function for call in group.calls} & {"ROW_NUMBER"}
-    if numbers:
-        if len(group.calls) > 1 and not group.rows:
-            raise JobDefinitionError(
-                "ROW_NUMBER beside other functions over one RANGE frame cannot run here yet: give "
-                "the others ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-            )
-        calls = tuple(
-            replace(call, function="COUNT", arguments=()) if call.function in numbers else call
-            for call in group.calls
-        )
-        group = replace(group, calls=calls, rows=True)
     for call in group.calls:
-        if call.function not in _IN_STREAMS:
-            raise JobDefinitionError(
-                f"{call.function} OVER cannot run in stream mode; {', '.join(_IN_STREAMS)}, "
-                "ROW_NUMBER and LAG can; in batch mode every function of OVER does"
-            )
-        if call.distinct and group.preceding is not None:
-            raise JobDefinitionError(
-                f"{call.function}(DISTINCT ...) over a bounded frame cannot run here yet"
-            )
-    return group
+        _require_streaming(call)
+    if not number:
+        return group
+    if number == "DENSE_RANK" and len(group.order) > 1:
+        raise JobDefinitionError("DENSE_RANK in stream mode is ordered by a single time column")
+    counted = (group.order[0].index,) if number == "DENSE_RANK" else ()
+    calls = tuple(
+        replace(call, function="COUNT", arguments=counted, distinct=bool(counted))
+        for call in group.calls
+    )
+    return replace(group, calls=calls, rows=not counted)
+
+
+def _require_streaming(call: AggregateCall) -> None:
+    if call.function not in (*_IN_STREAMS, *_NUMBERING, "LAG"):
+        raise JobDefinitionError(
+            f"{call.function} OVER cannot run in stream mode; {', '.join(_IN_STREAMS)}, "
+            f"{', '.join(_NUMBERING)} and LAG can; in batch mode every function of OVER does"
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Flag, auto
 
-from millrace.planner.inference.time_attributes import joins_by_time
+from millrace.planner.inference.time_attributes import joins_by_time, ordered_by_time
 from millrace.planner.relational.rel_node import (
     Aggregate,
     Filter,
@@ -122,8 +122,10 @@ def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
         changes = node.table.changes
         update = RowChanges.UPDATE if "+U" in changes else RowChanges.NONE
         return update | (RowChanges.DELETE if "-D" in changes else RowChanges.NONE)
-    if isinstance(node, Values | OverAggregate | WindowAggregate | Match):
+    if isinstance(node, Values | WindowAggregate | Match):
         return RowChanges.NONE
+    if isinstance(node, OverAggregate):
+        return RowChanges.NONE if ordered_by_time(node) else merged | RowChanges.UPDATE
     if isinstance(node, _THROUGH):
         return merged
     if isinstance(node, ChangelogNormalize | UpsertMaterialize):

@@ -9,13 +9,18 @@ from dataclasses import replace
 
 from millrace.common.errors import JobDefinitionError
 from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
-from millrace.planner.inference.time_attributes import joins_by_time, time_attributes
+from millrace.planner.inference.time_attributes import (
+    joins_by_time,
+    ordered_by_time,
+    time_attributes,
+)
 from millrace.planner.relational.rel_node import Join, RelNode, Sort
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.relational.stream_rel_nodes import (
     Deduplicate,
     Match,
     OverAggregate,
+    OverGroup,
     Rank,
     WindowAggregate,
     WindowingStrategy,
@@ -59,7 +64,7 @@ def _changes(node: RelNode, modes: ChangelogModes) -> None:
     asks = isinstance(node, INSERTS_ONLY) or (
         isinstance(node, Join) and not node.lateral and joins_by_time(node)
     )
-    if not asks:
+    if not asks or (isinstance(node, OverAggregate) and not ordered_by_time(node)):
         return
     for source in node.inputs:
         changes = modes.changes(source)
@@ -140,23 +145,39 @@ def _time(node: RelNode) -> None:
 
 def _over(node: OverAggregate) -> None:
     times = time_attributes(node.input)
+    by_time = set()
     for group in node.over:
         if not group.order:
             raise UnsupportedChangelogError(
-                "OVER windows' ordering in stream mode must be defined on a time attribute: "
-                "add ORDER BY with one"
+                "OVER windows in stream mode are ordered by a single column: add ORDER BY with one"
             )
         first = group.order[0]
         name = node.input.row_type.names[first.index]
-        if first.index not in times:
-            raise UnsupportedChangelogError(
-                "OVER windows' ordering in stream mode must be defined on a time attribute, "
-                f"{name!r} is none; of ROW_NUMBER and kin, filter by the number for a Top-N"
-            )
         if not first.ascending:
             raise UnsupportedChangelogError(
-                f"OVER windows in stream mode are ordered by time ascending, {name!r} is DESC"
+                "The window can only be ordered in ASCENDING mode in streams, "
+                f"{name!r} is DESC; of ROW_NUMBER and kin, filter by the number for a Top-N"
             )
+        by_time.add(first.index in times)
+        if first.index not in times:
+            _non_time_order(group, name)
+    if len(by_time) > 1:
+        raise UnsupportedChangelogError(
+            "Over Agg: all aggregates of a SELECT must be ordered by a time attribute, or none: "
+            "put those that are not into a query of their own"
+        )
+
+
+def _non_time_order(group: OverGroup, name: str) -> None:
+    if len(group.order) > 1:
+        raise UnsupportedChangelogError(
+            f"OVER windows in stream mode are ordered by a single column, which is {name!r} here"
+        )
+    if group.preceding is not None or group.following != 0:
+        raise UnsupportedChangelogError(
+            "Non-time attribute sort is not supported for bounded OVER window: "
+            f"{name!r} is no time attribute, so frames are UNBOUNDED PRECEDING to CURRENT ROW"
+        )
 
 
 def _sink(node: LogicalSink, modes: ChangelogModes) -> None:

@@ -34,7 +34,13 @@ from millrace.planner.relational.stream_rel_nodes import (
 )
 from millrace.planner.relational.windows import window_join_columns
 
-__all__ = ["TimeAttributes", "interval_of", "joins_by_time", "time_attributes"]
+__all__ = [
+    "TimeAttributes",
+    "interval_of",
+    "joins_by_time",
+    "ordered_by_time",
+    "time_attributes",
+]
 
 TimeAttributes = dict[int, TimeAttribute]
 
@@ -45,6 +51,13 @@ def time_attributes(node: RelNode) -> TimeAttributes:
     if found is None:
         found = _KNOWN[node] = _derived(node)
     return found
+
+
+def ordered_by_time(node: OverAggregate) -> bool:
+    """Whether frames are of rows in the order of a time attribute, so that they are complete when
+    it has passed."""
+    times = time_attributes(node.input)
+    return all(group.order and group.order[0].index in times for group in node.over)
 
 
 _KNOWN: WeakKeyDictionary[RelNode, TimeAttributes] = WeakKeyDictionary()

@@ -17,7 +17,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.python_values import arrow_column
 from millrace.common.types.row import Row
 
-__all__ = ["ColumnConversion", "column_of", "schema_of"]
+__all__ = ["ColumnConversion", "column_of", "same_rows", "schema_of"]
 
 
 def schema_of(row_type: RowType) -> Any:
@@ -159,3 +159,28 @@ def _cast(column: Any, field: Any) -> Any:
             f"the source gives the column {field.name!r} as {column.type}, which does not become "
             f"{field.type} ({error}); declare it as what it is, and cast in the query"
         ) from error
+
+
+def same_rows(old: Sequence[Any], new: Sequence[Any], olds: Any, news: Any) -> Any:
+    """Whether all values of two rows are the same, null being null and NaN NaN.
+
+    Args:
+        olds, news: positions in the old and in the new columns.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = np.ones(len(olds), np.bool_)
+    for one, two in zip(old, new, strict=True):
+        left, right = one.take(olds), two.take(news)
+        if pa.types.is_nested(left.type):
+            return np.zeros(len(olds), np.bool_)
+        equal = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
+        if pa.types.is_floating(left.type):
+            both_nan = pc.and_(pc.is_nan(left), pc.is_nan(right))
+            equal |= pc.fill_null(both_nan, False).to_numpy(zero_copy_only=False)
+        if left.null_count and right.null_count:
+            equal |= pc.and_(pc.is_null(left), pc.is_null(right)).to_numpy(zero_copy_only=False)
+        found &= equal
+    return found

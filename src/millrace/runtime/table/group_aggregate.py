@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.operator import Operator
-from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.columns import same_rows, schema_of
 from millrace.runtime.table.group_accumulators import GroupAccumulators, signs_of
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions, distinct
@@ -161,7 +160,7 @@ class GroupAggregateOperator(Operator):
             same = np.zeros(positions.size, np.bool_)
             old_places, new_places = np.cumsum(before) - 1, np.cumsum(now) - 1
             pairs = pa.array(old_places[both]), pa.array(new_places[both])
-            same[both] = _same(old, new, *pairs)
+            same[both] = same_rows(old, new, *pairs)
         else:
             same = both
         gone = before & ~same & (~now | self._spec.emits_update_before)
@@ -198,22 +197,3 @@ class GroupAggregateOperator(Operator):
     ) -> list[pa.Array]:
         key_mask, value_mask = pa.array(of_keys), pa.array(of_values)
         return [key.filter(key_mask) for key in keys] + [v.filter(value_mask) for v in values]
-
-
-def _same(
-    old: Sequence[pa.Array], new: Sequence[pa.Array], olds: pa.Array, news: pa.Array
-) -> npt.NDArray[np.bool_]:
-    """Whether all values of two rows are the same, null being null and NaN NaN."""
-    found = np.ones(len(olds), np.bool_)
-    for one, two in zip(old, new, strict=True):
-        left, right = one.take(olds), two.take(news)
-        if pa.types.is_nested(left.type):
-            return np.zeros(len(olds), np.bool_)
-        equal = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
-        if pa.types.is_floating(left.type):
-            both_nan = pc.and_(pc.is_nan(left), pc.is_nan(right))
-            equal |= pc.fill_null(both_nan, False).to_numpy(zero_copy_only=False)
-        if left.null_count and right.null_count:
-            equal |= pc.and_(pc.is_null(left), pc.is_null(right)).to_numpy(zero_copy_only=False)
-        found &= equal
-    return found

@@ -7,14 +7,15 @@ still reach. Flink: ``RowTimeRangeUnboundedPrecedingFunction`` and its kin.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.arrow_type import arrow_type
-from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.logical.logical_type import BooleanType, RowField, RowType
 from millrace.expressions.resolved import AggregateCall, SortKey
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
@@ -23,6 +24,7 @@ from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.group_accumulators import GroupAccumulators
+from millrace.runtime.table.over_values import once
 from millrace.runtime.table.ranking import Numbers, ranks_of, sorted_positions
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions
@@ -74,6 +76,8 @@ class OverAggregateSpec:
     rowtime: bool = True
     lags: tuple[int, ...] = ()
     """Of LAG calls, in place of aggregates: how many rows before. ``preceding`` reaches them."""
+    first_of_peers: bool = False
+    """Whether a row has the values of the first row that is equal in the order, as RANK needs."""
     state_ttl: int = 0
 
 
@@ -100,8 +104,8 @@ class OverAggregateOperator(Operator):
         numbers = [ValueColumn(np.dtype(np.int64), name=name) for name in ("time", "given")]
         self._log.bind(RowLog.columns_of(key, types, [*numbers, LAST_USED]))
         self._life = TimeToLive(self._log, _LAST_USED, spec.state_ttl)
-        aggregates = () if spec.lags else spec.calls
-        self._accumulators = GroupAccumulators(aggregates, spec.input_type, False, _OWN)
+        calls, rows = ((), spec.input_type) if spec.lags else _marked(spec)
+        self._accumulators = GroupAccumulators(calls, rows, False, _OWN)
         values = (LAST_USED, *self._accumulators.value_columns)
         self._frame_columns = ColumnsOf((pa.int64(),), values=values)
         if spec.preceding is None:
@@ -231,7 +235,10 @@ class OverAggregateOperator(Operator):
         numbers: Numbers = np.arange(rows.size)
         last: Numbers = numbers
         by_row = spec.rows or (spec.preceding is None and not spec.rowtime)
-        if not by_row:
+        if spec.first_of_peers and spec.rowtime:
+            starts = np.searchsorted(owners, owners, side="left")
+            last = starts + ranks_of("RANK", owners, peers, order) - 1
+        elif not by_row:
             places = ranks_of("DENSE_RANK", owners, peers, order)
             ends = np.ones(rows.size, np.bool_)
             ends[:-1] = (places[1:] != places[:-1]) | (owners[1:] != owners[:-1])
@@ -277,13 +284,18 @@ class OverAggregateOperator(Operator):
         return found
 
     def _lagged(self, data: pa.RecordBatch, owners: Numbers, new: Numbers) -> list[pa.Array]:
-        """Values of rows before; null where a partition has none."""
+        """Values of rows before; where a partition has none the default, or null."""
         start = np.searchsorted(owners, owners.take(new), side="left")
-        pairs = zip(self._spec.calls, self._spec.lags, strict=True)
-        return [
-            data.column(call.arguments[0]).take(pa.array(new - lag, mask=new - lag < start))
-            for call, lag in pairs
-        ]
+        found = []
+        for call, lag in zip(self._spec.calls, self._spec.lags, strict=True):
+            outside = new - lag < start
+            values = data.column(call.arguments[0])
+            given = values.take(pa.array(new - lag, mask=outside))
+            if len(call.arguments) > 2 and outside.any():
+                default = data.column(call.arguments[2]).take(pa.array(new)).cast(values.type)
+                given = pc.if_else(pa.array(outside), default, given)
+            found.append(given)
+        return found
 
     def _framed(self, data: pa.RecordBatch, first: Numbers, last: Numbers) -> list[pa.Array]:
         """The aggregates of frames, which are runs of rows."""
@@ -299,6 +311,22 @@ class OverAggregateOperator(Operator):
             begins = np.cumsum(size) - size
             within = np.arange(int(size.sum())) - np.repeat(begins, size)
             pairs = data.take(pa.array(np.repeat(first.take(chosen), size) + within))
+            for call in self._spec.calls:
+                pairs, _ = once(call, np.repeat(chosen, size), pairs)
             self._accumulators.accumulate(frames, np.repeat(slots, size), [], pairs, None)
             parts.append(self._accumulators.values(slots, frames.space.values))
         return [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
+
+
+def _marked(spec: OverAggregateSpec) -> tuple[tuple[AggregateCall, ...], RowType]:
+    """The calls, and columns of the rows that they get: of DISTINCT over frames that end, which
+    are aggregated each by itself, those with the mark that `once` makes."""
+    if spec.preceding is None:
+        return spec.calls, spec.input_type
+    fields, calls = list(spec.input_type.fields), []
+    for call in spec.calls:
+        if call.distinct:
+            call = replace(call, distinct=False, filter=len(fields))
+            fields.append(RowField(f"first{len(fields)}", BooleanType()))
+        calls.append(call)
+    return tuple(calls), RowType(tuple(fields))

@@ -22,12 +22,13 @@ from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.group_accumulators import signs_of
-from millrace.runtime.table.ranking import Numbers, equal_pairs, ranks_of, sorted_positions
+from millrace.runtime.table.partition_rows import PartitionRows
+from millrace.runtime.table.ranking import Numbers, ranks_of, sorted_positions
 from millrace.runtime.table.window_time import EVENT_TIME, WindowTime
 from millrace.runtime.table.windowing_operator import WindowingOperator
-from millrace.state.columns.hash_index import Positions, distinct
+from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.row_log import RowLog
-from millrace.state.columns.time_to_live import LAST_USED, TimeToLive
+from millrace.state.columns.time_to_live import LAST_USED
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import ROW_LOG
 
@@ -112,9 +113,9 @@ class RankOperator(WindowingOperator):
         columns = [arrow_type(each.type) for each in types]
         key = [columns[index] for index in self._spec.partition]
         self._log.bind(RowLog.columns_of(key, columns, [LAST_USED]))
-        self._life = TimeToLive(self._log, _LAST_USED, self._spec.state_ttl)
+        spec = self._spec
+        self._rows = PartitionRows(self._log, spec.partition, _LAST_USED, spec.state_ttl)
         self._schema = schema_of(self._spec.output_type)
-        self._touched: list[Positions] = []
 
     def restore(self) -> None:
         super().restore()
@@ -125,8 +126,7 @@ class RankOperator(WindowingOperator):
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         super().begin_epoch(epoch, now)
-        self._touched = []
-        self._life.begin_epoch(now)
+        self._rows.begin_epoch(now)
 
     # -- rows --------------------------------------------------------------------------
 
@@ -142,29 +142,7 @@ class RankOperator(WindowingOperator):
             self._due = min(self._due, int(ends.min(initial=MAX_WATERMARK)))
         if not data.num_rows:
             return
-        if signs is None:
-            self._touched.append(self._append(data))
-            return
-        # of equal rows it does not matter which one goes, so all can come before any goes
-        self._touched.append(self._append(data.filter(pa.array(signs > 0))))
-        self._retract(data.filter(pa.array(signs < 0)))
-
-    def _append(self, data: pa.RecordBatch) -> Positions:
-        slots = self._log.slots_of(self._keys(data), create=True, count=data.num_rows)
-        self._life.renew(self._log.append(slots, data))
-        return slots
-
-    def _retract(self, data: pa.RecordBatch) -> None:
-        slots = self._log.slots_of(self._keys(data), create=False, count=data.num_rows)
-        known = distinct(slots[slots >= 0])
-        rows, owners = self._alive(*self._log.rows_of(known))
-        held = self._log.take(rows)
-        found = equal_pairs(held.columns, known.take(owners), data.columns, slots)
-        self._log.remove(rows.take(found))
-        self._touched.append(known)
-
-    def _keys(self, data: pa.RecordBatch) -> list[pa.Array]:
-        return [data.column(index) for index in self._spec.partition]
+        self._rows.change(data, signs)
 
     def _ends(self, data: pa.RecordBatch) -> Numbers:
         column = data.column(self._spec.window_end)
@@ -176,29 +154,22 @@ class RankOperator(WindowingOperator):
 
     def end_epoch(self, ended: bool) -> None:
         super().end_epoch(ended)
-        if self._touched:
-            self._end_partitions()
-        self._log.remove(self._life.swept())
+        slots = self._rows.touched()
+        if slots.size:
+            self._end_partitions(slots)
+        self._rows.end_epoch()
 
-    def _end_partitions(self) -> None:
-        slots = distinct(np.concatenate(self._touched))
+    def _end_partitions(self, slots: Positions) -> None:
         if self._spec.window_end is None:
             # before rows are evicted: the log has both
-            before = self._ranked(*self._alive(*self._log.former_rows_of(slots)), slots)
+            before = self._ranked(*self._rows.former_rows_of(slots), slots)
             self._emit_changes(before, self._evicted(slots))
         elif not self._spec.retracts:
             self._evicted(slots)
 
-    def _alive(self, rows: Positions, owners: Positions) -> tuple[Positions, Positions]:
-        """Those that have not expired."""
-        if not self._life:
-            return rows, owners
-        alive = self._life.alive(rows)
-        return rows[alive], owners[alive]
-
     def _evicted(self, slots: Positions) -> _Ranked:
         """The ranked rows; those that never will be are removed where no row can go."""
-        rows, owners = self._alive(*self._log.rows_of(slots))
+        rows, owners = self._rows.rows_of(slots)
         if self._spec.retracts:
             return self._ranked(rows, owners, slots)
         all_ = self._ranked(rows, owners, slots, 1)
