@@ -55,6 +55,8 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 SIZE = re.compile(r"(?:\d+\.\d KiB|\d+ B\b)(?: +(?=  x ))?")
 """With the padding in front of the number of subtasks: both depend on the lengths of paths."""
 EPOCH = re.compile(r"before epoch \d+")
+WAITING = re.compile(r"millrace: the job waits for .*\n")
+"""What a command says only on a machine that is slow."""
 NOON = 1_796_126_400_000
 """When the sessions begin: 2026-12-01 12:00 UTC. Every command is a minute later."""
 RUNNING = JobStatus.RUNNING
@@ -311,7 +313,7 @@ class Session:
         text = TIME.sub(lambda at: f"{at[0][:-2]}00", text)
         for number, made_up in enumerate(self._ids.values(), start=2):
             text = re.sub(rf"({made_up[:8]}.*  chk-)\d+", rf"\g<1>{number}", text)
-        return EPOCH.sub("before epoch 2", SIZE.sub("2.1 KiB", text))
+        return EPOCH.sub("before epoch 2", SIZE.sub("2.1 KiB", WAITING.sub("", text)))
 
     def _real(self, line: str) -> str:
         for real, made_up in self._ids.items():
