@@ -206,52 +206,63 @@ class GroupAccumulators:
     ) -> pa.Array:
         (slots, begins), call = owners, aggregate.call
         arguments = [batch.column(index) for index in call.arguments]
-        if aggregate.values is None:
-            columns = aggregate.columns(table)
-            counted = _mask(batch, call, [])
-            if counted is None and not arguments:
-                counted = np.ones(slots.size, np.bool_)
-            first = slots.take(begins)
-            carry = tuple(column.take(first) for column in columns)
-            found = aggregate.accumulator.running(carry, begins, arguments, counted)
-            if found is not None:
-                last = np.append(begins[1:], slots.size) - 1
-                for column, made in zip(columns, found, strict=True):
-                    column[first] = made[last]
-                return aggregate.accumulator.value(np.arange(slots.size), found)
-        return self._row_by_row(aggregate, table, owners, keys, batch)
+        columns = aggregate.columns(table)
+        counted = _mask(batch, call, [])
+        if aggregate.values is not None:
+            counted = self._first_rows(aggregate, slots, keys, batch)
+        if counted is None and not arguments:
+            counted = np.ones(slots.size, np.bool_)
+        first = slots.take(begins)
+        carry = tuple(column.take(first) for column in columns)
+        found = aggregate.accumulator.running(carry, begins, arguments, counted)
+        if found is None:
+            rows = _Rows(slots, [], arguments, None)
+            return self._row_by_row(aggregate, columns, rows, begins, counted)
+        last = np.append(begins[1:], slots.size) - 1
+        for column, made in zip(columns, found, strict=True):
+            column[first] = made[last]
+        return aggregate.accumulator.value(np.arange(slots.size), found)
 
+    @staticmethod
+    def _first_rows(
+        aggregate: _Aggregate, slots: Positions, keys: list[pa.Array], batch: pa.RecordBatch
+    ) -> npt.NDArray[np.bool_]:
+        """Which rows have a value that their slot did not have yet."""
+        assert aggregate.values is not None
+        arguments = [batch.column(index) for index in aggregate.call.arguments]
+        mask = _mask(batch, aggregate.call, [] if aggregate.accumulator.takes_nulls else arguments)
+        rows = _Rows(slots, keys, arguments, None)
+        chosen = np.arange(slots.size) if mask is None else np.flatnonzero(mask)
+        rows = rows if mask is None else rows.where(mask)
+        marks = np.zeros(slots.size, np.bool_)
+        if chosen.size:
+            values = rows.arguments[0] if len(rows.arguments) == 1 else _joined(rows.arguments)
+            found = aggregate.values.update(rows.keys, rows.slots, values, None)
+            marks[chosen.take(found.rows)] = True
+        return marks
+
+    @staticmethod
     def _row_by_row(
-        self,
         aggregate: _Aggregate,
-        table: SlotTable,
-        owners: tuple[Positions, Positions],
-        keys: list[pa.Array],
-        batch: pa.RecordBatch,
+        columns: tuple[npt.NDArray[Any], ...],
+        rows: _Rows,
+        begins: Positions,
+        counted: npt.NDArray[np.bool_] | None,
     ) -> pa.Array:
         """In each round one row of each slot."""
-        (slots, begins), call = owners, aggregate.call
-        arguments = [batch.column(index) for index in call.arguments]
-        counted = aggregate.by_value and not aggregate.accumulator.takes_nulls
-        mask = _mask(batch, call, arguments if counted else [])
-        sizes = np.diff(begins, append=slots.size)
-        places = np.arange(slots.size) - np.repeat(begins, sizes)
+        sizes = np.diff(begins, append=rows.slots.size)
+        places = np.arange(rows.slots.size) - np.repeat(begins, sizes)
         order = np.argsort(places, kind="stable")
         ends = np.cumsum(np.bincount(places)).tolist()
         parts = []
         for start, end in zip([0, *ends], ends, strict=False):
-            rows = order[start:end]
-            added = rows if mask is None else rows[mask.take(rows)]
-            chosen = pa.array(added)
-            part = _Rows(
-                slots.take(added),
-                [key.take(chosen) for key in keys],
-                [argument.take(chosen) for argument in arguments],
-                None,
-            )
-            self._add(aggregate, table, part)
-            of = aggregate.columns(table)
-            parts.append(aggregate.accumulator.value(slots.take(rows), of))
+            of_round = order[start:end]
+            added = of_round if counted is None else of_round[counted.take(of_round)]
+            if added.size:
+                chosen = pa.array(added)
+                arguments = [argument.take(chosen) for argument in rows.arguments]
+                aggregate.accumulator.accumulate(rows.slots.take(added), columns, arguments, None)
+            parts.append(aggregate.accumulator.value(rows.slots.take(of_round), columns))
         return pa.concat_arrays(parts).take(pa.array(np.argsort(order)))
 
     @staticmethod
