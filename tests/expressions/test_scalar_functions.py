@@ -48,7 +48,10 @@ def test_vectorised_functions_see_the_batch_once() -> None:
 def test_a_function_that_fails_is_named() -> None:
     with pytest.raises(TypeError) as failed:
         computed(lambda v: v + 1, "general")
-    assert failed.value.__notes__ == ["in the function PLUS, called in a statement"]
+    assert failed.value.__notes__ == [
+        "for the arguments (None)",
+        "in the function PLUS, called in a statement",
+    ]
     with pytest.raises(EvaluationError, match="1 values for 3 rows"):
         computed(lambda v: v.slice(0, 1), "arrow")
     with pytest.raises(FunctionResolutionError, match="not 'fast'"):

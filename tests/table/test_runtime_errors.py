@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,8 +52,28 @@ def test_the_place_of_an_expression(
     assert "Traceback" not in told
     assert f"line {place[0]}, column {place[1]}: " in told
     assert reason in told
+    assert "(in the row " in told
     assert told.endswith("^" * marked)
     assert not told.endswith("^" * (marked + 1))
+
+
+@pytest.mark.parametrize(
+    ("query", "row"),
+    [
+        ("SELECT 1 / (n - 2) FROM numbered", r"\(in the row n = 2\)"),
+        ("SELECT n FROM numbered WHERE CAST(t AS INT) > 0", r"\(in the row n = [3-9]\)"),
+        ("SELECT 'a' FROM numbered a JOIN v ON i = 1 / (n - 4)", r"\(in the row n = 4\)"),
+    ],
+)
+def test_the_row_is_told(env: TableEnvironment, query: str, row: str) -> None:
+    env.execute_sql(
+        "CREATE TABLE IF NOT EXISTS numbered (n INT, t AS CONCAT(CASE WHEN n > 2 THEN 'x' ELSE '' "
+        "END, CAST(n AS STRING))) WITH ('connector' = 'datagen', 'fields.n.kind' = 'sequence', "
+        "'fields.n.start' = '1', 'fields.n.end' = '9')"
+    )
+    told = message(env, query)
+    assert re.search(row, told)
+    assert re.search(r"operator '(Calc|Join)", told)
 
 
 def test_in_a_view_it_is_the_text_of_the_view(env: TableEnvironment) -> None:
@@ -70,6 +91,7 @@ def test_functions_of_users_show_their_own_lines(env: TableEnvironment) -> None:
     env.create_temporary_function("broken", broken)
     told = message(env, "SELECT ABS(broken(i)) FROM v")
     assert "ValueError: not 1" in told
+    assert "for the arguments (1)" in told
     assert "test_runtime_errors.py" in told
 
 

@@ -37,6 +37,7 @@ from millrace.expressions.columns import (
     is_scalar,
 )
 from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.failing_row import tell_row
 from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
 from millrace.expressions.registry import function
 from millrace.expressions.resolved import (
@@ -84,6 +85,13 @@ class Evaluator:
         Raises:
             EvaluationError: a row has no value (division by zero, a cast that fails).
         """
+        try:
+            return self._values(batch, instant)
+        except EvaluationError as error:
+            tell_row(error, (self.expression,), self.input_type, batch, self._values)
+            raise
+
+    def _values(self, batch: pa.RecordBatch, instant: int | None = None) -> pa.Array:
         frame = Frame(batch.columns, batch.num_rows, _instant(self.session, instant))
         return array_of(self._node(frame), batch.num_rows)
 
@@ -126,6 +134,17 @@ class CompiledCalc:
         self, batch: pa.RecordBatch, instant: int | None = None
     ) -> tuple[list[pa.Array], np.ndarray[Any, Any] | None]:
         """The columns made of the rows kept, and the positions of these; None: all were kept."""
+        try:
+            return self._made(batch, instant)
+        except EvaluationError as error:
+            projections, condition, rows, _ = self._arguments
+            read = projections if condition is None else (condition, *projections)
+            tell_row(error, read, rows, batch, self._made)
+            raise
+
+    def _made(
+        self, batch: pa.RecordBatch, instant: int | None = None
+    ) -> tuple[list[pa.Array], np.ndarray[Any, Any] | None]:
         frame = Frame(batch.columns, batch.num_rows, _instant(self._arguments[3], instant))
         rows = None
         if self._condition is not None:

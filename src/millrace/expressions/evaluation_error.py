@@ -16,10 +16,14 @@ class EvaluationError(JobExecutionError):
 
     Attributes:
         place: of the expression in its statement, once it is known.
+        row: the columns that it reads, of the row that has no value, likewise.
     """
 
     place: Place | None = None
+    row: str = ""
 
     def __str__(self) -> str:
         reason = super().__str__()
+        if self.row:
+            reason = f"{reason} (in the row {self.row})"
         return reason if self.place is None else self.place.shown(reason)

@@ -164,9 +164,15 @@ _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, A
 
 
 def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
+    values: list[Any] = []
     if columns:
-        given = map(python_values, columns, site.argument_types)
-        values = list(map(body, *given))
+        given = [python_values(*pair) for pair in zip(columns, site.argument_types, strict=True)]
+        try:
+            values.extend(map(body, *given))
+        except Exception as error:
+            arguments = ", ".join(repr(each[len(values)])[:_SHOWN] for each in given)
+            error.add_note(f"for the arguments ({arguments})")
+            raise
     else:
         values = [body() for _ in range(length)]
     try:

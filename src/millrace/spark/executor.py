@@ -308,8 +308,17 @@ def _message(error: Exception) -> str:
     return str(java.getMessage()) if java is not None else str(error)
 
 
+_BEGINNING, _END = 300, 900
+"""Characters of a long reason: what ran, and the end of the worker's traceback."""
+
+
 def _reason(error: Exception) -> str:
-    """The first lines of what Spark says; the whole goes to the log."""
+    """The first lines of what Spark says, and of a long traceback the last, which have the cause;
+    the whole goes to the log."""
     log.debug("Spark failed", exc_info=error)
-    without_stack = _message(error).strip().split("\n\n")[0].split("\n\tat ")[0]
-    return without_stack[:600]
+    told = _message(error).strip().split("\n\tat ")[0].rstrip()
+    if "Traceback (most recent call last)" not in told:  # whose parts have empty lines between them
+        told = told.split("\n\n")[0]
+    if len(told) <= _BEGINNING + _END:
+        return told
+    return f"{told[:_BEGINNING]}\n...\n{told[-_END:]}"

@@ -1,0 +1,57 @@
+"""`tell_row`: which row of a batch an expression has no value for, for the message of its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
+
+__all__ = ["tell_row"]
+
+_SHOWN = 400
+"""Characters of a row in a message."""
+
+
+def tell_row(
+    error: EvaluationError,
+    expressions: Iterable[ResolvedExpression],
+    input_type: RowType,
+    batch: pa.RecordBatch,
+    evaluate: Callable[[pa.RecordBatch], Any],
+) -> None:
+    """Add the first row that fails to the error; functions of users are not called again.
+
+    Args:
+        expressions: what is evaluated; the columns they read are shown.
+        evaluate: what failed of the batch.
+    """
+    nodes = [node for each in expressions for node in _nodes(each)]
+    columns = {node.index for node in nodes if isinstance(node, FieldReference)}
+    calls = (node for node in nodes if isinstance(node, Call))
+    if error.row or not columns or any(isinstance(c.payload, FunctionDefinition) for c in calls):
+        return
+    start, end = 0, batch.num_rows
+    while end - start > 1:
+        middle = (start + end) // 2
+        try:
+            evaluate(batch.slice(start, middle - start))
+            start = middle
+        except EvaluationError:
+            end = middle
+    names = input_type.names
+    shown = ", ".join(
+        f"{names[index]} = {batch.column(index)[start].as_py()!r}" for index in sorted(columns)
+    )
+    error.row = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+
+
+def _nodes(expression: ResolvedExpression) -> Iterable[ResolvedExpression]:
+    yield expression
+    for child in expression.children():
+        yield from _nodes(child)
