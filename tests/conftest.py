@@ -26,6 +26,7 @@ from mosquitto import Mosquitto
 from object_store import ObjectStore
 from opensearch import OpenSearch
 from postgresql import PostgreSQL
+from pulsar_standalone import PulsarStandalone
 from rabbitmq_server import RabbitMQServer
 from redis_server import RedisServer
 from running import fixture_of, unavailable
@@ -92,6 +93,8 @@ rabbitmq = fixture_of(RabbitMQServer)
 """A real RabbitMQ node on loopback."""
 mosquitto = fixture_of(Mosquitto)
 """A real MQTT server on loopback."""
+pulsar_standalone = fixture_of(PulsarStandalone)
+"""A real Pulsar broker on loopback."""
 kinesalite = fixture_of(Kinesalite)
 """An emulator of Kinesis data streams on loopback."""
 azurite = fixture_of(Azurite)

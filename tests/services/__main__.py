@@ -22,6 +22,7 @@ from mariadb_server import MariaDB
 from mosquitto import Mosquitto
 from opensearch import OpenSearch
 from postgresql import PostgreSQL
+from pulsar_standalone import PulsarStandalone
 from rabbitmq_server import RabbitMQServer
 from redis_server import RedisServer
 from seaweedfs import SeaweedFS
@@ -39,6 +40,7 @@ SERVICES: dict[str, type[Service]] = {
     "opensearch": OpenSearch,
     "mqtt": Mosquitto,
     "postgresql": PostgreSQL,
+    "pulsar": PulsarStandalone,
     "rabbitmq": RabbitMQServer,
     "redis": RedisServer,
     "s3": SeaweedFS,

@@ -1,0 +1,193 @@
+"""Clients of Pulsar: their configuration from Flink's properties, and what their errors mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.errors import ConnectorError
+
+__all__ = [
+    "ADMIN_URL",
+    "SERVICE_URL",
+    "PulsarError",
+    "PulsarProperties",
+    "create_client",
+    "explained",
+    "import_pulsar",
+]
+
+SERVICE_URL = "pulsar.client.serviceUrl"
+ADMIN_URL = "pulsar.admin.adminUrl"
+PLUGIN = "pulsar.client.authPluginClassName"
+PARAMS = "pulsar.client.authParams"
+CERTIFICATES = "pulsar.client.tlsTrustCertsFilePath"
+INSECURE = "pulsar.client.tlsAllowInsecureConnection"
+HOSTNAME = "pulsar.client.tlsHostnameVerificationEnable"
+TIMEOUT = "pulsar.client.operationTimeoutMs"
+CONNECTING = "pulsar.client.connectionTimeoutMs"
+THREADS = "pulsar.client.numIoThreads"
+LISTENER = "pulsar.client.listenerName"
+_OF_CLIENTS = (
+    *(SERVICE_URL, ADMIN_URL, PLUGIN, PARAMS, CERTIFICATES, INSECURE, HOSTNAME, TIMEOUT),
+    *(CONNECTING, THREADS, LISTENER),
+)
+_DEFAULT_TIMEOUT_MS = 30_000
+_DEFAULT_CONNECTING_MS = 10_000
+
+
+class PulsarError(ConnectorError):
+    """Pulsar cannot be read or written, or is not configured as the job needs it."""
+
+
+@dataclass(frozen=True)
+class PulsarProperties:
+    """Properties under Flink's names; their values are not in its `repr`, since some are secret."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def number(self, name: str, default: int) -> int:
+        """A property that is a whole number.
+
+        Raises:
+            JobDefinitionError: it is none.
+        """
+        try:
+            return int(self.values.get(name, default))
+        except ValueError:
+            raise JobDefinitionError(
+                f"the Pulsar property {name} is a number, not {self.values[name]!r}"
+            ) from None
+
+    def true(self, name: str) -> bool:
+        """Whether a property is ``true``; by default it is not."""
+        return self.values.get(name, "false").lower() == "true"
+
+    def with_values(self, properties: Any, more: tuple[str, ...]) -> PulsarProperties:
+        """These and others.
+
+        Args:
+            more: names that are allowed besides those of clients.
+
+        Raises:
+            JobDefinitionError: they are no dict of texts and numbers, or a name is unknown.
+        """
+        if not isinstance(properties, Mapping):
+            raise JobDefinitionError(f"Pulsar properties are a dict, not {properties!r}")
+        known = {*_OF_CLIENTS, *more}
+        for name, value in properties.items():
+            if name not in known:
+                raise JobDefinitionError(
+                    f"there is no Pulsar property {name!r}; there are {', '.join(sorted(known))}"
+                )
+            if not isinstance(value, (str, int, float)):
+                raise JobDefinitionError(f"the Pulsar property {name} is a text or a number")
+        return PulsarProperties({**self.values, **{k: str(v) for k, v in properties.items()}})
+
+    def with_authentication(self, plugin: str, params: str | Mapping[str, str]) -> PulsarProperties:
+        """These, with what a job proves with who it is."""
+        if isinstance(params, Mapping):
+            params = ",".join(f"{name}:{value}" for name, value in params.items())
+        return self.with_values({PLUGIN: plugin, PARAMS: params}, tuple(self.values))
+
+
+def import_pulsar() -> Any:
+    """The module pulsar.
+
+    Raises:
+        PulsarError: it is not installed.
+    """
+    try:
+        import pulsar
+    except ImportError as error:
+        raise PulsarError(
+            "the Pulsar connector needs the package pulsar-client, on the driver and on every "
+            "worker: pip install 'millrace[pulsar]'"
+        ) from error
+    return pulsar
+
+
+def create_client(properties: PulsarProperties) -> Any:
+    """A client, which connects when it is used.
+
+    Raises:
+        PulsarError: the package is missing, or the client refuses a property.
+    """
+    pulsar = import_pulsar()
+    values = properties.values
+    options: dict[str, Any] = {
+        "operation_timeout_seconds": max(
+            1, properties.number(TIMEOUT, _DEFAULT_TIMEOUT_MS) // 1_000
+        ),
+        "connection_timeout_ms": properties.number(CONNECTING, _DEFAULT_CONNECTING_MS),
+        "io_threads": properties.number(THREADS, 1),
+        "tls_trust_certs_file_path": values.get(CERTIFICATES),
+        "tls_allow_insecure_connection": properties.true(INSECURE),
+        "tls_validate_hostname": properties.true(HOSTNAME),
+        "listener_name": values.get(LISTENER),
+        "authentication": _authentication(pulsar, properties),
+        "logger": pulsar.ConsoleLogger(pulsar.LoggerLevel.Error),
+    }
+    try:
+        return pulsar.Client(values[SERVICE_URL], **options)
+    except Exception as error:  # whatever kinds the client has
+        raise PulsarError(
+            f"no client of Pulsar can be made: {error}; the service URL is "
+            "pulsar://HOST:6650, with TLS pulsar+ssl://HOST:6651"
+        ) from error
+
+
+def token_of(properties: PulsarProperties) -> str | None:
+    """The token by which the job proves who it is, if it has one."""
+    if not properties.values.get(PLUGIN, "").endswith("AuthenticationToken"):
+        return None
+    params = properties.values.get(PARAMS, "")
+    if params.startswith("file:"):
+        with open(params.removeprefix("file:").removeprefix("//")) as file:
+            return file.read().strip()
+    return params.removeprefix("token:")
+
+
+def _authentication(pulsar: Any, properties: PulsarProperties) -> Any:
+    """What the client proves with who it is; None: nobody asked."""
+    plugin = properties.values.get(PLUGIN, "").rpartition(".")[2]
+    params = properties.values.get(PARAMS, "")
+    if not plugin:
+        return None
+    if plugin == "AuthenticationToken":
+        return pulsar.AuthenticationToken(token_of(properties))
+    if plugin == "AuthenticationTls":
+        parts = dict(part.split(":", 1) for part in params.split(","))
+        return pulsar.AuthenticationTLS(parts["tlsCertFile"], parts["tlsKeyFile"])
+    if plugin == "AuthenticationBasic":
+        parts = json.loads(params)
+        return pulsar.AuthenticationBasic(parts["userId"], parts["password"])
+    if plugin == "AuthenticationOAuth2":
+        return pulsar.AuthenticationOauth2(params)
+    raise PulsarError(
+        f"{PLUGIN} is AuthenticationToken, AuthenticationTls, AuthenticationBasic or "
+        f"AuthenticationOAuth2, not {plugin!r}"
+    )
+
+
+def explained(error: Exception, topic: str, doing: str) -> PulsarError:
+    """What a request about a topic was refused for.
+
+    Args:
+        doing: such as ``read``.
+    """
+    kind = type(error).__name__
+    why = {
+        "TopicNotFound": "there is no such topic",
+        "AuthenticationError": "the brokers do not accept the credentials",
+        "AuthorizationError": "the job has no right to",
+        "ConnectError": "no broker answers at the service URL",
+        "Timeout": "no broker has answered in time",
+        "ConsumerBusy": "somebody else reads with the same subscription: choose another "
+        "set_subscription_name()",
+        "TopicTerminated": "it was terminated",
+    }.get(kind, kind)
+    return PulsarError(f"cannot {doing} the Pulsar topic '{topic}': {why} ({error})")

@@ -1,0 +1,137 @@
+"""Where a Pulsar source begins and ends. Flink docs: "Pulsar", Starting Position, Boundedness."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.pulsar.message_position import EARLIEST, MessagePosition
+
+__all__ = ["StartCursor", "StopCursor"]
+
+
+@dataclass(frozen=True)
+class StartCursor:
+    """Where a partition is begun by a job that does not go on from a checkpoint.
+
+    Example:
+        >>> StartCursor.earliest() == StartCursor.default_start_cursor()
+        True
+    """
+
+    position: MessagePosition | None = EARLIEST
+    """None: behind the last message, unless there is a time."""
+    inclusive: bool = True
+    publish_time: int | None = None
+
+    @staticmethod
+    def default_start_cursor() -> StartCursor:
+        """The earliest message."""
+        return StartCursor()
+
+    @staticmethod
+    def earliest() -> StartCursor:
+        """The first message that is kept."""
+        return StartCursor()
+
+    @staticmethod
+    def latest() -> StartCursor:
+        """What is published after the job has begun."""
+        return StartCursor(None, inclusive=False)
+
+    @staticmethod
+    def from_message_id(message_id: Any, inclusive: bool = True) -> StartCursor:
+        """A message, or what is behind it.
+
+        Args:
+            message_id: a ``pulsar.MessageId``, or the bytes of its ``serialize()``.
+
+        Raises:
+            JobDefinitionError: it is neither.
+        """
+        return StartCursor(MessagePosition.of(message_id), inclusive)
+
+    @staticmethod
+    def from_publish_time(timestamp: int) -> StartCursor:
+        """The first message that was published at a time, in ms since 1970, or later."""
+        return StartCursor(None, publish_time=_time(timestamp))
+
+
+@dataclass(frozen=True)
+class StopCursor:
+    """Where a partition ends.
+
+    Example:
+        >>> StopCursor.never().is_latest
+        False
+    """
+
+    is_latest: bool = False
+    """Whether it ends with what is there when the job begins."""
+    position: MessagePosition | None = None
+    inclusive: bool = False
+    publish_time: float = math.inf
+    """The first time at which a message is published that is left out."""
+    event_time: float = math.inf
+
+    @staticmethod
+    def default_stop_cursor() -> StopCursor:
+        """It never ends."""
+        return StopCursor()
+
+    @staticmethod
+    def never() -> StopCursor:
+        """It never ends."""
+        return StopCursor()
+
+    @staticmethod
+    def latest() -> StopCursor:
+        """With the last message that is there when the job begins."""
+        return StopCursor(is_latest=True)
+
+    @staticmethod
+    def at_message_id(message_id: Any) -> StopCursor:
+        """Before a message: a ``pulsar.MessageId``, or the bytes of its ``serialize()``."""
+        return StopCursor(position=MessagePosition.of(message_id))
+
+    @staticmethod
+    def after_message_id(message_id: Any) -> StopCursor:
+        """With a message: a ``pulsar.MessageId``, or the bytes of its ``serialize()``."""
+        return StopCursor(position=MessagePosition.of(message_id), inclusive=True)
+
+    @staticmethod
+    def at_publish_time(timestamp: int) -> StopCursor:
+        """Before the first message that was published at a time, in ms since 1970, or later."""
+        return StopCursor(publish_time=_time(timestamp))
+
+    @staticmethod
+    def after_publish_time(timestamp: int) -> StopCursor:
+        """Before the first message that was published later than that."""
+        return StopCursor(publish_time=_time(timestamp) + 1)
+
+    @staticmethod
+    def at_event_time(timestamp: int) -> StopCursor:
+        """Before the first message whose event time is a time, in ms since 1970, or later."""
+        return StopCursor(event_time=_time(timestamp))
+
+    @staticmethod
+    def after_event_time(timestamp: int) -> StopCursor:
+        """Before the first message whose event time is later than that."""
+        return StopCursor(event_time=_time(timestamp) + 1)
+
+    @property
+    def by_time(self) -> bool:
+        """Whether it depends on times of messages."""
+        return min(self.publish_time, self.event_time) < math.inf
+
+    def excludes(self, publish_time: int, event_time: int) -> bool:
+        """Whether a message with these times ends a partition before it."""
+        return publish_time >= self.publish_time or event_time >= self.event_time
+
+
+def _time(timestamp: Any) -> int:
+    if not isinstance(timestamp, int) or timestamp < 0:
+        raise JobDefinitionError(f"a time is a number of ms since 1970, not {timestamp!r}")
+    return timestamp

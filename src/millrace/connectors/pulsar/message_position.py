@@ -1,0 +1,68 @@
+"""Places of messages in a partition of a topic, in the form in which checkpoints have them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.pulsar.client import import_pulsar
+
+__all__ = ["EARLIEST", "MessagePosition"]
+
+_LAST = (1 << 31) - 1
+"""Behind all that were sent together."""
+
+
+class MessagePosition(NamedTuple):
+    """A place in a partition; later ones are greater.
+
+    Attributes:
+        ledger: where Pulsar keeps the message.
+        entry: its place in that; -1: before the first.
+        batch_index: its place among those that were sent together; -1: it was sent alone.
+    """
+
+    ledger: int
+    entry: int
+    batch_index: int = -1
+
+    @staticmethod
+    def of(message_id: Any) -> MessagePosition:
+        """The place that a ``pulsar.MessageId`` names, or one in bytes.
+
+        Raises:
+            JobDefinitionError: it is none.
+        """
+        found = message_id
+        if isinstance(message_id, bytes):
+            try:
+                found = import_pulsar().MessageId.deserialize(message_id)
+            except Exception as error:  # whatever kinds the client has
+                raise JobDefinitionError(f"these bytes are no message id: {error}") from error
+        try:
+            return MessagePosition(found.ledger_id(), found.entry_id(), found.batch_index())
+        except (AttributeError, TypeError):
+            raise JobDefinitionError(
+                f"a message id is a pulsar.MessageId or its serialize(), not {message_id!r}"
+            ) from None
+
+    def message_id(self) -> Any:
+        """What the client takes."""
+        return import_pulsar().MessageId(-1, self.ledger, self.entry, self.batch_index)
+
+    def before(self) -> MessagePosition:
+        """Where whatever is before it ends."""
+        if self.batch_index >= 0:
+            return MessagePosition(self.ledger, self.entry, self.batch_index - 1)
+        return MessagePosition(self.ledger, self.entry - 1, _LAST)
+
+    def whole_entry(self) -> MessagePosition | None:
+        """The last place up to which entries are complete: who acknowledges a part of what was
+        sent together may lose the rest."""
+        if self.batch_index < 0:
+            return self
+        return MessagePosition(self.ledger, self.entry - 1) if self.entry > 0 else None
+
+
+EARLIEST = MessagePosition(-1, -1)
+"""Before the first message that is kept."""

@@ -1,0 +1,33 @@
+"""Apache Pulsar (``pip install 'millrace[pulsar]'``)."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from millrace.connectors.pulsar import (
+    MessagePosition,
+    PulsarDeserializationSchema,
+    PulsarError,
+    PulsarRecord,
+    PulsarSource,
+    PulsarSourceBuilder,
+    StartCursor,
+    StopCursor,
+)
+from millrace.missing_modules import missing_name
+
+__all__ = [
+    "MessagePosition",
+    "PulsarDeserializationSchema",
+    "PulsarError",
+    "PulsarRecord",
+    "PulsarSource",
+    "PulsarSourceBuilder",
+    "StartCursor",
+    "StopCursor",
+]
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Explain what a program imports from here and Millrace does not have."""
+    raise missing_name(__name__, name)
