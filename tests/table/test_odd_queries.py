@@ -55,6 +55,29 @@ def rows(t_env: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
         ("SELECT s FROM v WHERE s LIKE 'b!%' ESCAPE '!'", [("b%",)]),
         ("SELECT s FROM v WHERE i < '2' AND i IN ('1', '7') AND i BETWEEN '1' AND '1'", [("a",)]),
         ("SELECT TRUE = 'true', DATE '2020-01-02' = '2020-01-02', 1.5 < '1.6'", [(True,) * 3]),
+        (
+            "SELECT i FROM (VALUES (1, ARRAY[2, 1]), (2, ARRAY[1, 3]), (3, ARRAY[1])) AS t(i, a) "
+            "ORDER BY a DESC",
+            [(1,), (2,), (3,)],
+        ),
+        (
+            "SELECT i, RANK() OVER (ORDER BY r) FROM (VALUES (1, ROW(2, 'x')), (2, ROW(1, 'y')), "
+            "(3, ROW(2, 'x'))) AS t(i, r) ORDER BY i",
+            [(1, 2), (2, 1), (3, 2)],
+        ),
+        (
+            "SELECT CAST((b - a) DAY TO SECOND AS STRING), CAST((b - a) MONTH AS STRING), "
+            "a + (b - a) HOUR = b, CAST((a - b) DAY(3) TO SECOND(3) AS STRING), (b - a) YEAR > "
+            "INTERVAL '1' YEAR, CAST((c - DATE '2020-01-01') DAY AS STRING) FROM (VALUES "
+            "(TIMESTAMP '2020-01-01 00:00:00', TIMESTAMP '2021-04-03 01:07:00', "
+            "DATE '2020-02-02')) AS t(a, b, c)",
+            [
+                (
+                    *("+458 01:07:00.000", "+1-03", True, "-458 01:07:00.000"),
+                    *(True, "+32 00:00:00.000"),
+                )
+            ],
+        ),
         ("VALUES (X'01'), (X'')", [(b"\x01",), (b"",)]),
         (
             "SELECT SUM(MAX(i)) OVER w FROM v GROUP BY s WINDOW w AS (ORDER BY s)",
@@ -89,6 +112,9 @@ def test_values(env: TableEnvironment, query: str, expected: list[Any]) -> None:
             "line 1, column 23: implicit type conversion between INT",
         ),
         ("SELECT i FROM v WHERE s <> i", "and INT NOT NULL is not supported"),
+        ("SELECT (i - 1) DAY FROM v", "DAY makes an interval of two times, not of INT"),
+        ("SELECT NOW() - NOW()", "write (b - a) DAY TO SECOND"),
+        ("SELECT i FROM v ORDER BY MAP['a', i]", "maps have no order"),
         ("SELECT a.i FROM v a JOIN v b ON a.i = b.s", "column 33: implicit type conversion"),
         ("SELECT s LIKE 'a' ESCAPE 'xx' FROM v", "column 26: Invalid escape character 'xx'"),
         ("SELECT s LIKE 'a' ESCAPE '' FROM v", "column 26: Invalid escape character ''"),

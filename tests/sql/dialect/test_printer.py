@@ -17,6 +17,7 @@ LITERALS = st.sampled_from(
     [
         *("1", "0.5", "1E-3", ".5", "'it''s'", "''", "X'0aFF'", "TRUE", "NULL", "UNKNOWN"),
         *("DATE '2020-01-01'", "TIME '10:00:00'", "TIMESTAMP '2020-01-01 00:00:00.123'"),
+        *("(a - b) DAY", "(a - b) DAY(2) TO SECOND(3)", "(a - b) YEAR TO MONTH"),
         *("INTERVAL '1' DAY", "INTERVAL '1' DAY(3)", "INTERVAL -'2-3' YEAR TO MONTH"),
         *("INTERVAL '1 10:00:00.123' DAY(2) TO SECOND(3)", "INTERVAL '2.5' SECOND(2, 3)"),
         *("INTERVAL '3' MINUTES", "U&'\\00e9'", "U&'!00e9' UESCAPE '!'", "_UTF16'x'", "N'x'"),

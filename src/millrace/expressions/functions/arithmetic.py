@@ -225,6 +225,8 @@ def _operator(name: str, kernel: Any, text: str, *examples: tuple[str, str]) -> 
     signatures: tuple[tuple[str, ...], ...] = (("<NUMERIC>", "<NUMERIC>"),)
     if name in "+-":
         signatures += (("<DATETIME>", "<INTERVAL>"), ("<INTERVAL>", "<INTERVAL>"))
+    if name == "-":
+        signatures += (("<DATETIME>", "<DATETIME>"),)
     if name == "+":
         signatures += (("<INTERVAL>", "<DATETIME>"),)
     if name == "*":

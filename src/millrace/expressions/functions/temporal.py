@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,7 +22,7 @@ from millrace.expressions.function_definition import (
 )
 from millrace.expressions.functions.date_patterns import finest_unit, format_time, parse_with
 from millrace.expressions.functions.mathematics import WHOLE_KERNELS, whole_type
-from millrace.expressions.functions.time_arithmetic import add_months
+from millrace.expressions.functions.time_arithmetic import add_months, months_from
 from millrace.expressions.result_types import always, fixed
 
 __all__ = ["TEMPORAL"]
@@ -267,21 +266,12 @@ def _difference(site: CallSite, one: Datum, other: Datum) -> Datum:
         micros = pc.subtract(second, first).cast(pa.int64())
         return pc.divide(micros, _UNITS[unit] // timedelta(microseconds=1))
     return per_value(
-        lambda a, b: (
-            _months_between(a, b) // _MONTHS[unit]
-            if b >= a
-            else -(_months_between(b, a) // _MONTHS[unit])
-        ),
+        # a quarter or a year is some whole months, towards zero
+        lambda a, b: int(months_from(a, b) / _MONTHS[unit]),
         pa.int32(),
         first,
         second,
     )
-
-
-def _months_between(one: datetime, other: datetime) -> int:
-    months = (other.year - one.year) * 12 + other.month - one.month
-    day = min(one.day, monthrange(other.year, other.month)[1])
-    return months - ((other.day, other.time()) < (day, one.time()))
 
 
 def _difference_type(context: CallContext) -> LogicalType:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,19 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions.columns import CallSite, Datum, is_scalar
-from millrace.expressions.function_definition import CallContext
+from millrace.expressions.casting.cast import wall
+from millrace.expressions.columns import CallSite, Datum, is_scalar, per_value
+from millrace.expressions.function_definition import CallContext, FunctionResolutionError
+from millrace.expressions.type_merging import common_type
 
-__all__ = ["add_months", "interval_times", "plus_interval", "sum_of_times", "times_to_add"]
+__all__ = [
+    "add_months",
+    "interval_times",
+    "months_from",
+    "plus_interval",
+    "sum_of_times",
+    "times_to_add",
+]
 
 _INTERVALS = (logical.YearMonthIntervalType, logical.DayTimeIntervalType)
 _DAY = 86_400_000_000
@@ -22,6 +33,8 @@ _DAY = 86_400_000_000
 def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
     """The types as they are, if they can be added; None if not."""
     left, right = context.types
+    if not any(isinstance(kind, (*_INTERVALS, *_NUMBERS)) for kind in context.types):
+        return _times_to_subtract(context)
     if isinstance(left, _INTERVALS) and isinstance(right, _INTERVALS):
         return context.types if type(left) is type(right) else None
     time = right if isinstance(left, _INTERVALS) else left
@@ -29,9 +42,27 @@ def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
     return None if months and isinstance(time, logical.TimeType) else context.types
 
 
+def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:
+    """The common type of two times whose difference has units."""
+    if context.payload is None:
+        raise FunctionResolutionError(
+            "the difference of two times is an interval of some units: write "
+            "(b - a) DAY TO SECOND, (b - a) MONTH, or TIMESTAMPDIFF(unit, a, b)"
+        )
+    kind = common_type(context.types)
+    months_of_day = context.payload == "MONTH" and isinstance(kind, logical.TimeType)
+    if kind is None or months_of_day:
+        return None
+    return tuple(kind.with_nullable(each.nullable) for each in context.types)
+
+
 def sum_of_times(context: CallContext) -> LogicalType:
-    """The type of a time and an interval, or of two intervals."""
+    """The type of a time and an interval, of two intervals, or of the difference of two times."""
     left, right = context.types
+    if not any(isinstance(kind, (*_INTERVALS, *_NUMBERS)) for kind in context.types):
+        months = context.payload == "MONTH"
+        made = logical.YearMonthIntervalType() if months else logical.DayTimeIntervalType()
+        return made.with_nullable(context.any_nullable)
     first = right if isinstance(left, _INTERVALS) and not isinstance(right, _NUMBERS) else left
     if isinstance(left, _NUMBERS):
         first = right
@@ -54,6 +85,8 @@ def interval_times(site: CallSite, left: Datum, right: Datum) -> Datum:
 def plus_interval(site: CallSite, left: Datum, right: Datum) -> Datum:
     """A time plus or minus an interval; a time of day goes round the clock."""
     types = site.argument_types
+    if not any(isinstance(kind, _INTERVALS) for kind in types):
+        return _difference(site, left, right)
     if isinstance(types[0], _INTERVALS) and not isinstance(types[1], _INTERVALS):
         left, right, types = right, left, (types[1], types[0])
     if isinstance(types[0], _INTERVALS):
@@ -118,3 +151,36 @@ def _moved(days: Any, months: Datum) -> Any:
     moved = np.minimum(target.astype("M8[D]") + (start - month.astype("M8[D]")), last)
     made = pa.array(moved.astype(np.int64).astype(np.int32)).cast(pa.date32())
     return made if missing is None else pc.if_else(missing, pa.scalar(None, pa.date32()), made)
+
+
+def _difference(site: CallSite, left: Datum, right: Datum) -> Datum:
+    """The interval from a time to another one, in milliseconds or whole months."""
+    if site.payload == "MONTH":
+        if isinstance(site.argument_types[0], logical.LocalZonedTimestampType):
+            left, right = (wall(each, site.session.time_zone) for each in (left, right))
+        times = [each.cast(pa.timestamp("us"), safe=False) for each in (right, left)]
+        return per_value(months_from, pa.int32(), *times)
+    if pa.types.is_timestamp(left.type):
+        micros = [each.cast(pa.timestamp("us", each.type.tz), safe=False) for each in (left, right)]
+        found = pc.subtract(*micros).cast(pa.int64())
+    elif pa.types.is_date(left.type):
+        days = pc.subtract(left.cast(pa.int32()), right.cast(pa.int32())).cast(pa.int64())
+        found = pc.multiply(days, _DAY)
+    else:
+        found = pc.subtract(
+            *(each.cast(pa.time64("us")).cast(pa.int64()) for each in (left, right))
+        )
+    return pc.multiply(pc.divide(found, 1000), 1000).cast(site.arrow)
+
+
+def months_from(one: datetime, other: datetime) -> int:
+    """Whole months from a time to another one, negative if that is before it.
+
+    >>> months_from(datetime(2020, 1, 31), datetime(2020, 2, 29))
+    1
+    """
+    if other < one:
+        return -months_from(other, one)
+    months = (other.year - one.year) * 12 + other.month - one.month
+    day = min(one.day, monthrange(other.year, other.month)[1])
+    return months - ((other.day, other.time()) < (day, one.time()))

@@ -12,6 +12,7 @@ from sqlglot import exp
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.parameters import INTERVALS
 from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
 from millrace.planner.binder.aggregate_calls import bind_aggregate, bind_grouping, bind_over
 from millrace.planner.binder.calls import function_kind, resolved_call, split_arguments
@@ -164,6 +165,17 @@ class ExpressionBinder:
 
     def _paren(self, node: exp.Expr) -> ResolvedExpression:
         return self.bind(node.this)
+
+    def _time_difference(self, node: exp.Expr) -> ResolvedExpression:
+        months = node.args["unit"] in ("YEAR", "MONTH")
+        operands = self.bind(node.this.this), self.bind(node.this.expression)
+        found = resolved_call(self.context, node, "-", operands, "MONTH" if months else "DAY")
+        if not isinstance(found.output_type, INTERVALS):
+            kinds = " and ".join(str(each.output_type) for each in operands)
+            raise self.context.refusal(
+                node, f"{node.args['unit']} makes an interval of two times, not of {kinds}"
+            )
+        return found
 
     def _not(self, node: exp.Expr) -> ResolvedExpression:
         inner = node.this
@@ -320,6 +332,7 @@ class ExpressionBinder:
         exp.And: _logical,
         exp.Or: _logical,
         exp.Paren: _paren,
+        nodes.TimeDifference: _time_difference,
         exp.Not: _not,
         exp.Neg: _negative,
         exp.Is: _is,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millrace.common.errors import JobExecutionError
 from millrace.expressions.resolved import SortKey
 from millrace.state.columns.fingerprints import fingerprints
 from millrace.state.columns.hash_index import Positions
 
-__all__ = ["Numbers", "equal_pairs", "ranks_of", "sorted_positions"]
+__all__ = ["Numbers", "equal_pairs", "orderable", "ranks_of", "sorted_positions"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -34,7 +36,7 @@ def sorted_positions(
     for number, key in enumerate(keys):
         column = data.column(key.index)
         columns[f"n{number}"] = column.is_null()
-        columns[f"v{number}"] = column
+        columns[f"v{number}"] = orderable(column)
         # False before True: rows without a value come first if their mark sorts downwards
         order.append((f"n{number}", "descending" if key.nulls_first else "ascending"))
         order.append((f"v{number}", "ascending" if key.ascending else "descending"))
@@ -43,6 +45,38 @@ def sorted_positions(
     found = pc.sort_indices(pa.table(columns), sort_keys=order)
     positions: Positions = found.to_numpy().astype(np.int64)
     return positions
+
+
+def orderable(column: pa.Array) -> pa.Array:
+    """A column whose order Arrow knows: of arrays and rows numbers in the place of values.
+
+    They are ordered by their first part that differs, nulls first; of two arrays of which one is
+    the beginning of the other, the shorter one comes first.
+
+    Raises:
+        JobExecutionError: there are maps in the column, which have no order.
+
+    Example:
+        >>> orderable(pa.array([[2, 1], None, [1, 3], [1]])).to_pylist()
+        [2, None, 1, 0]
+    """
+    if not pa.types.is_nested(column.type):
+        return column
+    keys = [None if value is None else _parts(value) for value in column.to_pylist()]
+    places = {key: place for place, key in enumerate(sorted({k for k in keys if k is not None}))}
+    return pa.array([None if key is None else places[key] for key in keys], pa.int64())
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return (0,)
+    if isinstance(value, dict):
+        return (1, *map(_parts, value.values()))
+    if not isinstance(value, list):
+        return 1, value
+    if any(isinstance(each, tuple) for each in value):
+        raise JobExecutionError("maps have no order: sort by something else")
+    return (1, *map(_parts, value))
 
 
 def ranks_of(kind: str, owners: Numbers, columns: Sequence[pa.Array], order: Positions) -> Numbers:
@@ -60,7 +94,7 @@ def ranks_of(kind: str, owners: Numbers, columns: Sequence[pa.Array], order: Pos
         return places - first + 1
     differs = begins.copy()
     for column in columns:
-        differs[1:] |= _steps(column.take(pa.array(order)))
+        differs[1:] |= _steps(orderable(column).take(pa.array(order)))
     if kind == "RANK":
         ties: Numbers = np.maximum.accumulate(np.where(differs, places, 0))
         return ties - first + 1

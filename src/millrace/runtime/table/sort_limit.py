@@ -65,13 +65,15 @@ def sorted_rows(data: Any, keys: tuple[SortKey, ...]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from millrace.runtime.table.ranking import orderable
+
     if not keys:
         return data
     columns, order = {}, []
     for number, key in enumerate(keys):
         column = data.column(key.index)
         columns[f"n{number}"] = column.is_null()
-        columns[f"v{number}"] = column
+        columns[f"v{number}"] = orderable(column)
         # False before True: rows without a value come first if their mark sorts downwards
         order.append((f"n{number}", "descending" if key.nulls_first else "ascending"))
         order.append((f"v{number}", "ascending" if key.ascending else "descending"))

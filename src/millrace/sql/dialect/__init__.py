@@ -63,6 +63,7 @@ Lists are Python lists, flags True or absent. `millrace.sql.dialect.printer.to_s
 - ``TRUE``, ``NULL``, ``UNKNOWN``: `exp.Boolean`, `exp.Null`, `nodes.Unknown`
 - ``DATE '..'``, ``TIME``, ``TIMESTAMP``: `nodes.TypedLiteral`
 - ``INTERVAL '1 10:00' DAY TO MINUTE``: `nodes.IntervalLiteral`
+- ``(a - b) DAY TO MINUTE``: `nodes.TimeDifference`
 - ``+ - * / % ||``, unary ``-``: `exp.Add` .. `exp.Mod`, `exp.DPipe`, `exp.Neg`; unary ``+`` is
   dropped
 - ``= <> < > <= >=``: `exp.EQ`, `exp.NEQ`, `exp.LT`, `exp.GT`, `exp.LTE`, `exp.GTE`

@@ -21,6 +21,7 @@ from millrace.sql.dialect.nodes import (
     PeriodPredicate,
     RowConstructor,
     SubqueryConstructor,
+    TimeDifference,
     Unknown,
 )
 from millrace.sql.dialect.reserved_words import BARE_FUNCTIONS, RESERVED_FUNCTIONS
@@ -285,6 +286,9 @@ class ExpressionParser(SpecialCallParser):
             return self.placed(exp.Subquery(this=self.bracketed_query()), mark)
         found = self.bracketed(self.expression)
         if len(found) == 1:
+            units = self.interval_qualifier() if isinstance(found[0], exp.Sub) else {}
+            if units:
+                return self.placed(TimeDifference(this=found[0], **units), mark)
             return self.placed(exp.Paren(this=found[0]), mark)
         return self.placed(RowConstructor(expressions=found, implicit=True), mark)
 

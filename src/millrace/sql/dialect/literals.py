@@ -14,6 +14,7 @@ __all__ = ["EXTRACT_UNITS", "INTERVAL_UNITS", "LiteralParser"]
 
 INTERVAL_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 """Units of interval literals; each may be in the plural."""
+_RESERVED_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _PLURALS = {f"{unit}S": unit for unit in INTERVAL_UNITS}
 _LAST_UNITS = {
     "YEAR": ("MONTH",),
@@ -77,9 +78,18 @@ class LiteralParser(TypeParser):
         self.need("INTERVAL")
         sign = self.take_one("-", "+")
         text = self.string("the length of the interval in single quotes")
-        args: dict[str, Any] = {"this": text, "unit": self._interval_unit(INTERVAL_UNITS)}
+        args: dict[str, Any] = {"this": text, **self._qualifier(INTERVAL_UNITS)}
         if sign == "-":
             args["negative"] = True
+        return self.placed(IntervalLiteral(**args), mark)
+
+    def interval_qualifier(self) -> dict[str, Any]:
+        """``DAY TO SECOND`` behind a difference in brackets, if it is next."""
+        return self._qualifier(_RESERVED_UNITS) if self.at(*_RESERVED_UNITS) else {}
+
+    def _qualifier(self, units: tuple[str, ...]) -> dict[str, Any]:
+        """``unit [(precision)] [TO unit]``."""
+        args: dict[str, Any] = {"unit": self._interval_unit(units)}
         if self.take("("):
             args["fraction" if args["unit"] == "SECOND" else "precision"] = self.number()
             if args["unit"] == "SECOND" and self.take(","):
@@ -93,7 +103,7 @@ class LiteralParser(TypeParser):
             if args["to"] == "SECOND" and self.take("("):
                 args["fraction"] = self.number()
                 self.need(")")
-        return self.placed(IntervalLiteral(**args), mark)
+        return args
 
     def _interval_unit(self, units: tuple[str, ...]) -> str:
         unit = _PLURALS.get(self.token.key)

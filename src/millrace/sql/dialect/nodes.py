@@ -123,6 +123,18 @@ class IntervalLiteral(exp.Expression, exp.Condition):
     }
 
 
+class TimeDifference(exp.Expression, exp.Condition):
+    """``(b - a) DAY TO SECOND``: ``this`` is the subtraction, the rest as in `IntervalLiteral`."""
+
+    arg_types: ClassVar[_Arguments] = {
+        "this": True,
+        "unit": True,
+        "to": False,
+        "precision": False,
+        "fraction": False,
+    }
+
+
 class TimeUnit(exp.Expression):
     """A unit as an argument: ``TIMESTAMPADD(DAY, ...)``, ``FLOOR(x TO DAY)``, ``EXTRACT``."""
 

@@ -54,9 +54,13 @@ def _literal(node: exp.Literal) -> str:
 
 
 def _interval(node: nodes.IntervalLiteral) -> str:
+    sign = "-" if node.args.get("negative") else ""
+    return f"INTERVAL {sign}{string_text(node.this)} {_interval_units(node)}"
+
+
+def _interval_units(node: nodes.IntervalLiteral | nodes.TimeDifference) -> str:
     args = node.args
     unit, precision, fraction = args["unit"], args.get("precision"), args.get("fraction")
-    sign = "-" if args.get("negative") else ""
     sizes = [precision] if precision is not None else []
     to = args.get("to")
     if unit == "SECOND" and fraction is not None:
@@ -65,7 +69,7 @@ def _interval(node: nodes.IntervalLiteral) -> str:
     last = f" TO {to}" if to else ""
     if to == "SECOND" and fraction is not None:
         last += f"({fraction})"
-    return f"INTERVAL {sign}{string_text(args['this'])} {first}{last}"
+    return f"{first}{last}"
 
 
 def _call(node: nodes.FunctionCall) -> str:
@@ -435,6 +439,7 @@ _PRINTERS: dict[type[exp.Expr], _Printer] = {
     nodes.TypeName: lambda node: str(node.logical_type),
     nodes.TypedLiteral: lambda node: f"{node.args['kind']} {string_text(node.this)}",
     nodes.IntervalLiteral: _interval,
+    nodes.TimeDifference: lambda node: f"({to_sql(node.this)}) {_interval_units(node)}",
     nodes.TimeUnit: lambda node: str(node.args["this"]),
     nodes.RowConstructor: _row,
     nodes.ArrayConstructor: lambda node: f"ARRAY[{_list(node.expressions)}]",
