@@ -24,6 +24,14 @@ QUERIES: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
     "two keys": ("SELECT x, MOD(i, 2), MAX(i) FROM t GROUP BY x, MOD(i, 2)", [
         ("NaN", 0, 4), (1.5, 1, 5),
     ]),
+    "last": (
+        "SELECT i FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY x DESC, i) AS n FROM t) WHERE n <= 2",
+        [(2,), (4,)],
+    ),
+    "peers": (
+        "SELECT i, RANK() OVER (ORDER BY x) FROM t",
+        [(1, 1), (3, 1), (5, 1), (2, 4), (4, 4)],
+    ),
     "rank": (
         "SELECT i, x FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY x ORDER BY i DESC) AS n "
         "FROM t) WHERE n = 1",

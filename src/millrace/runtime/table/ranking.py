@@ -48,7 +48,8 @@ def sorted_positions(
 
 
 def orderable(column: pa.Array) -> pa.Array:
-    """A column whose order Arrow knows: of arrays and rows numbers in the place of values.
+    """A column whose order Arrow knows: of arrays and rows numbers in the place of values, and
+    likewise where there are NaN, which are equal and the greatest, as in Java.
 
     They are ordered by their first part that differs, nulls first; of two arrays of which one is
     the beginning of the other, the shorter one comes first.
@@ -60,11 +61,19 @@ def orderable(column: pa.Array) -> pa.Array:
         >>> orderable(pa.array([[2, 1], None, [1, 3], [1]])).to_pylist()
         [2, None, 1, 0]
     """
+    if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+        values = column.to_numpy(zero_copy_only=False)
+        return pa.array(np.unique(values, return_inverse=True)[1], mask=_flags(column.is_null()))
     if not pa.types.is_nested(column.type):
         return column
     keys = [None if value is None else _parts(value) for value in column.to_pylist()]
     places = {key: place for place, key in enumerate(sorted({k for k in keys if k is not None}))}
     return pa.array([None if key is None else places[key] for key in keys], pa.int64())
+
+
+def _flags(column: pa.Array) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return found
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
