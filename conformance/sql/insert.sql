@@ -50,7 +50,6 @@ EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT id FROM orders WHERE id < 3; IN
 SELECT * FROM a;
 SELECT * FROM b;
 -- program: overwrite (batch)
--- differs: not there yet
 CREATE TABLE sink (id BIGINT) WITH ('connector' = 'filesystem', 'path' = '${directory}/sink', 'format' = 'json');
 INSERT INTO sink VALUES (1), (2);
 INSERT OVERWRITE sink VALUES (3);

@@ -36,7 +36,7 @@ class PartitionBucketAssigner(BucketAssigner[Any]):
         self._columns = columns
 
     def get_bucket_id(self, value: Any, context: BucketContext) -> str:
-        return self._directory(_fields(value))
+        return self.directory(_fields(value))
 
     def group(self, batch: Batch, now: int) -> Mapping[str, Batch]:
         if isinstance(batch, ColumnBatch):
@@ -44,7 +44,7 @@ class PartitionBucketAssigner(BucketAssigner[Any]):
         groups = dict[str, RowBatch[Any]]()
         for value in batch.to_rows().values:
             fields = _fields(value)
-            bucket = self._directory(fields)
+            bucket = self.directory(fields)
             kept = {name: item for name, item in fields.items() if name not in self._columns}
             record: Any = kept
             if type(value) is Row:
@@ -79,13 +79,18 @@ class PartitionBucketAssigner(BucketAssigner[Any]):
             for known in reversed(values):
                 number, code = divmod(number, max(1, len(known)))
                 chosen.append(known[code])
-            bucket = self._directory(dict(zip(self._columns, reversed(chosen), strict=True)))
+            bucket = self.directory(dict(zip(self._columns, reversed(chosen), strict=True)))
             part = ColumnBatch(kept.take(rows), None, _taken(batch.row_kinds, rows), batch.form)
             known_part = groups.get(bucket)
             groups[bucket] = part if known_part is None else _joined(known_part, part)
         return groups
 
-    def _directory(self, fields: Mapping[str, Any]) -> str:
+    def directory(self, fields: Mapping[str, Any]) -> str:
+        """The directory of records with these fields, relative to that of all.
+
+        Raises:
+            SerializationError: a partition column is missing.
+        """
         for name in self._columns:
             if name not in fields:
                 raise SerializationError(

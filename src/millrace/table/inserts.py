@@ -20,7 +20,7 @@ from millrace.sql.statements import Insert
 from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.table_session import TableSession
 
-__all__ = ["insert_sink", "sink_of"]
+__all__ = ["arranged", "insert_sink", "sink_of", "written_table"]
 
 
 def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
@@ -30,7 +30,7 @@ def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
         JobDefinitionError: there is no such table or column, or types do not fit.
     """
     node = session.bind_query(statement.query, statement.text)
-    table = _table(session, statement.path)
+    table = written_table(session, statement.path)
     static = {
         name: _literal_text(value)
         for name, value in statement.partition.items()
@@ -38,7 +38,7 @@ def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
     }
     columns = [".".join(path) for path in statement.columns]
     return LogicalSink(
-        _arranged(node, table, columns, static),
+        arranged(node, table, columns, static),
         table,
         tuple(statement.hints.items()),
         statement.overwrite,
@@ -54,11 +54,16 @@ def sink_of(
     columns: Sequence[str] = (),
 ) -> LogicalSink:
     """The end of a query that writes into a table: into some columns, or all by position."""
-    table = _table(session, path)
-    return LogicalSink(_arranged(node, table, columns, {}), table, overwrite=overwrite)
+    table = written_table(session, path)
+    return LogicalSink(arranged(node, table, columns, {}), table, overwrite=overwrite)
 
 
-def _table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable:
+def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable:
+    """The table of a name.
+
+    Raises:
+        CatalogError: there is none, or it is a view.
+    """
     table = session.reader.resolve_table(path)
     if isinstance(table, ResolvedView):
         raise CatalogError(f"{'.'.join(path)} is a view: rows are inserted into tables only")
@@ -71,10 +76,14 @@ def _literal_text(value: exp.Expr) -> str:
     return str(value.name)
 
 
-def _arranged(
+def arranged(
     node: RelNode, table: ResolvedTable, columns: Sequence[str], static: dict[str, str]
 ) -> RelNode:
-    """The rows with the columns of the sink, in its order and of its types."""
+    """The rows with the columns of the sink, in its order and of its types.
+
+    Raises:
+        JobDefinitionError: a type does not fit, or a column gets nothing.
+    """
     wanted = table.sink_type
     for name in (*columns, *static):
         if name not in wanted.names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from millrace.plan.job_graph import JobGraph
 from millrace.plan.transformation import Transformation
 from millrace.planner.binder.query import bind_expression, bind_query
 from millrace.planner.catalog_reader import ResolvedTable, ResolvedView
+from millrace.planner.execution.table_access import SinkRequest, TableAccess
 from millrace.planner.execution.translation import TranslationSettings, Translator
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.planner.inference.refusals import require_supported
@@ -133,9 +134,12 @@ class TableSession:
         for end in self.transformations(sinks):
             self.env.add_sink_transformation(end)
         self._configure()
+        replacing = [_replacing(sink) for sink in sinks if sink.overwrite]
         client = self.env.build_client(self._job_name(f"insert-into_{','.join(names)}")).start()
         if not self.streaming or self.config.get_configuration().get(table_options.DML_SYNC):
             client.result()
+        for finish in replacing:
+            finish()
         return inserted(names, client)
 
     def transformations(self, nodes: Sequence[RelNode]) -> list[Transformation]:
@@ -196,6 +200,16 @@ class TableSession:
     def _job_name(self, default: str) -> str:
         name = self.config.get_configuration().get(options.JOB_NAME)
         return name or default
+
+
+def _replacing(sink: LogicalSink) -> Callable[[], None]:
+    """What removes the rows that an INSERT OVERWRITE replaces, once it has ended."""
+    table = sink.table
+    access: TableAccess = table.source
+    options = {**table.options, **dict(sink.options)}
+    return access.replacing(
+        SinkRequest(table, table.sink_type, options, True, sink.partition, batch=True)
+    )
 
 
 def inserted(names: Sequence[str], client: EmbeddedJobClient) -> TableResult:

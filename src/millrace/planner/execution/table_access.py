@@ -5,7 +5,7 @@ A `ResolvedTable` has it as its ``source``. Flink: ``DynamicTableSource`` and ``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -102,5 +102,36 @@ class TableAccess(Protocol):
 
         Raises:
             JobDefinitionError: the table cannot be written so, or an option is wrong.
+        """
+        ...
+
+    def replacing(self, request: SinkRequest) -> Callable[[], None]:
+        """Called before a job with INSERT OVERWRITE runs: what is to be called once it has ended.
+
+        It removes the rows that were there before, as far as the job has replaced them.
+        """
+        ...
+
+    def truncate(self, table: ResolvedTable) -> None:
+        """Delete all rows.
+
+        Raises:
+            JobDefinitionError: the table cannot be emptied.
+        """
+        ...
+
+    def delete_rows(self, table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None) -> None:
+        """Delete the rows with these primary keys, all or none; None: every row.
+
+        Raises:
+            JobDefinitionError: the table's rows cannot be deleted.
+        """
+        ...
+
+    def update_rows(self, table: ResolvedTable, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Replace the rows with the primary keys of these, all or none.
+
+        Raises:
+            JobDefinitionError: the table's rows cannot be updated.
         """
         ...

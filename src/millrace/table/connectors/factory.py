@@ -6,7 +6,7 @@ checks of options are `checked_options`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -19,7 +19,9 @@ from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import LOOKUP_OPTIONS
 from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
 
-__all__ = ["COMMON_OPTIONS", "OptionValues", "TableFactory", "checked_options"]
+__all__ = ["COMMON_OPTIONS", "OptionValues", "Rows", "TableFactory", "checked_options"]
+
+Rows = Sequence[tuple[Any, ...]]
 
 COMMON_OPTIONS: tuple[ConfigOption[Any], ...] = (
     ConfigOptions.key("connector").string_type().no_default_value(),
@@ -107,6 +109,22 @@ class TableFactory:
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         """See `TableAccess.create_sink`; by default a table cannot be written."""
         raise self._refused(request.table, "written: it can only be read")
+
+    def replacing(self, request: SinkRequest, options: OptionValues) -> Callable[[], None]:
+        """See `TableAccess.replacing`; by default the sink itself replaces the rows."""
+        return lambda: None
+
+    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
+        """See `TableAccess.truncate`; by default a table cannot be emptied."""
+        raise self._refused(table, "emptied by TRUNCATE TABLE")
+
+    def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
+        """See `TableAccess.delete_rows`; by default rows cannot be deleted."""
+        raise self._refused(table, "changed by DELETE")
+
+    def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
+        """See `TableAccess.update_rows`; by default rows cannot be updated."""
+        raise self._refused(table, "changed by UPDATE")
 
     def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
         """The row kinds that the source gives."""

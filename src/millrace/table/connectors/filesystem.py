@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from millrace.common.config.config_options import ConfigOption
@@ -21,6 +21,7 @@ from millrace.planner.execution.table_access import ScanRequest, SinkRequest
 from millrace.table.connectors import file_options as keys
 from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
+from millrace.table.connectors.replaced_files import delete_files, replaced_files
 from millrace.table.formats.bulk_formats import BULK_FORMATS
 from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, format_options
 from millrace.table.formats.row_type_info import row_type_info
@@ -67,8 +68,8 @@ class FileSystemFactory(TableFactory):
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         table = request.table
         _require_format(table, options)
-        if request.overwrite:
-            raise self._refused(table, "overwritten: files are added by INSERT INTO only")
+        if request.overwrite and not request.batch:
+            raise self._refused(table, "overwritten by a stream: INSERT OVERWRITE has an end")
         for column in table.columns:
             if column.kind is ColumnKind.METADATA and column.persisted:
                 raise self._refused(
@@ -84,6 +85,12 @@ class FileSystemFactory(TableFactory):
             return keys.bulk_sink(path, writers, assigner, options)
         schema = FormatChoice(keys.FORMAT.key, name, options.get).serializer(in_files)
         return keys.row_sink(path, schema, assigner, options)
+
+    def replacing(self, request: SinkRequest, options: OptionValues) -> Callable[[], None]:
+        return replaced_files(options.get(keys.PATH), request.table, request.partition)
+
+    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
+        delete_files(options.get(keys.PATH))
 
 
 def _require_format(table: ResolvedTable, options: OptionValues) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions.lookup_functions import Key, LookupFunction, Rows
+from millrace.common.functions.lookup_functions import Key, LookupFunction
+from millrace.common.functions.lookup_functions import Rows as FoundRows
 from millrace.common.sink import Sink
 from millrace.common.source import Source
 from millrace.connectors.jdbc import (
@@ -16,10 +17,12 @@ from millrace.connectors.jdbc import (
     JdbcSink,
     JdbcSource,
 )
+from millrace.connectors.jdbc.changed_rows import change_rows
 from millrace.connectors.jdbc.lookup import JdbcLookups, LookupSettings
+from millrace.connectors.jdbc.target_table import TargetTable
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.table.connectors.factory import OptionValues, Rows, TableFactory
 from millrace.table.formats.row_type_info import row_type_info
 
 __all__ = ["JdbcFactory"]
@@ -103,7 +106,7 @@ class JdbcFactory(TableFactory):
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         _require_columns(request.table)
         if request.overwrite:
-            raise self._refused(request.table, "overwritten: rows are added by INSERT INTO only")
+            raise self._refused(request.table, "overwritten: TRUNCATE TABLE, then INSERT INTO")
         rows = options.get(MAX_ROWS) or 5000  # Flink's 0 stands for no limit
         execution = JdbcExecutionOptions.builder().with_batch_size(rows)
         execution.with_max_retries(options.get(MAX_RETRIES))
@@ -114,6 +117,17 @@ class JdbcFactory(TableFactory):
             return builder.build_exactly_once(_connection(options))
         return builder.build_at_least_once(_connection(options))
 
+    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
+        self.delete_rows(table, options, None)
+
+    def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
+        target = TargetTable(options.get(TABLE), table.primary_key, table.primary_key)
+        change_rows(_connection(options), target, keys, deletes=True)
+
+    def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
+        target = TargetTable(options.get(TABLE), table.sink_type.names, table.primary_key)
+        change_rows(_connection(options), target, rows, deletes=False)
+
 
 class _JdbcTableLookup(LookupFunction):
     """Looks many keys up in one query."""
@@ -122,7 +136,7 @@ class _JdbcTableLookup(LookupFunction):
         self._settings = settings
         self._lookups: JdbcLookups | None = None
 
-    def lookup(self, keys: Sequence[Key]) -> Rows:
+    def lookup(self, keys: Sequence[Key]) -> FoundRows:
         if self._lookups is None:
             self._lookups = JdbcLookups(self._settings)
         found = self._lookups.rows(list(keys))

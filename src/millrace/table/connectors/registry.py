@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -11,6 +11,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
 from millrace.common.sink import Sink
 from millrace.common.source import Source
+from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
 from millrace.table.connectors.factory import TableFactory
 
@@ -78,3 +79,23 @@ class ConnectorAccess:
         """The sink that the table's connector makes."""
         factory = factory_of(request.options)
         return factory.create_sink(request, factory.options_of(request.table, request.options))
+
+    def replacing(self, request: SinkRequest) -> Callable[[], None]:
+        """What the table's connector does after an INSERT OVERWRITE."""
+        factory = factory_of(request.options)
+        return factory.replacing(request, factory.options_of(request.table, request.options))
+
+    def truncate(self, table: ResolvedTable) -> None:
+        """Have the table's connector delete all rows."""
+        factory = factory_of(table.options)
+        factory.truncate(table, factory.options_of(table, table.options))
+
+    def delete_rows(self, table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None) -> None:
+        """Have the table's connector delete rows."""
+        factory = factory_of(table.options)
+        factory.delete_rows(table, factory.options_of(table, table.options), keys)
+
+    def update_rows(self, table: ResolvedTable, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Have the table's connector replace rows."""
+        factory = factory_of(table.options)
+        factory.update_rows(table, factory.options_of(table, table.options), rows)

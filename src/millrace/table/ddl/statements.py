@@ -8,7 +8,7 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.sql import statements as sql
 from millrace.sql.statements import Statement
-from millrace.table.ddl import alter, create, describe, drop, options, queries, show
+from millrace.table.ddl import alter, create, describe, drop, modify, options, queries, show
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
@@ -20,6 +20,9 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
     sql.Query: queries.query,
     sql.Insert: queries.insert,
     sql.InsertSet: queries.insert_set,
+    sql.TruncateTable: modify.truncate_table,
+    sql.Delete: modify.delete,
+    sql.Update: modify.update,
     sql.Explain: queries.explain,
     sql.CreateTable: create.create_table,
     sql.CreateView: create.create_view,

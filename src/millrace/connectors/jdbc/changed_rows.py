@@ -1,0 +1,53 @@
+"""`change_rows`: deletes or replaces rows of a table by key, all in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
+from millrace.connectors.jdbc.dialect import dialect_of
+from millrace.connectors.jdbc.session import Session
+from millrace.connectors.jdbc.target_table import StagedTable, TargetTable
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["change_rows"]
+
+_TEMPORARY = "millrace_changed"
+
+
+def change_rows(
+    options: JdbcConnectionOptions,
+    target: TargetTable,
+    rows: Sequence[tuple[Any, ...]] | None,
+    deletes: bool,
+) -> None:
+    """Change rows by the key of a table, all of them or none.
+
+    Args:
+        target: with the columns that the rows have.
+        rows: to be deleted, or to be written over those of their keys; None: delete every row.
+
+    Raises:
+        ConnectionError, JdbcError: the database does not do it.
+    """
+
+    def work(connection: Connection) -> None:
+        if rows is None:
+            quoted = dialect_of(connection).table(target.name)
+            connection.exec_driver_sql(f"DELETE FROM {quoted}")
+            return
+        staged = StagedTable(_TEMPORARY, target, connection, lasting=False)
+        staged.create()
+        staged.load(rows, [True] * len(rows) if deletes else None)
+        staged.merge((), deletes)
+
+    if rows is not None and not rows:
+        return
+    session = Session(options)
+    try:
+        session.transaction(work)
+    finally:
+        session.close()

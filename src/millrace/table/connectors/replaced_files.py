@@ -1,0 +1,55 @@
+"""Files that INSERT OVERWRITE and TRUNCATE TABLE remove. Flink docs: "FileSystem SQL Connector"."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+
+from millrace.connectors.partition_bucket_assigner import PartitionBucketAssigner
+from millrace.filesystem.registry import file_system_of, resolved
+from millrace.planner.catalog_reader import ResolvedTable
+
+__all__ = ["delete_files", "replaced_files"]
+
+
+def delete_files(path: str) -> None:
+    """Delete the files below a path; what hides, as uploads of jobs that run, stays."""
+    base = resolved(path)
+    file_system_of(base).delete_all(_files(base))
+
+
+def replaced_files(
+    path: str, table: ResolvedTable, partition: tuple[tuple[str, str], ...]
+) -> Callable[[], None]:
+    """What deletes the files that are there now, in the partitions that have new ones by then.
+
+    A table without partitions, and a partition whose columns are all given, is replaced by what
+    there is then, if there is nothing, too.
+    """
+    base = resolved(path)
+    before = _files(base)
+
+    def delete() -> None:
+        directories = set(map(posixpath.dirname, _files(base) - before))
+        if len(partition) == len(table.partition_keys):
+            directories.add(_directory(base, table, dict(partition)))
+        replaced = [each for each in before if posixpath.dirname(each) in directories]
+        file_system_of(base).delete_all(replaced)
+
+    return delete
+
+
+def _directory(base: str, table: ResolvedTable, partition: dict[str, str]) -> str:
+    if not partition:
+        return base
+    assigner = PartitionBucketAssigner(table.partition_keys)
+    return f"{base}/{assigner.directory(partition)}"
+
+
+def _files(base: str) -> set[str]:
+    found = (each.location for each in file_system_of(base).list(base, recursive=True))
+    return {each for each in found if not _hidden(each[len(base) :])}
+
+
+def _hidden(relative: str) -> bool:
+    return any(part.startswith(".") for part in relative.split("/"))

@@ -1,0 +1,100 @@
+"""TRUNCATE TABLE, DELETE and UPDATE. Flink docs: pages of these names; batch mode only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import quoted
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.execution.table_access import TableAccess
+from millrace.sql.parser import parse_query
+from millrace.sql.statements import Delete, TruncateTable, Update
+from millrace.table.catalog.errors import not_found
+from millrace.table.inserts import arranged, written_table
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import TableSession
+
+__all__ = ["delete", "truncate_table", "update"]
+
+
+def truncate_table(session: TableSession, statement: TruncateTable) -> TableResult:
+    """TRUNCATE TABLE: every row goes."""
+    table = _changed_table(session, statement.path, "TRUNCATE TABLE")
+    _access(table).truncate(table)
+    return TableResult.ok()
+
+
+def delete(session: TableSession, statement: Delete) -> TableResult:
+    """DELETE: the rows that satisfy a condition are found by a query, and go by primary key."""
+    table = _changed_table(session, statement.path, "DELETE")
+    if statement.where is None:
+        _access(table).delete_rows(table, None)
+        return TableResult.ok()
+    _require_key(table, "DELETE with WHERE")
+    query = _selected(statement, table.primary_key)
+    rows = session.collect(session.bind_query(query, statement.text)).collect()
+    _access(table).delete_rows(table, [tuple(row) for row in rows])
+    return TableResult.ok()
+
+
+def update(session: TableSession, statement: Update) -> TableResult:
+    """UPDATE: the new rows are those of a query, and replace those of their primary keys."""
+    table = _changed_table(session, statement.path, "UPDATE")
+    _require_key(table, "UPDATE")
+    names = table.sink_type.names
+    query = _selected(statement, names)
+    for assignment in statement.assignments:
+        name = ".".join(assignment.column)
+        if name not in names:
+            raise not_found("column", name, names)
+        if name in table.primary_key:
+            raise JobDefinitionError(
+                f"UPDATE cannot change {name}: it is in the primary key of {'.'.join(table.path)}, "
+                "by which rows are found; DELETE the row and INSERT another"
+            )
+        query.expressions[names.index(name)] = exp.alias_(
+            assignment.value, name, quoted=True, copy=False
+        )
+    node = arranged(session.bind_query(query, statement.text), table, (), {})
+    rows = [tuple(row) for row in session.collect(node).collect()]
+    _access(table).update_rows(table, rows)
+    return TableResult.ok()
+
+
+def _changed_table(session: TableSession, path: tuple[str, ...], what: str) -> ResolvedTable:
+    if session.streaming:
+        raise JobDefinitionError(
+            f"{what} is for batch mode: a stream that reads the table would not see it. Use "
+            "EnvironmentSettings.in_batch_mode()"
+        )
+    return written_table(session, path)
+
+
+def _require_key(table: ResolvedTable, what: str) -> None:
+    # asked first: a connector without such changes is not helped by a key
+    _access(table).delete_rows(table, [])
+    if not table.primary_key:
+        raise JobDefinitionError(
+            f"{what} finds rows by their primary key, and {'.'.join(table.path)} has none: declare "
+            "PRIMARY KEY (...) NOT ENFORCED"
+        )
+
+
+def _selected(statement: Delete | Update, names: tuple[str, ...]) -> Any:
+    """The query of the rows that a statement is about."""
+    columns = ", ".join(map(quoted, names))
+    alias = "" if statement.alias is None else f" AS {quoted(statement.alias)}"
+    query: Any = parse_query(
+        f"SELECT {columns} FROM {'.'.join(map(quoted, statement.path))}{alias}"
+    )
+    if statement.where is not None:
+        query.set("where", exp.Where(this=statement.where))
+    return query
+
+
+def _access(table: ResolvedTable) -> TableAccess:
+    access: TableAccess = table.source
+    return access
