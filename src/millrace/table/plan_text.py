@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from millrace.plan.execution_plan import execution_plan
@@ -41,9 +42,13 @@ def explained_plan(
     translator, made = session.translated(ends)
     mode = translator.changelog_mode if ExplainDetail.CHANGELOG_MODE in details else None
     parts += ["", "== Optimized Execution Plan =="]
-    for node, end in zip(nodes, made, strict=True):
-        shown = end if isinstance(node, LogicalSink) else end.inputs[0].transformation
-        parts += _tree(shown, 0, mode)
+    shown = [
+        end if isinstance(node, LogicalSink) else end.inputs[0].transformation
+        for node, end in zip(nodes, made, strict=True)
+    ]
+    tree = _Tree(shown, mode)
+    for root in shown:
+        parts += tree.lines(root, 0)
     if ExplainDetail.JSON_EXECUTION_PLAN in details:
         graph = session.graph(made)
         plan = json.dumps(execution_plan(graph, inputs_first(made)), indent=2)
@@ -55,20 +60,38 @@ def _numbered(node: RelNode) -> Iterator[tuple[int, str]]:
     return enumerate(explained(node).split("\n"))
 
 
-def _tree(transformation: Transformation, depth: int, mode: _Mode | None) -> list[str]:
-    shown = transformation.description or transformation.name
-    kinds = "" if mode is None else mode(transformation)
-    if kinds:
-        shown = f"{shown.removesuffix(')')}, changelogMode=[{kinds}])"
-    lines = [_indented(shown, depth)]
-    for source in transformation.inputs:
-        further = depth + 1
-        exchange = _exchange(source)
-        if exchange:
-            lines.append(_indented(exchange, further))
-            further += 1
-        lines += _tree(source.transformation, further, mode)
-    return lines
+class _Tree:
+    """The operators below some roots; who is read several times is written out once."""
+
+    def __init__(self, roots: Sequence[Transformation], mode: _Mode | None) -> None:
+        self._mode = mode
+        made = inputs_first(list(roots))
+        readers = Counter(source.transformation for each in made for source in each.inputs)
+        reused = [each for each in made if readers[each] > 1]
+        self._numbers = {each: number for number, each in enumerate(reused, start=1)}
+        self._written: set[Transformation] = set()
+
+    def lines(self, transformation: Transformation, depth: int) -> list[str]:
+        """A transformation and what is below it."""
+        number = self._numbers.get(transformation)
+        if transformation in self._written:
+            return [_indented(f"Reused(reference_id=[{number}])", depth)]
+        shown = transformation.description or transformation.name
+        kinds = "" if self._mode is None else self._mode(transformation)
+        if kinds:
+            shown = f"{shown.removesuffix(')')}, changelogMode=[{kinds}])"
+        if number is not None:
+            self._written.add(transformation)
+            shown += f"(reuse_id=[{number}])"
+        lines = [_indented(shown, depth)]
+        for source in transformation.inputs:
+            further = depth + 1
+            exchange = _exchange(source)
+            if exchange:
+                lines.append(_indented(exchange, further))
+                further += 1
+            lines += self.lines(source.transformation, further)
+        return lines
 
 
 def _indented(text: str, depth: int) -> str:

@@ -28,6 +28,7 @@ from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
 from millrace.planner.rules.changelog_normalization import SourceChangelogs
 from millrace.planner.rules.optimizer import optimized
+from millrace.planner.rules.subplan_reuse import with_reused_subplans
 from millrace.planner.rules.upsert_materialization import with_upsert_materialization
 from millrace.sql.parser import parse_expression, parse_query
 from millrace.table.catalog.catalog_manager import CatalogManager
@@ -158,6 +159,9 @@ class TableSession:
         if self.streaming:
             materialize = self.config.get_configuration().get(table_options.UPSERT_MATERIALIZE)
             roots = [with_upsert_materialization(root, materialize) for root in roots]
+        if self.config.get_configuration().get(table_options.REUSE_SUB_PLAN):
+            reuse_source = self.config.get_configuration().get(table_options.REUSE_SOURCE)
+            roots = with_reused_subplans(roots, reuse_source)
         modes = ChangelogModes(roots, self.streaming)
         if self.streaming:
             for root in roots:

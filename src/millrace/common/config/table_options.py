@@ -45,6 +45,15 @@ NOT_NULL_ENFORCER = known(
     "What happens to a row with NULL for a column that is NOT NULL in the table it is for: ERROR "
     "fails the job, DROP leaves the row out.",
 )
+REUSE_SUB_PLAN = known(
+    ConfigOptions.key("table.optimizer.reuse-sub-plan-enabled").boolean_type().default_value(True),
+    "Whether equal parts of the queries of a job run once.",
+)
+REUSE_SOURCE = known(
+    ConfigOptions.key("table.optimizer.reuse-source-enabled").boolean_type().default_value(True),
+    "Whether a table that a job reads several times in the same way is read once; only with "
+    "table.optimizer.reuse-sub-plan-enabled.",
+)
 LEGACY_CAST = known(
     ConfigOptions.key("table.exec.legacy-cast-behaviour")
     .string_type()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -62,8 +63,9 @@ def factory_of(options: Mapping[str, str]) -> TableFactory:
     return _FACTORIES[identifier]
 
 
+@dataclass(frozen=True)
 class ConnectorAccess:
-    """Sources, look-ups and sinks of a table by its options: a `TableAccess`."""
+    """Sources, look-ups and sinks of a table by its options: a `TableAccess`. All are equal."""
 
     def create_source(self, request: ScanRequest) -> Source[Any]:
         """The source that the table's connector makes."""

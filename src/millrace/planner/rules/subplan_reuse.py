@@ -1,0 +1,96 @@
+"""Equal parts of the trees of a job become one, which runs once and gives its rows to all.
+
+Flink: ``SubplanReuser``, options ``table.optimizer.reuse-sub-plan-enabled`` and
+``table.optimizer.reuse-source-enabled``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any
+
+from millrace.expressions.evaluation import is_deterministic
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.planner.relational.rel_node import Filter, Project, RelNode, TableScan
+from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
+from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
+
+__all__ = ["with_reused_subplans"]
+
+
+def with_reused_subplans(roots: Sequence[RelNode], sources: bool = True) -> list[RelNode]:
+    """Trees that share their equal parts.
+
+    What is not deterministic stays apart, with all above it: two calls of ``RAND()`` give two
+    numbers. Sinks do, too.
+
+    Args:
+        sources: whether scans with their projections and filters are shared, or only what is above.
+    """
+    reuse = _Reuse(sources)
+    return [reuse.shared(root) for root in roots]
+
+
+class _Reuse:
+    """Finds nodes that are alike, inputs first."""
+
+    def __init__(self, sources: bool) -> None:
+        self._sources = sources
+        self._shared: dict[RelNode, RelNode] = {}
+        self._alike: dict[RelNode, RelNode] = {}
+        """The first node that each node is like: itself, if none was before."""
+        self._firsts: dict[Any, list[RelNode]] = {}
+
+    def shared(self, node: RelNode) -> RelNode:
+        found = self._shared.get(node)
+        if found is None:
+            inputs = tuple(map(self.shared, node.inputs))
+            changed = any(one is not two for one, two in zip(inputs, node.inputs, strict=True))
+            made = node.with_inputs(inputs) if changed else node
+            first = self._first(made)
+            found = self._shared[node] = made if self._is_apart(made) else first
+            self._alike[found] = first
+        return found
+
+    def _is_apart(self, node: RelNode) -> bool:
+        """Whether it reads a source that is not to be shared, and does little else."""
+        while isinstance(node, Project | Filter | WatermarkAssigner):
+            node = node.input
+        return isinstance(node, TableScan) and not self._sources
+
+    def _first(self, node: RelNode) -> RelNode:
+        if isinstance(node, LogicalSink | CollectSink) or not _is_repeatable(node):
+            return node
+        kind = type(node), tuple(self._alike[each] for each in node.inputs)
+        firsts = self._firsts.setdefault(kind, [])
+        for first in firsts:
+            if _parts(first) == _parts(node):
+                return first
+        firsts.append(node)
+        return node
+
+
+def _parts(node: RelNode) -> list[Any]:
+    """What a node is made of beside its inputs."""
+    values = [getattr(node, field.name) for field in fields(node)]
+    return [value for value in values if not _has_nodes(value)]
+
+
+def _has_nodes(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(isinstance(each, RelNode) for each in value)
+    return isinstance(value, RelNode)
+
+
+def _is_repeatable(node: RelNode) -> bool:
+    """Whether all expressions of a node always give the same for the same rows."""
+    return all(is_deterministic(each) for part in _parts(node) for each in _expressions(part))
+
+
+def _expressions(part: Any) -> Iterator[ResolvedExpression]:
+    if isinstance(part, ResolvedExpression):
+        yield part
+    elif isinstance(part, tuple):
+        for each in part:
+            yield from _expressions(each)
