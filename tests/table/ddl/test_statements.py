@@ -182,5 +182,23 @@ def test_errors_of_syntax_show_the_place(t_env: TableEnvironment) -> None:
     assert "line 2, column 4" in str(raised.value)
 
 
-def test_what_cannot_be_executed_is_named(t_env: TableEnvironment) -> None:
-    assert refusal(t_env, "EXECUTE PLAN 'x.json'") == "EXECUTE PLAN cannot be executed here yet"
+@pytest.mark.parametrize(
+    ("text", "name", "reason"),
+    [
+        ("ADD JAR 'a.jar'", "ADD JAR", "there is no JVM"),
+        ("REMOVE JAR 'a.jar'", "REMOVE JAR", "there is no JVM"),
+        ("LOAD MODULE hive", "LOAD MODULE", "there is one module"),
+        ("UNLOAD MODULE core", "UNLOAD MODULE", "there is one module"),
+        ("USE MODULES core", "USE MODULES", "there is one module"),
+        ("COMPILE PLAN 'x.json' FOR INSERT INTO t SELECT 1", "COMPILE PLAN", "plans are not"),
+        ("EXECUTE PLAN 'x.json'", "EXECUTE PLAN", "plans are not"),
+        ("ANALYZE TABLE t COMPUTE STATISTICS", "ANALYZE TABLE", "the planner does not use"),
+        ("CALL f()", "CALL", "no catalog here has procedures"),
+        ("ALTER CATALOG c SET ('a' = 'b')", "ALTER CATALOG", "DROP CATALOG and CREATE it"),
+        ("STOP JOB 'a'", "STOP JOB", "use the JobClient"),
+    ],
+)
+def test_what_cannot_be_executed_is_refused_with_the_reason(
+    t_env: TableEnvironment, text: str, name: str, reason: str
+) -> None:
+    assert refusal(t_env, text).startswith(f"{name} cannot be executed here: {reason}")

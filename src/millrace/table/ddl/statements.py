@@ -48,22 +48,33 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
 }
 
 
+_NO_JARS = "there is no JVM that would load it; functions are Python's, and connectors are built in"
+_NO_MODULES = "there is one module, core, with all built-in functions; it is always used"
+_NO_PLANS = "plans are not kept: a query is planned anew when it is resumed"
+_REASONS: dict[type[Statement], tuple[str, str]] = {
+    sql.AddJar: ("ADD JAR", _NO_JARS),
+    sql.RemoveJar: ("REMOVE JAR", _NO_JARS),
+    sql.LoadModule: ("LOAD MODULE", _NO_MODULES),
+    sql.UnloadModule: ("UNLOAD MODULE", _NO_MODULES),
+    sql.UseModules: ("USE MODULES", _NO_MODULES),
+    sql.CompilePlan: ("COMPILE PLAN", _NO_PLANS),
+    sql.ExecutePlan: ("EXECUTE PLAN", _NO_PLANS),
+    sql.Analyze: ("ANALYZE TABLE", "the planner does not use statistics of tables"),
+    sql.CallProcedure: ("CALL", "no catalog here has procedures"),
+    sql.AlterCatalog: ("ALTER CATALOG", "DROP CATALOG and CREATE it with other options"),
+    sql.StopJob: ("STOP JOB", "use the JobClient of the TableResult, or millrace stop"),
+}
+"""Why, and what to do instead, of statements that are read and not carried out."""
+
+
 def execute_statement(session: TableSession, statement: Statement) -> TableResult:
     """Carry out a statement.
 
     Raises:
-        JobDefinitionError: it cannot be carried out, or not yet.
+        JobDefinitionError: it cannot be carried out.
     """
     execute = _EXECUTIONS.get(type(statement))
     if execute is None:
-        raise JobDefinitionError(f"{_words(type(statement).__name__)} cannot be executed here yet")
+        name, reason = _REASONS[type(statement)]
+        raise JobDefinitionError(f"{name} cannot be executed here: {reason}")
     return execute(session, statement)
-
-
-def _words(name: str) -> str:
-    """The words of a class's name, as SQL has them.
-
-    >>> _words("ExecutePlan")
-    'EXECUTE PLAN'
-    """
-    return "".join(f" {sign}" if sign.isupper() else sign for sign in name).strip().upper()
