@@ -5,18 +5,30 @@ from __future__ import annotations
 from typing import NoReturn
 
 from millrace.connectors.pulsar import (
+    MessageDelayer,
     MessagePosition,
     PulsarDeserializationSchema,
     PulsarError,
+    PulsarMessage,
     PulsarRecord,
+    PulsarSerializationSchema,
+    PulsarSink,
+    PulsarSinkBuilder,
     PulsarSource,
     PulsarSourceBuilder,
     StartCursor,
     StopCursor,
+    TopicRoutingMode,
 )
 from millrace.missing_modules import missing_name
 
 __all__ = [
+    "MessageDelayer",
+    "PulsarMessage",
+    "PulsarSerializationSchema",
+    "PulsarSink",
+    "PulsarSinkBuilder",
+    "TopicRoutingMode",
     "MessagePosition",
     "PulsarDeserializationSchema",
     "PulsarError",

@@ -1,0 +1,102 @@
+"""Producers of messages, one for each partition, and what became of what they have sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from millrace.connectors.pulsar.client import explained, import_pulsar
+from millrace.connectors.pulsar.message import Outgoing
+from millrace.connectors.pulsar.subscription import ask
+
+__all__ = ["Producers"]
+
+_PENDING = 20_000
+
+
+class Producers:
+    """Sends messages, many at a time, and waits for the brokers' acknowledgements.
+
+    Args:
+        options: of ``pulsar.Client.create_producer``.
+    """
+
+    def __init__(self, client: Any, options: Mapping[str, Any]) -> None:
+        self._pulsar = import_pulsar()
+        self._client = client
+        self._options = options
+        self._producers: dict[tuple[str, str | None], Any] = {}
+        self._refused: tuple[str, Any] | None = None
+
+    def of(self, topic: str, name: str | None = None) -> Any:
+        """The producer for a partition.
+
+        Args:
+            name: by which the brokers know it; None: they choose one.
+
+        Raises:
+            PulsarError: the brokers refuse.
+        """
+        producer = self._producers.get((topic, name))
+        if producer is None:
+            producer = self._producers[topic, name] = ask(
+                lambda: self._client.create_producer(
+                    topic,
+                    producer_name=name,
+                    block_if_queue_full=True,
+                    max_pending_messages=_PENDING,
+                    **self._options,
+                ),
+                topic,
+                "write to",
+            )
+        return producer
+
+    def send(self, messages: Outgoing, name: str | None = None) -> None:
+        """Hand messages to the client."""
+        for topic, sent in messages.items():
+            send, noted = self.of(topic, name).send_async, self._noting(topic)
+            for message in sent:
+                try:
+                    send(callback=noted, **message)
+                except Exception as error:  # whatever kinds the client has
+                    raise explained(error, topic, "write to") from error
+        self.check()
+
+    def _noting(self, topic: str) -> Any:
+        done = self._pulsar.Result.Ok
+
+        def note(result: Any, message_id: Any) -> None:
+            if result != done and self._refused is None:
+                self._refused = topic, result
+
+        return note
+
+    def flush(self) -> None:
+        """Wait until the brokers have all.
+
+        Raises:
+            PulsarError: a message was not taken.
+        """
+        for (topic, _), producer in self._producers.items():
+            try:
+                producer.flush()
+            except Exception as error:  # whatever kinds the client has
+                self.check()
+                raise explained(error, topic, "write to") from error
+        self.check()
+
+    def check(self) -> None:
+        """Raise a PulsarError if a message was not taken."""
+        if self._refused is not None:
+            topic, result = self._refused
+            raise explained(RuntimeError(f"a message was not taken: {result}"), topic, "write to")
+
+    def close(self) -> None:
+        """Give up all producers; their names are free then."""
+        for producer in self._producers.values():
+            with suppress(Exception):  # whatever kinds the client has: the brokers may be away
+                producer.close()
+        self._producers.clear()
+        self._refused = None

@@ -1,0 +1,90 @@
+"""Which partition each message of a Pulsar sink goes to. Flink docs: "Pulsar", Topic Routing."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
+
+from millrace.connectors.pulsar.client import PulsarError
+from millrace.connectors.pulsar.subscription import ask
+
+__all__ = ["PartitionRouter", "TopicRouter", "TopicRoutingMode"]
+
+TopicRouter = Callable[[str | None, Sequence[str]], str]
+"""From a message's key and the names of all partitions to one of them."""
+_FRESH_S = 60.0
+
+
+class TopicRoutingMode(Enum):
+    """How partitions are chosen."""
+
+    ROUND_ROBIN = "round-robin"
+    """One after the other."""
+    MESSAGE_KEY_HASH = "message-key-hash"
+    """One for each key; messages without a key as above."""
+    CUSTOM = "custom"
+    """By the function given to `PulsarSinkBuilder.set_topic_router`."""
+
+
+class PartitionRouter:
+    """Chooses partitions for one writer; asks for them once a minute."""
+
+    def __init__(self, client: Any, topics: Sequence[str], choose: TopicRouter | None) -> None:
+        self._client = client
+        self._topics = topics
+        self._choose = choose
+        self._partitions: list[str] = []
+        self._asked = 0.0
+
+    def partitions(self) -> list[str]:
+        """The full names of all partitions.
+
+        Raises:
+            PulsarError: a topic is not there, or nobody answers.
+        """
+        now = time.monotonic()
+        if not self._partitions or now - self._asked > _FRESH_S:
+            found: list[str] = []
+            for topic in self._topics:
+                found += ask(
+                    lambda topic=topic: self._client.get_topic_partitions(topic),  # type: ignore[misc]
+                    topic,
+                    "find the partitions of",
+                )
+            self._partitions, self._asked = found, now
+        return self._partitions
+
+    def route(self, mode: TopicRoutingMode, first: int) -> Callable[[str | None], str]:
+        """From a key to a partition, for one batch.
+
+        Args:
+            first: where the round begins.
+        """
+        partitions, turn = self.partitions(), first
+
+        def by_turn(key: str | None) -> str:
+            nonlocal turn
+            turn += 1
+            return partitions[turn % len(partitions)]
+
+        def by_key(key: str | None) -> str:
+            if not key:
+                return by_turn(key)
+            return partitions[zlib.crc32(key.encode()) % len(partitions)]
+
+        def chosen(key: str | None) -> str:
+            assert self._choose is not None
+            found = self._choose(key, partitions)
+            if found not in partitions:
+                raise PulsarError(
+                    f"the topic router has chosen {found!r}, which is none of the partitions: "
+                    f"{', '.join(partitions[:3])}, ..."
+                )
+            return found
+
+        if mode is TopicRoutingMode.CUSTOM:
+            return chosen
+        return by_key if mode is TopicRoutingMode.MESSAGE_KEY_HASH else by_turn
