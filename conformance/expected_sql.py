@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.expected_output import EXPECTED
-from conformance.sql_program import SqlProgram
+from conformance.sql_program import SqlProgram, load
 
 DIRECTORY = EXPECTED / "sql"
 
@@ -30,13 +30,13 @@ def write(
     side: str,
     results: Mapping[str, tuple[list[Any] | None, str]],
 ) -> None:
-    """Replace the committed results of the pages of these programs."""
+    """Replace the committed results of these programs, and drop those of programs that are gone."""
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     for page, found in groupby(programs, lambda program: program.page):
-        texts = [
-            f"{json.dumps(program.name)}: {json.dumps(results[program.path][0])}"
-            for program in found
-        ]
+        given = {program.name: results[program.path][0] for program in found}
+        known = _page(_path(page, side)) | given
+        names = [each.name for each in load(page) if side == "pyflink" or each.difference]
+        texts = [f"{json.dumps(n)}: {json.dumps(known[n])}" for n in names if n in known]
         _path(page, side).write_text("{\n" + ",\n".join(texts) + "\n}\n")
 
 

@@ -1,6 +1,6 @@
 """PyFlink's side of the SQL programs, run by the interpreter of its own environment.
 
-    python -m conformance.pyflink_sql_side OUT PAGE...
+    python -m conformance.pyflink_sql_side OUT PATH...
 
 Writes one line of JSON per program to the file OUT: its path, its results, and its error.
 """
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from conformance.sql_outputs import results
-from conformance.sql_program import SqlProgram, load
+from conformance.sql_program import SqlProgram, programs
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 SETTINGS = {
@@ -33,10 +33,10 @@ def environment(program: SqlProgram) -> TableEnvironment:
 
 
 def main() -> None:
-    out, *pages = sys.argv[1:]
+    out, *paths = sys.argv[1:]
     with Path(out).open("w") as file:
-        for page in pages:
-            for program in load(page):
+        for program in programs(paths):
+            if program.path in paths or program.page in paths:
                 found, error = results(environment(program), program)
                 said = {"program": program.path, "results": found, "error": error}
                 file.write(json.dumps(said) + "\n")

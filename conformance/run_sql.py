@@ -1,6 +1,6 @@
 """Runs every SQL program on PyFlink and on millrace and compares their materialised results.
 
-    python -m conformance.run_sql [--spark] [--write] [--committed] [PAGE...]
+    python -m conformance.run_sql [--spark] [--write] [--committed] [PAGE[/PROGRAM]...]
 
 As `conformance.run` does with the programs of the DataStream API. A program that differs for a
 reason says so in its text; millrace's result is then kept beside Flink's. What both sides refuse
@@ -19,7 +19,7 @@ from typing import Any
 
 from conformance.millrace_sql_side import run_in_process, run_on_spark
 from conformance.pyflink_process import run_pyflink
-from conformance.sql_program import SqlProgram, load, pages
+from conformance.sql_program import SqlProgram, programs
 
 from conformance import expected_sql
 
@@ -37,9 +37,9 @@ def on_pyflink(programs: list[SqlProgram]) -> Results:
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "results.jsonl"
         for first in range(0, len(wanted), PAGES_PER_PROCESS):
-            some = wanted[first : first + PAGES_PER_PROCESS]
-            count = sum(program.page in some for program in programs)
-            run_pyflink("conformance.pyflink_sql_side", [str(out), *some], count)
+            pages = wanted[first : first + PAGES_PER_PROCESS]
+            some = [program.path for program in programs if program.page in pages]
+            run_pyflink("conformance.pyflink_sql_side", [str(out), *some], len(some))
             found += [json.loads(line) for line in out.read_text().splitlines()]
     results = {each["program"]: (each["results"], each["error"]) for each in found}
     return {each.path: results.get(each.path, (None, "it never ended")) for each in programs}
@@ -69,34 +69,34 @@ def verdict(program: SqlProgram, theirs: list[Any] | None, ours: list[Any]) -> t
 
 def main() -> int:
     options = _arguments()
-    programs = [program for page in pages(options.pages) for program in load(page)]
+    chosen = programs(options.programs)
     if options.committed:
-        theirs: Results = {p.path: (expected_sql.read(p), "") for p in programs}
+        theirs: Results = {p.path: (expected_sql.read(p), "") for p in chosen}
     else:
-        theirs = on_pyflink(programs)
-    sides = {"in process": on_millrace(programs, run_in_process)}
+        theirs = on_pyflink(chosen)
+    sides = {"in process": on_millrace(chosen, run_in_process)}
     if options.spark:
-        sides["on Spark"] = on_millrace(programs, run_on_spark)
+        sides["on Spark"] = on_millrace(chosen, run_on_spark)
     if options.write:
-        expected_sql.write(programs, "pyflink", theirs)
-        listed = [program for program in programs if program.difference]
+        expected_sql.write(chosen, "pyflink", theirs)
+        listed = [program for program in chosen if program.difference]
         expected_sql.write(listed, "millrace", sides["in process"])
     failed = 0
     for side, ours in sides.items():
-        for program in programs:
+        for program in chosen:
             good, text = verdict(program, theirs[program.path][0], ours[program.path][0] or [])
             failed += not good
             print(f"{'ok  ' if good else 'FAIL'} {program.path:<{COLUMNS}} {side:<10} {text}")
             if not good:
                 errors = (theirs[program.path][1], ours[program.path][1])
                 print("\n".join("  " + " ".join(e.split())[-500:] for e in errors if e))
-    print(f"{len(programs)} SQL programs, {failed} unlisted disagreements")
+    print(f"{len(chosen)} SQL programs, {failed} unlisted disagreements")
     return 1 if failed else 0
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help="only pages that begin so")
+    parser.add_argument("programs", nargs="*", metavar="PATH", help="only those that begin so")
     parser.add_argument("--spark", action="store_true", help="run millrace on Spark too")
     parser.add_argument("--write", action="store_true", help="keep the results")
     parser.add_argument("--committed", action="store_true", help="do not run PyFlink")

@@ -1,6 +1,7 @@
 """What a SQL program gives, in a form that both sides share: a list per statement that reads.
 
-Changelogs are materialised: what matters is what a table has in the end, not how it came there.
+Changelogs are materialised: what matters is what a table has in the end, not how it came there;
+unless a program asks for the changes themselves.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ REFUSED = "refused"
 """In place of a statement's result: it failed, and the program ended there."""
 _READS = ("select", "with", "values", "(", "show", "desc", "explain")
 _GOES = ("UPDATE_BEFORE", "DELETE")
+_SIGNS = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
+_OK = '["OK"]'
 
 
 def results(t_env: Any, program: SqlProgram) -> tuple[list[Any], str]:
     """Run a program in an environment of either side: its results, and its error or ''."""
     found: list[Any] = []
+    errors: list[str] = []
     with tempfile.TemporaryDirectory() as directory:
         for statement in program.texts(Path(directory)):
             try:
@@ -30,12 +34,26 @@ def results(t_env: Any, program: SqlProgram) -> tuple[list[Any], str]:
                 if result.get_job_client() and not statement.lower().startswith(_READS):
                     result.wait()
                     continue
-                rows = _rows(result)
+                rows = _changes(result) if program.is_changelog else _rows(result)
             except Exception as error:
-                return [*found, REFUSED], f"{type(error).__name__}: {error}"
+                found.append(REFUSED)
+                errors.append(f"{type(error).__name__}: {error}")
+                if program.goes_on:
+                    continue
+                break
             if rows is not None:
                 found.append(rows)
-    return found, ""
+    return found, "\n".join(errors)
+
+
+def _changes(result: Any) -> list[str] | None:
+    """The changes of a statement, those with one value in the first column in their order; None if
+    all it says is OK."""
+    with result.collect() as rows:
+        changes = [(_line(row[0:1]), _SIGNS[row.get_row_kind().name], _line(row)) for row in rows]
+    changes.sort(key=lambda change: change[0])
+    lines = [f"{sign} {line}" for _, sign, line in changes]
+    return None if lines == [f"+I {_OK}"] else lines
 
 
 def _rows(result: Any) -> list[str] | None:
@@ -44,11 +62,15 @@ def _rows(result: Any) -> list[str] | None:
     with result.collect() as rows:
         for row in rows:
             sign = -1 if row.get_row_kind().name in _GOES else 1
-            table[json.dumps(_rounded(plain(row)))] += sign
+            table[_line(row)] += sign
     lines = sorted(line for line, count in table.items() for _ in range(abs(count)))
     missing = [line for line, count in table.items() if count < 0]
     assert not missing, f"rows were taken back that were never there: {missing}"
-    return None if lines == ['["OK"]'] else lines
+    return None if lines == [_OK] else lines
+
+
+def _line(row: Any) -> str:
+    return json.dumps(_rounded(plain(row)))
 
 
 def _rounded(value: Any) -> Any:

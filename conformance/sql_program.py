@@ -3,7 +3,10 @@
 A line ``-- program: name`` begins a program, which lasts to the next; ``-- program: name (batch)``
 one that runs in batch mode. What precedes the first program of a file is run before each of them.
 Below the name, ``-- differs: reason`` says why millrace's result is another one, and
-``-- set: key = value`` sets an option. Statements end with a semicolon at the end of a line.
+``-- set: key = value`` sets an option, ``-- goes on`` lets it go on behind what is refused, and
+``-- changelog`` compares the changes of a query (by its first column, in their order) instead of
+what they amount to.
+Statements end with a semicolon at the end of a line.
 ``${data}`` is the directory of the data that the programs share, ``${directory}`` an empty one of
 the program's own.
 """
@@ -20,6 +23,8 @@ HOME = Path(__file__).resolve().parent / "sql"
 DATA = HOME / "data"
 _BEGINS = re.compile(r"-- program: (?P<name>\w+)(?P<batch> \(batch\))?")
 _SET = re.compile(r"^-- set: (?P<key>\S+) = (?P<value>.+)", re.MULTILINE)
+_GOES_ON = re.compile(r"^-- goes on$", re.MULTILINE)
+_CHANGELOG = re.compile(r"^-- changelog$", re.MULTILINE)
 _DIFFERS = re.compile(r"-- differs: (?P<reason>.+)")
 
 
@@ -34,6 +39,10 @@ class SqlProgram:
     settings: tuple[tuple[str, str], ...] = ()
     difference: str = ""
     """Why millrace's result is another than Flink's; empty: it is the same."""
+    goes_on: bool = False
+    """Statements behind one that is refused are run, too."""
+    is_changelog: bool = False
+    """What is compared are the changes one by one."""
 
     @property
     def path(self) -> str:
@@ -46,11 +55,16 @@ class SqlProgram:
             yield Template(statement).safe_substitute(data=DATA, directory=directory)
 
 
-def pages(wanted: Iterable[str] = ()) -> list[str]:
-    """Names of all pages, or of those that begin with one of ``wanted``, sorted."""
+def pages() -> list[str]:
+    """Names of all pages, sorted."""
+    return sorted(path.stem for path in HOME.glob("*.sql"))
+
+
+def programs(wanted: Iterable[str] = ()) -> list[SqlProgram]:
+    """All programs, or those whose path ``page/name`` begins with one of ``wanted``."""
     prefixes = tuple(wanted)
-    found = sorted(path.stem for path in HOME.glob("*.sql"))
-    return [name for name in found if not prefixes or name.startswith(prefixes)]
+    found = [program for page in pages() for program in load(page)]
+    return [each for each in found if not prefixes or each.path.startswith(prefixes)]
 
 
 def load(page: str) -> list[SqlProgram]:
@@ -74,6 +88,8 @@ def _program(page: str, text: str, before: tuple[str, ...]) -> SqlProgram:
         before + _statements(text),
         tuple((found["key"], found["value"].strip()) for found in _SET.finditer(text)),
         differs["reason"] if differs else "",
+        _GOES_ON.search(text) is not None,
+        _CHANGELOG.search(text) is not None,
     )
 
 

@@ -13,12 +13,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from conformance.millrace_sql_side import run_in_process
-from conformance.sql_program import HOME, SqlProgram, load, pages
+from conformance.sql_program import HOME, SqlProgram, pages, programs
 
 from conformance import expected_sql
 
-LEAST = 400
-PROGRAMS = [program for page in pages() for program in load(page)]
+LEAST = 600
+PROGRAMS = programs()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.path)

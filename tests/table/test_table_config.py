@@ -34,3 +34,10 @@ def test_reset_goes_back_to_the_beginning() -> None:
     assert config.get_local_timezone() == "Asia/Tokyo"
     config.reset()
     assert config.to_dict() == {"parallelism.default": "3"}
+
+
+@pytest.mark.parametrize(
+    ("offset", "zone"), [("GMT-08:00", "Etc/GMT+8"), ("GMT+9", "Etc/GMT-9"), ("GMT+00:00", "UTC")]
+)
+def test_a_zone_may_be_an_offset(offset: str, zone: str) -> None:
+    assert TableConfig().set("table.local-time-zone", offset).get_local_timezone() == zone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,6 +14,8 @@ from millrace.common.time.amounts import Duration
 from millrace.expressions.session_settings import SessionSettings
 
 __all__ = ["TableConfig"]
+
+_OFFSET = re.compile(r"GMT(?P<sign>[+-])(?P<hours>\d|0\d|1[0-2])(:00)?")
 
 
 class TableConfig:
@@ -71,8 +74,13 @@ class TableConfig:
             self.set(key, value)
 
     def get_local_timezone(self) -> str:
-        """Zone of the session."""
-        return self._configuration.get(table_options.LOCAL_TIME_ZONE)
+        """Zone of the session; that of an offset such as GMT-08:00 is ``Etc/GMT+8``."""
+        name = self._configuration.get(table_options.LOCAL_TIME_ZONE)
+        offset = _OFFSET.fullmatch(name)
+        if offset is None:
+            return name
+        hours = int(offset["hours"])  # names of IANA count westwards
+        return f"Etc/GMT{'-' if offset['sign'] == '+' else '+'}{hours}" if hours else "UTC"
 
     def set_local_timezone(self, timezone_id: str) -> None:
         """Set the zone of the session.
@@ -104,11 +112,14 @@ class TableConfig:
 
 
 def _require_zone(name: str) -> None:
+    if _OFFSET.fullmatch(name):
+        return
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):
         raise ConfigurationError(
-            f"table.local-time-zone: there is no zone {name!r}; name one like 'Europe/Berlin'"
+            f"table.local-time-zone: there is no zone {name!r}; name one like 'Europe/Berlin' "
+            "or 'GMT-08:00' (of whole hours)"
         ) from None
 
 

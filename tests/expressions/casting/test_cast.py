@@ -65,3 +65,27 @@ def test_there_are_casts_that_flink_refuses() -> None:
     assert not is_castable(parse_type("BOOLEAN"), parse_type("DATE"))
     assert is_castable(parse_type("ARRAY<INT>"), parse_type("STRING"))
     assert not is_castable(parse_type("ARRAY<INT>"), parse_type("MAP<INT, INT>"))
+
+
+def test_texts_that_only_look_like_values_are_refused() -> None:
+    assert cast(["0x10", "16", None], "STRING", "INT", safe=True) == [None, 16, None]
+    assert cast(["2024-02-29T10:00:00"], "STRING", "DATE", safe=True) == [None]
+    texts = ["2024-02-29 12:34", "2024-02", " 2024-02-29 12:34:56", "2024-02-29", "2024-2-9 1:2:3"]
+    days = [datetime(2024, 2, 29), datetime(2024, 2, 9, 1, 2, 3)]
+    made = cast(texts, "STRING", "TIMESTAMP(3)", safe=True)
+    assert made == [None, None, None, *days]
+
+
+def test_all_digits_of_a_decimal_are_read() -> None:
+    digits = "12345678901234567890.123456789012345678"
+    assert cast([digits], "STRING", "DECIMAL(38, 18)") == [Decimal(digits)]
+
+
+def test_a_double_is_true_unless_it_is_zero() -> None:
+    assert cast([0.5, 0.0, -0.0, None], "DOUBLE", "BOOLEAN") == [True, False, False, None]
+
+
+@pytest.mark.parametrize("kind", ["DECIMAL(10, 7)", "DECIMAL(25, 7)"])
+def test_a_decimal_becomes_the_nearest_double(kind: str) -> None:
+    values = [Decimal(n) / 10 for n in range(-9, 10)]
+    assert cast([*values, None], kind, "DOUBLE") == [*map(float, values), None]

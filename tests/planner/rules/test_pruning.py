@@ -4,6 +4,7 @@ import pytest
 from query_tables import bound
 
 from millrace.planner.relational.rel_node import RelNode, TableScan
+from millrace.planner.relational.stream_rel_nodes import Rank
 from millrace.planner.rules.optimizer import optimized
 
 
@@ -22,7 +23,21 @@ def scans(node: RelNode) -> list[tuple[str, ...]]:
         ("SELECT auction FROM bid", [("auction", "ts")]),
         ("SELECT v FROM changing", [("id", "v", "ts")]),
         ("SELECT a FROM t ORDER BY b LIMIT 1", [("a", "b")]),
+        (
+            "SELECT a FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) AS n FROM t) "
+            "WHERE n <= 2",
+            [("a", "b")],
+        ),
     ],
 )
 def test_columns_that_are_scanned(query: str, read: list[tuple[str, ...]]) -> None:
     assert scans(optimized(bound(query))) == read
+
+
+@pytest.mark.parametrize(("columns", "asked"), [("a", False), ("a, n", True)])
+def test_a_rank_that_nobody_reads_is_not_given(columns: str, asked: bool) -> None:
+    ranked = "SELECT *, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) AS n FROM t"
+    node = optimized(bound(f"SELECT {columns} FROM ({ranked}) WHERE n <= 2"))
+    while not isinstance(node, Rank):
+        (node,) = node.inputs
+    assert (node.rank_name is not None) is asked

@@ -61,7 +61,7 @@ _CASTS: tuple[tuple[tuple[type[LogicalType], ...], tuple[type[LogicalType], ...]
     (CHARACTERS, (logical.BooleanType, *_NUMBERS, *_TIMES, *BYTES)),
     ((logical.BooleanType,), _NUMBERS),
     (_NUMBERS, _NUMBERS),
-    ((logical.IntegralType, logical.DecimalType), (logical.BooleanType,)),
+    (_NUMBERS, (logical.BooleanType,)),
     (BYTES, BYTES),
     ((logical.DateType,), TIMESTAMPS),
     ((logical.TimeType,), (logical.TimeType, *TIMESTAMPS)),
@@ -159,8 +159,11 @@ def _from_text(target: LogicalType, arrow: Any, session: SessionSettings, safe: 
 
 
 def _integers(datum: Datum, arrow: Any, parsed: Callable[[str], Any]) -> Datum:
-    """Arrow's own parser where all texts are plain numbers."""
+    """Arrow's own parser where all texts are plain numbers; it would read hexadecimal ones."""
     try:
+        hexadecimal = pc.match_substring(datum, "x", ignore_case=True)
+        if (hexadecimal if is_scalar(hexadecimal) else pc.any(hexadecimal)).as_py():
+            return per_value(parsed, arrow, datum)
         return datum.cast(arrow)
     except (pa.ArrowInvalid, ValueError):
         return per_value(parsed, arrow, datum)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 from millrace.common.types.logical import logical_type as logical
@@ -13,6 +13,8 @@ from millrace.common.types.logical.logical_type import LogicalType
 
 __all__ = ["parse_date", "parse_time", "parse_timestamp", "parser_of"]
 
+_DIGITS = Context(prec=76)
+"""More than a decimal has: the default would not do for 38."""
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
 _WHOLE = re.compile(r"[+-]?\d+(\.\d*)?|[+-]?\.\d+")
@@ -56,7 +58,7 @@ def _decimal(text: str, kind: logical.DecimalType) -> Decimal:
         raise ValueError("it is no number") from None
     if not value.is_finite():
         raise ValueError("it is no number")
-    value = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP)
+    value = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _DIGITS)
     if abs(value) >= Decimal(10) ** (kind.precision - kind.scale):
         raise ValueError(f"it is beyond the range of {kind.text()}")
     return value
@@ -72,7 +74,7 @@ def _float(text: str) -> float:
 def parse_date(text: str) -> date:
     """The date at the beginning of a text such as ``2020-1-2``, ``2020-1`` or ``2020``; a time
     behind is left out."""
-    found = _DATE.fullmatch(text.strip().replace("T", " ").partition(" ")[0])
+    found = _DATE.fullmatch(text.strip().partition(" ")[0])
     if not found:
         raise ValueError("a date is written yyyy-MM-dd")
     return date(*(int(part or 1) for part in found.groups()))
@@ -94,11 +96,11 @@ def parse_timestamp(text: str, precision: int) -> Any:
     Returns:
         A datetime; nanoseconds since 1970 where the precision is beyond a datetime's.
     """
-    day_text, _, clock = text.strip().partition(" ")
-    if not _DATE.fullmatch(day_text):
+    day_text, blank, clock = text.partition(" ")
+    if day_text.count("-") != 2 or not _DATE.fullmatch(day_text):
         raise ValueError("a timestamp is written yyyy-MM-dd HH:mm:ss.SSS")
-    day, found = parse_date(day_text), _TIME.fullmatch(clock or "00:00:00")
-    if not found or (clock and ":" not in clock):
+    day, found = parse_date(day_text), _TIME.fullmatch(clock if blank else "00:00:00")
+    if not found or found[3] is None:
         raise ValueError("a timestamp is written yyyy-MM-dd HH:mm:ss.SSS")
     whole = datetime.combine(day, parse_time(clock.partition(".")[0] or "0:00:00"))
     digits = (found[4] or "").ljust(9, "0")[:precision].ljust(9, "0")

@@ -14,6 +14,8 @@ __all__ = ["cast_number", "to_decimal"]
 
 _LONGEST = 76
 """Digits of ``decimal256``."""
+_EXACT_DIGITS = 15
+"""Whole numbers of so many digits, and such powers of ten, are doubles."""
 
 
 def cast_number(
@@ -25,10 +27,28 @@ def cast_number(
     if isinstance(source, logical.DecimalType) and isinstance(target, logical.IntegralType):
         whole = pc.cast(datum, pa.decimal128(38, source.scale))
         return pc.cast(pc.trunc(whole), pa.int64(), safe=False).cast(arrow, safe=False)
+    if isinstance(source, logical.DecimalType):
+        return _to_double(datum).cast(arrow, safe=False)
     approximate = isinstance(source, (logical.FloatType, logical.DoubleType))
     if approximate and isinstance(target, logical.IntegralType):
         return _from_float(datum, target, arrow)
     return pc.cast(datum, arrow, safe=False)
+
+
+def _to_double(datum: Datum) -> Datum:
+    """The nearest double of a decimal, which Arrow's own cast may miss by a bit."""
+    if is_scalar(datum):
+        return _to_double(pa.array([datum.as_py()], datum.type))[0]
+    wide = max(datum.type.precision, datum.type.scale) > _EXACT_DIGITS
+    if wide or not pa.types.is_decimal128(datum.type):
+        return datum.cast(pa.string()).cast(pa.float64())
+    # an exact number divided by an exact power of ten is rounded once
+    words = (
+        np.frombuffer(datum.buffers()[1], np.int64)[::2] if len(datum) else np.empty(0, np.int64)
+    )
+    digits = words[datum.offset : datum.offset + len(datum)]
+    mask = datum.is_null().to_numpy(zero_copy_only=False) if datum.null_count else None
+    return pa.array(digits / 10.0**datum.type.scale, pa.float64(), mask=mask)
 
 
 def _from_float(datum: Datum, target: logical.IntegralType, arrow: pa.DataType) -> Datum:
@@ -73,17 +93,18 @@ def to_decimal(datum: Datum, target: logical.DecimalType) -> Datum:
 
 def _by_text(text: Datum, target: logical.DecimalType) -> Datum:
     """Java makes decimals of doubles by their shortest text."""
-    from decimal import ROUND_HALF_UP, Decimal
+    from decimal import ROUND_HALF_UP, Context, Decimal
 
     from millrace.expressions.columns import per_value
 
+    digits_kept = Context(prec=_LONGEST)
     step, limit = Decimal(1).scaleb(-target.scale), Decimal(10) ** (target.precision - target.scale)
 
     def made(digits: str) -> Decimal | None:
         value = Decimal(digits)
         if not value.is_finite() or abs(value) >= limit:
             return None
-        value = value.quantize(step, ROUND_HALF_UP)
+        value = value.quantize(step, ROUND_HALF_UP, digits_kept)
         return value if abs(value) < limit else None
 
     return per_value(made, pa.decimal128(target.precision, target.scale), text)

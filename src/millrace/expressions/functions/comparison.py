@@ -19,7 +19,7 @@ from millrace.expressions.function_definition import (
     FunctionDefinition,
     FunctionResolutionError,
 )
-from millrace.expressions.parameters import CHARACTERS, NUMBERS
+from millrace.expressions.parameters import BYTES, CHARACTERS, NUMBERS
 from millrace.expressions.result_types import always, fixed
 from millrace.expressions.type_merging import common_type
 
@@ -66,6 +66,8 @@ def _compared(each: LogicalType, kind: LogicalType) -> LogicalType:
     """Texts of any length are compared as they are; Arrow compares integers of any width."""
     if isinstance(each, CHARACTERS) and isinstance(kind, CHARACTERS):
         return each
+    if isinstance(kind, BYTES):  # to one length they would be filled up with zeros
+        kind = logical.VarBinaryType()
     nullable = each.nullable or isinstance(each, logical.NullType)
     return kind.with_nullable(nullable)
 
@@ -81,10 +83,17 @@ def _compare(kernel: Callable[[Datum, Datum], Datum], name: str) -> Callable[...
 
 def _nested_compare(name: str) -> Callable[[Any, Any], bool]:
     if name == "=":
-        return lambda left, right: bool(left == right)
+        return _same
     if name == "<>":
-        return lambda left, right: bool(left != right)
+        return lambda left, right: not _same(left, right)
     raise EvaluationError(f"rows, arrays and maps have no order: {name} does not take them")
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Whether two values are equal; the entries of a map, a list of pairs, have no order."""
+    if isinstance(left, list) and left and isinstance(left[0], tuple):
+        return len(left) == len(right) and all(pair in right for pair in left)
+    return bool(left == right)
 
 
 def _comparison(name: str, kernel: Any, text: str, example: tuple[str, str]) -> FunctionDefinition:
@@ -103,7 +112,7 @@ def _comparison(name: str, kernel: Any, text: str, example: tuple[str, str]) -> 
 def _distinct(negated: bool) -> Callable[..., Datum]:
     def distinct(site: CallSite, left: Datum, right: Datum) -> Datum:
         if pa.types.is_nested(left.type):
-            compare = (lambda a, b: a == b) if negated else (lambda a, b: a != b)
+            compare = _same if negated else (lambda a, b: not _same(a, b))
             return per_value(compare, pa.bool_(), left, right, with_nulls=True)
         one, other = pc.is_null(left), pc.is_null(right)
         equal = pc.if_else(pc.or_(one, other), pc.and_(one, other), pc.equal(left, right))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,7 @@ def _rounder(mode: str) -> Kernel:
     return kernel
 
 
+_EXACT = Context(prec=100)
 _MODES = {"half_towards_infinity": "ROUND_HALF_UP", "towards_zero": "ROUND_DOWN"}
 
 
@@ -134,7 +135,7 @@ def _one(value: Any, digits: int, mode: str) -> Any:
     exact = value if isinstance(value, Decimal) else Decimal(str(value))
     if isinstance(value, int):
         return int((exact.scaleb(digits)).quantize(Decimal(1), _MODES[mode]).scaleb(-digits))
-    rounded = exact.quantize(Decimal(1).scaleb(-digits), _MODES[mode])
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), _MODES[mode], _EXACT)
     return rounded if isinstance(value, Decimal) else float(rounded) + 0.0  # no -0.0
 
 

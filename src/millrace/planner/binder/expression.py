@@ -149,7 +149,23 @@ class ExpressionBinder:
         right = node.expression
         if isinstance(right, exp.Any | exp.All):
             return bind_quantified(self, node, BINARY[type(node)])
-        return self.call(node, BINARY[type(node)], self.bind(node.this), self.bind(right))
+        return self._compared(node, BINARY[type(node)], self.bind(node.this), self.bind(right))
+
+    def _compared(
+        self, node: exp.Expr, name: str, left: ResolvedExpression, right: ResolvedExpression
+    ) -> ResolvedExpression:
+        """A binary operator. Rows that are written out are compared field by field: with a NULL
+        in one of them it may be unknown whether they are equal."""
+        pair = (left, right)
+        if name not in ("=", "<>") or any(getattr(e, "function", "") != "ROW" for e in pair):
+            return self.call(node, name, *pair)
+        fields = list(zip(left.children(), right.children(), strict=False))
+        if len(left.children()) != len(right.children()):
+            return self.call(node, name, *pair)
+        parts = [self._compared(node, name, *each) for each in fields]
+        if len(parts) == 1:
+            return parts[0]
+        return self.call(node, "AND" if name == "=" else "OR", *parts)
 
     def _logical(self, node: exp.Expr) -> ResolvedExpression:
         kind, name = type(node), BINARY[type(node)]
@@ -239,7 +255,7 @@ class ExpressionBinder:
         value = self.bind(node.this)
         members = [self.bind(member) for member in node.expressions]
         if isinstance(value.output_type, RowType):
-            equal = [self.call(node, "=", value, member) for member in members]
+            equal = [self._compared(node, "=", value, member) for member in members]
             return equal[0] if len(equal) == 1 else self.call(node, "OR", *equal)
         return self.call(node, "IN", value, *members)
 

@@ -28,7 +28,8 @@ def translate_rank(node: Rank, translator: Translator) -> Transformation:
         node.end,
         node.row_type,
         kind=node.rank_kind.value,
-        updates=node.rank_name is not None and node.rank_kind is RankKind.ROW_NUMBER,
+        updates=node.rank_kind is RankKind.ROW_NUMBER
+        and (node.rank_name is not None or node.start == node.end),
         retracts=not translator.insert_only(node.input),
         emits_update_before=translator.emits_update_before(node),
         window_end=None if node.window is None else node.window[1],

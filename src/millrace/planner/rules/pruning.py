@@ -29,7 +29,9 @@ from millrace.planner.relational.rel_node import (
 from millrace.planner.relational.rewriting import moved
 from millrace.planner.relational.stream_rel_nodes import (
     ChangelogNormalize,
+    Deduplicate,
     Match,
+    Rank,
     WatermarkAssigner,
 )
 
@@ -71,12 +73,40 @@ def _pruned(node: RelNode, needed: Iterable[int]) -> Pruned:
         return ChangelogNormalize(inner, tuple(places[key] for key in node.keys)), places
     if isinstance(node, Join) and not node.lateral:
         return _join(node, columns)
+    if isinstance(node, Rank):
+        return _rank(node, columns)
+    if isinstance(node, Deduplicate):
+        inner, places = _pruned(node.input, [*columns, *node.keys, node.time, *(node.window or ())])
+        keys = tuple(places[key] for key in node.keys)
+        window = _at(node.window, places)
+        made = replace(node, input=inner, keys=keys, time=places[node.time], window=window)
+        return made, places
     if isinstance(node, Match):
         return _match(node), {index: index for index in range(len(node.row_type))}
     inputs = tuple(pruned(each) for each in node.inputs)
     same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
     made = node if same else node.with_inputs(inputs)
     return made, {index: index for index in range(len(node.row_type))}
+
+
+def _rank(node: Rank, columns: list[int]) -> Pruned:
+    """A number that nobody reads is not given: rows that only move up or down do not change."""
+    number = len(node.input.row_type)
+    read = [*columns, *node.partition, *(key.index for key in node.order), *(node.window or ())]
+    inner, places = _pruned(node.input, [index for index in read if index != number])
+    made = replace(
+        node,
+        input=inner,
+        partition=tuple(places[index] for index in node.partition),
+        order=tuple(replace(key, index=places[key.index]) for key in node.order),
+        rank_name=node.rank_name if number in columns else None,
+        window=_at(node.window, places),
+    )
+    return made, places | {number: len(inner.row_type)}
+
+
+def _at(window: tuple[int, int] | None, places: dict[int, int]) -> tuple[int, int] | None:
+    return None if window is None else (places[window[0]], places[window[1]])
 
 
 def _match(node: Match) -> Match:

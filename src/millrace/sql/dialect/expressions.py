@@ -299,18 +299,24 @@ class ExpressionParser(SpecialCallParser):
         if not self.at("WHEN"):
             args["this"] = self.expression()
         while not args["ifs"] or self.at("WHEN"):
-            args["ifs"].append(self._when())
+            args["ifs"] += self._when("this" in args)
         if self.take("ELSE"):
             args["default"] = self.expression()
         self.need("END")
         return self.placed(exp.Case(**args), mark)
 
-    def _when(self) -> exp.Expr:
+    def _when(self, of_values: bool) -> list[exp.Expr]:
+        """A branch; of ``WHEN 1, 2 THEN`` one for each value."""
         mark = self.index
         self.need("WHEN")
-        condition = self.expression()
+        conditions = [self.expression()]
+        while of_values and self.take(","):
+            conditions.append(self.expression())
         self.need("THEN")
-        return self.placed(exp.If(this=condition, true=self.expression()), mark)
+        value = self.expression()
+        last = self.placed(exp.If(this=conditions.pop(), true=value), mark)
+        others = [exp.If(this=each, true=value.copy()) for each in conditions]
+        return [*(self.placed(each, mark) for each in others), last]
 
     def _exists(self) -> exp.Expr:
         mark = self.index
