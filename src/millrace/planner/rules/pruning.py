@@ -76,11 +76,7 @@ def _pruned(node: RelNode, needed: Iterable[int]) -> Pruned:
     if isinstance(node, Rank):
         return _rank(node, columns)
     if isinstance(node, Deduplicate):
-        inner, places = _pruned(node.input, [*columns, *node.keys, node.time, *(node.window or ())])
-        keys = tuple(places[key] for key in node.keys)
-        window = _at(node.window, places)
-        made = replace(node, input=inner, keys=keys, time=places[node.time], window=window)
-        return made, places
+        return _deduplicate(node, columns)
     if isinstance(node, Match):
         return _match(node), {index: index for index in range(len(node.row_type))}
     inputs = tuple(pruned(each) for each in node.inputs)
@@ -103,6 +99,18 @@ def _rank(node: Rank, columns: list[int]) -> Pruned:
         window=_at(node.window, places),
     )
     return made, places | {number: len(inner.row_type)}
+
+
+def _deduplicate(node: Deduplicate, columns: list[int]) -> Pruned:
+    read = [*columns, *node.keys, node.time, *(node.window or ())]
+    inner, places = _pruned(node.input, read)
+    return replace(
+        node,
+        input=inner,
+        keys=tuple(places[key] for key in node.keys),
+        time=places[node.time],
+        window=_at(node.window, places),
+    ), places
 
 
 def _at(window: tuple[int, int] | None, places: dict[int, int]) -> tuple[int, int] | None:
