@@ -7,12 +7,19 @@ Flink: ``SubplanReuser``, options ``table.optimizer.reuse-sub-plan-enabled`` and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import ResolvedExpression
-from millrace.planner.relational.rel_node import Filter, Project, RelNode, TableScan
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.relational.rel_node import (
+    Filter,
+    Project,
+    RelNode,
+    TableFunctionScan,
+    TableScan,
+)
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
 from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
 
@@ -85,6 +92,8 @@ def _has_nodes(value: Any) -> bool:
 
 def _is_repeatable(node: RelNode) -> bool:
     """Whether all expressions of a node always give the same for the same rows."""
+    if isinstance(node, TableFunctionScan) and not getattr(node.payload, "deterministic", True):
+        return False
     return all(is_deterministic(each) for part in _parts(node) for each in _expressions(part))
 
 
@@ -94,3 +103,6 @@ def _expressions(part: Any) -> Iterator[ResolvedExpression]:
     elif isinstance(part, tuple):
         for each in part:
             yield from _expressions(each)
+    elif is_dataclass(part) and not isinstance(part, ResolvedTable | type):
+        for field in fields(part):
+            yield from _expressions(getattr(part, field.name))
