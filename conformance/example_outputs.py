@@ -12,15 +12,15 @@ WAITING = {
     "connectors/kafka_avro_format.py": REMOVED,
     "connectors/kafka_csv_format.py": REMOVED,
     "connectors/kafka_json_format.py": REMOVED,
-    "connectors/pulsar.py": "Millrace has no Pulsar connector yet",
 }
 """Programs that cannot run yet, with what Millrace says when they are started."""
 
 SERVERS = {
     "connectors/kafka_bytearray_format.py": "a Kafka broker at localhost:9092",
     "connectors/kafka_row_field_extractor_example.py": "a Kafka broker at localhost:9092",
+    "connectors/pulsar.py": "a Pulsar broker at localhost:6650",
 }
-"""Programs that are not run here, with what they need; `tests/connectors/kafka` runs their like."""
+"""Programs that are not run here, with what they need; the connectors' tests run their like."""
 
 ENDLESS = {
     "asyncio/remote_model_inference.py": r"\{\"user_id\": -?\d+, \"comments\": \"[0-9a-f]+\", "

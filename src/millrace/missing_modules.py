@@ -32,7 +32,6 @@ def _connector(name: str) -> str:
 
 MISSING: dict[str, str] = {
     "millrace.table.expressions": _TABLE,
-    "millrace.datastream.connectors.pulsar": _connector("Pulsar"),
 }
 """Modules of PyFlink that are not there, and what to say."""
 
@@ -81,15 +80,8 @@ _CASSANDRA = {
         "enable_ignore_null_fields() do what they are for"
     ),
 }
-_CONNECTORS = {
-    **_FORMER_KAFKA,
-    **dict.fromkeys(
-        ("PulsarSource", "PulsarSourceBuilder", "PulsarSink", "StartCursor", "StopCursor"),
-        _connector("Pulsar"),
-    ),
-}
 MISSING_NAMES: dict[str, dict[str, str]] = {
-    "millrace.datastream.connectors": _CONNECTORS,
+    "millrace.datastream.connectors": _FORMER_KAFKA,
     "millrace.datastream.connectors.cassandra": _CASSANDRA,
     "millrace.datastream.connectors.elasticsearch": _ELASTICSEARCH_6,
     "millrace.datastream.connectors.kafka": _FORMER_KAFKA,

@@ -23,6 +23,13 @@ from millrace.connectors.kafka import KafkaSink, KafkaSource
 from millrace.connectors.kinesis import FlinkKinesisConsumer, KinesisStreamsSink
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.connectors.output_file_config import OutputFileConfig
+from millrace.connectors.pulsar import (
+    PulsarSink,
+    PulsarSource,
+    PulsarSourceBuilder,
+    StartCursor,
+    StopCursor,
+)
 from millrace.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.formats.stream_format import StreamFormat
@@ -51,12 +58,17 @@ __all__ = [
     "KinesisStreamsSink",
     "NumberSequenceSource",
     "OutputFileConfig",
+    "PulsarSink",
+    "PulsarSource",
+    "PulsarSourceBuilder",
     "RMQConnectionConfig",
     "RMQSink",
     "RMQSource",
     "RollingPolicy",
     "Sink",
     "Source",
+    "StartCursor",
+    "StopCursor",
     "StreamFormat",
     "StreamingFileSink",
 ]
