@@ -3,7 +3,8 @@
 The blocks of a page run one after the other, in one `TableEnvironment` and in an empty directory.
 Statements of a block are ended by a semicolon, and an empty line is between them. Python blocks are
 run too, and may put another environment into ``t_env``. Run without arguments after a change of a
-page; tests/docs/test_sql_pages.py says when a page and what it gives have parted.
+page; tests/docs/test_sql_pages.py says when a page and what it gives have parted. Pages below
+``sql/queries`` begin with what the blocks of their index have made.
 """
 
 from __future__ import annotations
@@ -72,8 +73,11 @@ def _environment() -> TableEnvironment:
 
 def filled(page: Path) -> str:
     """The page as it should be."""
+    program = Program(page.name)
     with tempfile.TemporaryDirectory() as directory, chdir(directory), run_local():
-        return BLOCK.sub(Program(page.name).run, page.read_text(encoding="utf-8"))
+        if page.parent.name == "queries" and page.stem != "index":
+            BLOCK.sub(program.run, page.with_name("index.md").read_text(encoding="utf-8"))
+        return BLOCK.sub(program.run, page.read_text(encoding="utf-8"))
 
 
 def main(names: Sequence[str]) -> None:

@@ -50,6 +50,15 @@ def checked(node: RelNode) -> None:
             "TUMBLE(TABLE late, DESCRIPTOR(ts), INTERVAL '1' HOUR)) AS w",
             "The window function requires the timecol is a time attribute type",
         ),
+        (
+            "SELECT window_start, COUNT(*) FROM TUMBLE(TABLE late, DESCRIPTOR(ts), "
+            "INTERVAL '1' HOUR) GROUP BY window_start, window_end",
+            "The window function requires the timecol is a time attribute type",
+        ),
+        (
+            "SELECT COUNT(*) FROM late GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)",
+            "a time attribute",
+        ),
     ],
 )
 def test_refused_queries(query: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,13 +113,8 @@ def _words(changes: RowChanges) -> str:
 def _time(node: RelNode) -> None:
     if isinstance(node, OverAggregate):
         _over(node)
-    elif isinstance(node, WindowTableFunction):
-        field = node.input.row_type.fields[node.time]
-        if node.time not in time_attributes(node.input):
-            raise UnsupportedChangelogError(
-                "The window function requires the timecol is a time attribute type, but "
-                f"{field.name!r} is {field.type}: declare a WATERMARK for it in the table"
-            )
+    elif isinstance(node, WindowTableFunction | WindowAggregate) and node.time is not None:
+        _windowed(node.input, node.time)
     elif isinstance(node, Rank | Deduplicate) and node.window is not None:
         windows = windows_of(node.input)
         if windows is not None and windows.window.processing:
@@ -141,6 +136,15 @@ def _time(node: RelNode) -> None:
                 "Sort on a non-time-attribute field is not supported: the first field of ORDER BY "
                 "is a time attribute ascending, or there is a LIMIT"
             )
+
+
+def _windowed(rows: RelNode, time: int) -> None:
+    if time not in time_attributes(rows):
+        field = rows.row_type.fields[time]
+        raise UnsupportedChangelogError(
+            "The window function requires the timecol is a time attribute type, but "
+            f"{field.name!r} is {field.type}: declare a WATERMARK for it in the table"
+        )
 
 
 def _over(node: OverAggregate) -> None:
