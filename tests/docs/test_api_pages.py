@@ -37,6 +37,9 @@ PUBLIC = (
     "millrace.metrics",
     "millrace.rest",
     "millrace.state_processor",
+    "millrace.table",
+    "millrace.table.catalog",
+    "millrace.table.udf",
     "millrace.testing",
 )
 

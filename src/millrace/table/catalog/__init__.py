@@ -1,1 +1,27 @@
-"""Catalogs: where names of tables, views, functions and databases are kept."""
+"""Catalogs: where tables, views and functions are known by name. PyFlink's names."""
+
+from __future__ import annotations
+
+from millrace.table.catalog.catalog import Catalog
+from millrace.table.catalog.catalog_objects import (
+    CatalogDatabase,
+    CatalogFunction,
+    CatalogTable,
+    CatalogView,
+)
+from millrace.table.catalog.errors import CatalogError
+from millrace.table.catalog.file_catalog import FileCatalog
+from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
+from millrace.table.catalog.object_path import ObjectPath
+
+__all__ = [
+    "Catalog",
+    "CatalogDatabase",
+    "CatalogError",
+    "CatalogFunction",
+    "CatalogTable",
+    "CatalogView",
+    "FileCatalog",
+    "GenericInMemoryCatalog",
+    "ObjectPath",
+]
