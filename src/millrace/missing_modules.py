@@ -16,9 +16,9 @@ from types import ModuleType
 
 __all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "missing_name"]
 
-_TABLE = (
-    "Millrace has no expressions and functions of the Table API in Python yet: write SQL with "
-    "TableEnvironment.execute_sql()"
+_FUNCTIONS = (
+    "Millrace has no table, aggregate and asynchronous functions in Python yet: udf() makes scalar "
+    "ones, and table.to_pandas() or a DataStream does the rest"
 )
 
 
@@ -30,9 +30,7 @@ def _connector(name: str) -> str:
     )
 
 
-MISSING: dict[str, str] = {
-    "millrace.table.expressions": _TABLE,
-}
+MISSING: dict[str, str] = {"millrace.table.data_view": _FUNCTIONS}
 """Modules of PyFlink that are not there, and what to say."""
 
 
@@ -80,7 +78,13 @@ _CASSANDRA = {
         "enable_ignore_null_fields() do what they are for"
     ),
 }
+_VIEWS = ("DataView", "ListView", "MapView")
+_FUNCTION_CLASSES = (
+    *("AggregateFunction", "AsyncScalarFunction", "TableAggregateFunction", "TableFunction"),
+    *_VIEWS,
+)
 MISSING_NAMES: dict[str, dict[str, str]] = {
+    "millrace.table": dict.fromkeys(_FUNCTION_CLASSES, _FUNCTIONS),
     "millrace.datastream.connectors": _FORMER_KAFKA,
     "millrace.datastream.connectors.cassandra": _CASSANDRA,
     "millrace.datastream.connectors.elasticsearch": _ELASTICSEARCH_6,

@@ -174,3 +174,16 @@ def test_more_subtasks_than_rows() -> None:
         )
         found = materialized(t_env.execute_sql(query).collect())
     assert sorted(tuple(row) for row in found) == [(1, 2), (2, 1)]
+
+
+def test_windows_of_times_in_seconds(batch_env: TableEnvironment) -> None:
+    """The last millisecond of a window is no whole second."""
+    query = """SELECT window_end, window_time, COUNT(*) FROM TUMBLE(
+        TABLE stamps, DESCRIPTOR(ts), INTERVAL '1' MINUTE)
+        GROUP BY window_start, window_end, window_time"""
+    batch_env.execute_sql(
+        "CREATE TEMPORARY VIEW stamps AS "
+        "SELECT * FROM (VALUES TIMESTAMP '2024-01-01 10:00:10') t (ts)"
+    )
+    [row] = batch_env.execute_sql(query).collect()
+    assert [str(each) for each in row] == ["2024-01-01 10:01:00", "2024-01-01 10:00:59.999000", "1"]

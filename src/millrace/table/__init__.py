@@ -6,17 +6,29 @@ Names and module paths are PyFlink's: ``from pyflink.table import ...`` becomes
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from millrace.common.types.row import Row, RowKind
+from millrace.missing_modules import missing_name
 from millrace.table.data_types import DataTypes
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
+from millrace.table.expression import Expression
 from millrace.table.result_kind import ResultKind
 from millrace.table.schema import Schema
 from millrace.table.statement_set import StatementSet
 from millrace.table.stream_table_environment import StreamTableEnvironment
-from millrace.table.table import Table
+from millrace.table.table import (
+    GroupedTable,
+    GroupWindowedTable,
+    OverWindowedTable,
+    Table,
+    WindowGroupedTable,
+)
 from millrace.table.table_config import TableConfig
 from millrace.table.table_descriptor import FormatDescriptor, TableDescriptor
 from millrace.table.table_environment import TableEnvironment
+from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
 from millrace.table.udf import FunctionContext, ScalarFunction
 
@@ -24,9 +36,15 @@ __all__ = [
     "DataTypes",
     "EnvironmentSettings",
     "ExplainDetail",
+    "Expression",
     "FormatDescriptor",
     "FunctionContext",
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
     "ResultKind",
+    "Row",
+    "RowKind",
     "ScalarFunction",
     "Schema",
     "StatementSet",
@@ -35,5 +53,12 @@ __all__ = [
     "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
+    "TablePipeline",
     "TableResult",
+    "WindowGroupedTable",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Explain what a program imports from here and Millrace does not have."""
+    raise missing_name(__name__, name)

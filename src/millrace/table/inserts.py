@@ -18,9 +18,10 @@ from millrace.planner.relational.rel_node import Project, RelNode
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.sql.statements import Insert
 from millrace.table.catalog.errors import CatalogError, not_found
+from millrace.table.table_descriptor import TableDescriptor, described_table
 from millrace.table.table_session import TableSession
 
-__all__ = ["arranged", "insert_sink", "sink_of", "written_table"]
+__all__ = ["arranged", "insert_sink", "sink_of", "sink_to", "written_table"]
 
 
 def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
@@ -56,6 +57,21 @@ def sink_of(
     """The end of a query that writes into a table: into some columns, or all by position."""
     table = written_table(session, path)
     return LogicalSink(arranged(node, table, columns, {}), table, overwrite=overwrite)
+
+
+def sink_to(
+    session: TableSession,
+    target: str | TableDescriptor,
+    node: RelNode,
+    overwrite: bool = False,
+) -> LogicalSink:
+    """The end of a query that writes into a table of a name, or one without a name."""
+    if isinstance(target, str):
+        return sink_of(
+            session, tuple(part.strip("` ") for part in target.split(".")), node, overwrite
+        )
+    table = session.resolved((session.anonymous_name("sink"),), described_table(target))
+    return LogicalSink(arranged(node, table, (), {}), table, overwrite=overwrite)
 
 
 def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable:

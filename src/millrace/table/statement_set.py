@@ -7,9 +7,10 @@ from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.sql.parser import parse_statement
 from millrace.sql.statements import Insert
 from millrace.table.explain_detail import ExplainDetail
-from millrace.table.inserts import insert_sink, sink_of
+from millrace.table.inserts import insert_sink, sink_to
 from millrace.table.plan_text import explained_plan
 from millrace.table.table import Table
+from millrace.table.table_descriptor import TableDescriptor
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
@@ -36,10 +37,15 @@ class StatementSet:
         self._sinks.append(insert_sink(self._session, statement))
         return self
 
-    def add_insert(self, target_path: str, table: Table, overwrite: bool = False) -> StatementSet:
+    def add_insert(
+        self,
+        target_path_or_descriptor: str | TableDescriptor,
+        table: Table,
+        overwrite: bool = False,
+    ) -> StatementSet:
         """Add writing a table's rows into another one."""
-        path = tuple(part.strip("` ") for part in target_path.split("."))
-        self._sinks.append(sink_of(self._session, path, table.node, overwrite))
+        sink = sink_to(self._session, target_path_or_descriptor, table.node, overwrite)
+        self._sinks.append(sink)
         return self
 
     def explain(self, *extra_details: ExplainDetail) -> str:

@@ -1,31 +1,239 @@
-"""`Table`: a query, not run yet. Flink: interface ``Table``."""
+"""`Table`: a query, not run yet. Flink: interface ``Table``; Flink docs: "Table API"."""
 
 from __future__ import annotations
 
-from millrace.common.types.logical.logical_type import RowType
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.types.logical.logical_type import RowType, quoted
+from millrace.expressions.resolved import Call
 from millrace.planner.relational.rel_node import RelNode
+from millrace.sql.dialect import nodes
+from millrace.table.catalog.catalog_objects import CatalogView
 from millrace.table.explain_detail import ExplainDetail
-from millrace.table.inserts import sink_of
+from millrace.table.expression import Expression
+from millrace.table.expressions import col
+from millrace.table.inserts import sink_to
+from millrace.table.operation_tree_builder import OperationTreeBuilder
 from millrace.table.plan_text import explained_plan
+from millrace.table.table_descriptor import TableDescriptor
+from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
+from millrace.table.window import GroupWindow, OverWindow
 
-__all__ = ["Table"]
+__all__ = [
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
+    "Table",
+    "WindowGroupedTable",
+]
 
 
 class Table:
-    """A query or a table of a catalog, made by a `TableEnvironment`.
+    """A query or a table of a catalog, made by a `TableEnvironment`. Its methods make others.
+
+    Names and types are looked at as soon as a method is called. ``table.a`` is ``col("a")``, and a
+    table stands for itself in the text of a query: ``f"SELECT * FROM {table}"``.
 
     Example:
         >>> from millrace.table import EnvironmentSettings, TableEnvironment
-        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-        >>> t_env.from_elements([(1, "a")], ["id", "name"]).get_schema()
-        ROW<`id` BIGINT, `name` STRING> NOT NULL
+        >>> from millrace.table.expressions import col
+        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> orders = t_env.from_elements([("a", 2), ("b", 5), ("a", 4)], ["who", "amount"])
+        >>> totals = orders.group_by(col("who")).select(col("who"), col("amount").sum.alias("sum"))
+        >>> totals.get_schema()
+        ROW<`who` STRING, `sum` BIGINT>
+        >>> from millrace.testing import run_local
+        >>> with run_local():
+        ...     sorted(tuple(row) for row in totals.execute().collect())
+        [('a', 6), ('b', 5)]
     """
 
     def __init__(self, session: TableSession, node: RelNode) -> None:
         self._session = session
         self.node = node
+
+    def __getattr__(self, name: str) -> Expression:
+        # what Python, pickle and notebooks look for is no column
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return col(name)
+
+    def __str__(self) -> str:
+        name = self._session.anonymous_name("table")
+        path = self._session.catalogs.qualified((name,))
+        self._session.catalogs.create_temporary(path, CatalogView("", self.node))
+        return quoted(name)
+
+    def __repr__(self) -> str:
+        columns = ", ".join(map(str, self.node.row_type.fields))
+        return f"<Table ({columns})>"
+
+    def __iter__(self) -> Any:
+        raise TypeError("a table has no rows before it is run: table.execute().collect()")
+
+    # -- columns -----------------------------------------------------------------------
+
+    def select(self, *fields: Expression) -> Table:
+        """Columns made of this table's columns, or of aggregates over all rows.
+
+        Raises:
+            JobDefinitionError: a name is unknown or there twice, or types do not fit.
+
+        Example:
+            >>> from millrace.table import EnvironmentSettings, TableEnvironment
+            >>> from millrace.table.expressions import col
+            >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+            >>> table = t_env.from_elements([(1, "a")], ["id", "name"])
+            >>> table.select(col("id") + 1, col("name").upper_case.alias("big")).get_schema()
+            ROW<`_c0` BIGINT, `big` STRING>
+        """
+        return self._made(self._operations.project(fields))
+
+    def alias(self, field: str, *fields: str) -> Table:
+        """The same rows, with other names of the first columns."""
+        return self._made(self._operations.renamed((field, *fields)))
+
+    def add_columns(self, *fields: Expression) -> Table:
+        """All columns, and others behind them, whose names must be new."""
+        return self._made(self._operations.with_added_columns(fields, replace=False))
+
+    def add_or_replace_columns(self, *fields: Expression) -> Table:
+        """All columns, with others in place of those of the same name, or behind them."""
+        return self._made(self._operations.with_added_columns(fields, replace=True))
+
+    def rename_columns(self, *fields: Expression) -> Table:
+        """Some columns under other names: ``col("old").alias("new")``."""
+        return self._made(self._operations.with_renamed_columns(fields))
+
+    def drop_columns(self, *fields: Expression) -> Table:
+        """All columns but some."""
+        return self._made(self._operations.without_columns(fields))
+
+    def map(self, func: Any) -> Table:
+        """The values of a function, a column per field if they are rows.
+
+        Args:
+            func: made by `millrace.table.udf.udf`: it gets each row as a `Row`; or a call of a
+                function as an expression.
+        """
+        call = func if isinstance(func, Expression) else func(self._whole_row())
+        return self._made(self._operations.mapped(call.node))
+
+    # -- rows --------------------------------------------------------------------------
+
+    def filter(self, predicate: Expression) -> Table:
+        """The rows for which a condition is true."""
+        return self._made(self._operations.filter(predicate))
+
+    where = filter
+
+    def distinct(self) -> Table:
+        """Each row once. Keeps the rows as state, as long as ``table.exec.state.ttl`` says."""
+        return self._made(self._operations.distinct())
+
+    def order_by(self, *fields: Expression) -> Table:
+        """Sorted: ``col("a").asc``, ``col("b").desc``. In a stream, by a time attribute first, or
+        with `fetch`."""
+        return self._made(self._operations.order_by(fields))
+
+    def offset(self, offset: int) -> Table:
+        """Without the first rows."""
+        return self._made(self._operations.limit(offset, None))
+
+    def fetch(self, fetch: int) -> Table:
+        """Only the first rows."""
+        return self._made(self._operations.limit(0, fetch))
+
+    def limit(self, fetch: int, offset: int = 0) -> Table:
+        """Only the first rows, after those that `offset` passes over."""
+        return self._made(self._operations.limit(offset, fetch))
+
+    # -- groups and windows ------------------------------------------------------------
+
+    def group_by(self, *fields: Expression) -> GroupedTable:
+        """Rows with equal values together, for ``select()`` of aggregates."""
+        return GroupedTable(self._operations, self._made, fields)
+
+    def window(self, window: GroupWindow) -> GroupWindowedTable:
+        """Rows in windows of time, for ``group_by()``.
+
+        Args:
+            window: `Tumble`, `Slide` or `Session` of `millrace.table.window`, with a name.
+        """
+        return GroupWindowedTable(self._operations, self._made, window)
+
+    def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
+        """Windows of rows around each row, for ``select()`` with `Expression.over`.
+
+        Args:
+            over_windows: `Over` of `millrace.table.window`, with names.
+        """
+        return OverWindowedTable(self._operations, self._made, over_windows)
+
+    # -- other tables ------------------------------------------------------------------
+
+    def join(self, right: Table, join_predicate: Expression | None = None) -> Table:
+        """Pairs of rows for which a condition is true, or which `where` chooses afterwards.
+
+        Raises:
+            JobDefinitionError: both tables have a column of the same name.
+        """
+        return self._made(self._operations.join(right.node, "INNER", join_predicate))
+
+    def left_outer_join(self, right: Table, join_predicate: Expression | None = None) -> Table:
+        """`join`, and each left row without a partner once, with NULLs."""
+        return self._made(self._operations.join(right.node, "LEFT", join_predicate))
+
+    def right_outer_join(self, right: Table, join_predicate: Expression) -> Table:
+        """`join`, and each right row without a partner once, with NULLs."""
+        return self._made(self._operations.join(right.node, "RIGHT", join_predicate))
+
+    def full_outer_join(self, right: Table, join_predicate: Expression) -> Table:
+        """`join`, and each row of both without a partner once, with NULLs."""
+        return self._made(self._operations.join(right.node, "FULL", join_predicate))
+
+    def join_lateral(
+        self, table_function_call: Expression, join_predicate: Expression | None = None
+    ) -> Table:
+        """Each row with each of those that a table function makes of it."""
+        return self._lateral(table_function_call, "INNER", join_predicate)
+
+    def left_outer_join_lateral(
+        self, table_function_call: Expression, join_predicate: Expression | None = None
+    ) -> Table:
+        """`join_lateral`, and each row of which the function makes none once, with NULLs."""
+        return self._lateral(table_function_call, "LEFT", join_predicate)
+
+    def union(self, right: Table) -> Table:
+        """The rows of both, each once."""
+        return self._combined(right, exp.Union, every=False)
+
+    def union_all(self, right: Table) -> Table:
+        """The rows of both."""
+        return self._combined(right, exp.Union, every=True)
+
+    def intersect(self, right: Table) -> Table:
+        """The rows that both have, each once."""
+        return self._combined(right, exp.Intersect, every=False)
+
+    def intersect_all(self, right: Table) -> Table:
+        """The rows that both have, as often as both have them."""
+        return self._combined(right, exp.Intersect, every=True)
+
+    def minus(self, right: Table) -> Table:
+        """The rows that the other table lacks, each once."""
+        return self._combined(right, exp.Except, every=False)
+
+    def minus_all(self, right: Table) -> Table:
+        """The rows, without one for each equal row of the other table."""
+        return self._combined(right, exp.Except, every=True)
+
+    # -- results -----------------------------------------------------------------------
 
     def get_schema(self) -> RowType:
         """Names and types of the columns."""
@@ -41,19 +249,119 @@ class Table:
         """Run the query; its rows come as they are made."""
         return self._session.collect(self.node)
 
-    def execute_insert(self, table_path: str, overwrite: bool = False) -> TableResult:
+    def execute_insert(
+        self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
+    ) -> TableResult:
         """Write the rows into a table, as a job of its own.
 
         Raises:
             JobDefinitionError: there is no such table, or its columns are of other types.
         """
-        path = tuple(part.strip("` ") for part in table_path.split("."))
-        return self._session.insert([sink_of(self._session, path, self.node, overwrite)])
+        return self.insert_into(table_path_or_descriptor, overwrite).execute()
+
+    def insert_into(
+        self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
+    ) -> TablePipeline:
+        """Writing the rows into a table, not run yet.
+
+        Raises:
+            JobDefinitionError: there is no such table, or its columns are of other types.
+        """
+        sink = sink_to(self._session, table_path_or_descriptor, self.node, overwrite)
+        return TablePipeline(self._session, sink)
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """How the query would run: its tree, and the operators that it becomes."""
         return explained_plan(self._session, [self.node], extra_details)
 
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        """Print how the query would run."""
+        print(self.explain(*extra_details))
+
     def to_pandas(self) -> object:
         """Run the query and wait; what it leaves as a DataFrame."""
         return self.execute().to_pandas()
+
+    def as_query(self) -> exp.Expr:
+        """The table as a query inside an expression, for `Expression.in_`."""
+        return nodes.Bound(this=self.node)
+
+    # ----------------------------------------------------------------------------------
+
+    @property
+    def _operations(self) -> OperationTreeBuilder:
+        return OperationTreeBuilder(self._session, self.node)
+
+    def _made(self, node: RelNode) -> Table:
+        return Table(self._session, node)
+
+    def _combined(self, right: Table, kind: type[exp.SetOperation], every: bool) -> Table:
+        return self._made(self._operations.combined(right.node, kind, every))
+
+    def _lateral(self, call: Any, kind: str, condition: Expression | None) -> Table:
+        function = call if isinstance(call, Expression) else call(self._whole_row())
+        node = self._operations.join_lateral(function, function.alias_names, kind, condition)
+        return self._made(node)
+
+    def _whole_row(self) -> Expression:
+        """All columns as one row with their names, for functions that take rows."""
+        kind = self.node.row_type.not_null()
+        columns = tuple(self.node.field(index) for index in range(len(kind)))
+        return Expression(nodes.Bound(this=Call("ROW", columns, kind)))
+
+
+_Made = Callable[[RelNode], Table]
+
+
+class GroupedTable:
+    """A table whose rows are grouped by columns, as `Table.group_by` makes it."""
+
+    def __init__(
+        self, operations: OperationTreeBuilder, made: _Made, keys: Sequence[Expression]
+    ) -> None:
+        self._operations, self._made, self._keys = operations, made, keys
+
+    def select(self, *fields: Expression) -> Table:
+        """A row per group: of its columns and of aggregates of its rows."""
+        return self._made(self._operations.grouped(self._keys, fields))
+
+
+class GroupWindowedTable:
+    """A table whose rows are in windows, as `Table.window` makes it."""
+
+    def __init__(self, operations: OperationTreeBuilder, made: _Made, window: GroupWindow) -> None:
+        self._operations, self._made, self._window = operations, made, window
+
+    def group_by(self, *fields: Expression) -> WindowGroupedTable:
+        """Grouped by the window, which must be among the columns, and others."""
+        return WindowGroupedTable(self._operations, self._made, self._window, fields)
+
+
+class WindowGroupedTable:
+    """A table whose rows are grouped by a window and perhaps columns."""
+
+    def __init__(
+        self,
+        operations: OperationTreeBuilder,
+        made: _Made,
+        window: GroupWindow,
+        keys: Sequence[Expression],
+    ) -> None:
+        self._operations, self._made, self._window, self._keys = operations, made, window, keys
+
+    def select(self, *fields: Expression) -> Table:
+        """A row per group and window: ``col("w").start``, ``col("w").end``, columns, aggregates."""
+        return self._made(self._operations.grouped(self._keys, fields, self._window))
+
+
+class OverWindowedTable:
+    """A table with windows of rows around each row, as `Table.over_window` makes it."""
+
+    def __init__(
+        self, operations: OperationTreeBuilder, made: _Made, windows: Sequence[OverWindow]
+    ) -> None:
+        self._operations, self._made, self._windows = operations, made, windows
+
+    def select(self, *fields: Expression) -> Table:
+        """A row per row: of its columns and of aggregates ``col("a").sum.over(col("w"))``."""
+        return self._made(self._operations.windowed(self._windows, fields))

@@ -8,9 +8,11 @@ from typing import Any
 
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import as_text
+from millrace.common.errors import JobDefinitionError
+from millrace.table.catalog.catalog_objects import CatalogTable
 from millrace.table.schema import Schema
 
-__all__ = ["FormatDescriptor", "TableDescriptor"]
+__all__ = ["FormatDescriptor", "TableDescriptor", "described_table"]
 
 
 def _key(key: ConfigOption[Any] | str) -> str:
@@ -118,3 +120,16 @@ class TableDescriptor:
             return TableDescriptor(
                 self._schema, dict(self._options), self._partition_keys, self._comment
             )
+
+
+def described_table(descriptor: TableDescriptor) -> CatalogTable:
+    """The table that a descriptor describes.
+
+    Raises:
+        JobDefinitionError: it has no schema.
+    """
+    if descriptor.schema is None:
+        raise JobDefinitionError("a table needs a schema: TableDescriptor.Builder.schema()")
+    return CatalogTable(
+        descriptor.schema, descriptor.options, descriptor.partition_keys, descriptor.comment
+    )

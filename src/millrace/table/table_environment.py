@@ -26,7 +26,7 @@ from millrace.table.schema import Schema
 from millrace.table.statement_set import StatementSet
 from millrace.table.table import Table
 from millrace.table.table_config import TableConfig
-from millrace.table.table_descriptor import TableDescriptor
+from millrace.table.table_descriptor import TableDescriptor, described_table
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 from millrace.table.udf import UserDefinedScalarFunctionWrapper
@@ -111,6 +111,17 @@ class TableEnvironment:
             return self.sql_query(f"SELECT * FROM {'.'.join(map(quoted, parts))}")
         return Table(self._session, _scan(found))
 
+    def from_descriptor(self, descriptor: TableDescriptor) -> Table:
+        """A table without a name.
+
+        Raises:
+            JobDefinitionError: it has no schema, or the schema is wrong.
+        """
+        name = self._session.anonymous_name("descriptor")
+        return Table(
+            self._session, _scan(self._session.resolved((name,), described_table(descriptor)))
+        )
+
     def from_elements(
         self,
         elements: Iterable[Any],
@@ -164,7 +175,7 @@ class TableEnvironment:
             CatalogError: the name is taken.
         """
         name = self._session.catalogs.qualified(_parts(path))
-        self._session.catalogs.create_temporary(name, _described(descriptor))
+        self._session.catalogs.create_temporary(name, described_table(descriptor))
 
     def create_table(
         self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False
@@ -178,7 +189,7 @@ class TableEnvironment:
         catalog = self._session.catalogs.catalog(name.catalog)
         if ignore_if_exists and catalog.table(name.path) is not None:
             return False
-        catalog.create_table(name.path, _described(descriptor))
+        catalog.create_table(name.path, described_table(descriptor))
         return True
 
     def drop_temporary_table(self, table_path: str) -> bool:
@@ -321,14 +332,6 @@ def _registered(function: Any) -> CatalogFunction:
 
 def _parts(path: str) -> tuple[str, ...]:
     return tuple(part.strip("` ") for part in path.split("."))
-
-
-def _described(descriptor: TableDescriptor) -> CatalogTable:
-    if descriptor.schema is None:
-        raise JobDefinitionError("a table needs a schema: TableDescriptor.Builder.schema()")
-    return CatalogTable(
-        descriptor.schema, descriptor.options, descriptor.partition_keys, descriptor.comment
-    )
 
 
 def _scan(found: ResolvedTable | ResolvedView) -> RelNode:

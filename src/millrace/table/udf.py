@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
@@ -14,7 +15,10 @@ from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.scalar_functions import FUNC_TYPES, scalar_function
+from millrace.table.calls.call_builder import node_of
 from millrace.table.data_types import declared_type
+from millrace.table.expression import Expression
+from millrace.table.syntax import call_node
 
 __all__ = [
     "FunctionContext",
@@ -100,6 +104,14 @@ class UserDefinedScalarFunctionWrapper:
         self._deterministic: bool = opinion if deterministic is None else deterministic
         self._name: str = name or str(getattr(func, "__name__", type(func).__name__))
         self.__doc__ = getattr(func, "__doc__", None)
+
+    def __call__(self, *args: Any) -> Expression:
+        """A call of the function in an expression of the Table API, without a registered name."""
+        return Expression(call_node(self._name, map(node_of, args), definition=self._inline))
+
+    @cached_property
+    def _inline(self) -> FunctionDefinition:
+        return self.definition(self._name)
 
     def __repr__(self) -> str:
         return f"udf({self._name}) -> {self._result_type}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.cep.rules.condition_tree import Junction
-from millrace.cep.rules.expression import Expression
+from millrace.cep.rules.expression import RuleExpression
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
 from millrace.runtime.cep.position import Guard, Transition
@@ -158,8 +158,8 @@ def _check(description: str, condition: Condition, value: Any, context: Any) -> 
 
 def _parts(condition: Condition) -> tuple[str, tuple[Condition, ...]]:
     """Return a condition's operator and parts; those that are data are one, but have parts."""
-    if isinstance(condition.source, Expression):
+    if isinstance(condition.source, RuleExpression):
         tree = condition.source.tree
         if isinstance(tree, Junction):
-            return tree.word, tuple(Expression(part).condition() for part in tree.parts)
+            return tree.word, tuple(RuleExpression(part).condition() for part in tree.parts)
     return condition.word, condition.parts

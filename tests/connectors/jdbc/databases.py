@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from millrace.common import Types
 from millrace.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
-from millrace.connectors.jdbc.session import Session
+from millrace.connectors.jdbc.session import JdbcSession
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import run_local
 
@@ -27,7 +27,7 @@ class Database:
         self.kind = url.partition(":")[0]
         builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
         self.options = builder.with_url(url).build()
-        self._session = Session(self.options)
+        self._session = JdbcSession(self.options)
 
     def run(self, *statements: str) -> None:
         """Execute statements."""

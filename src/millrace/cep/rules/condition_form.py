@@ -21,7 +21,7 @@ from millrace.cep.rules.condition_tree import (
     TextTest,
     Tree,
 )
-from millrace.cep.rules.expression import Expression
+from millrace.cep.rules.expression import RuleExpression
 from millrace.cep.rules.forms import ConditionForm, OperandForm
 from millrace.cep.rules.json_document import (
     check_constant,
@@ -78,7 +78,7 @@ def read_condition(form: ConditionForm, at: str, parts: Collection[str] | None) 
     Raises:
         RuleError: it contradicts itself, or names what is not there.
     """
-    return Expression(_ConditionReader(parts).condition(form, at)).condition()
+    return RuleExpression(_ConditionReader(parts).condition(form, at)).condition()
 
 
 def written_condition(condition: Condition) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def written_condition(condition: Condition) -> dict[str, Any]:
         return {condition.word: [written_condition(part) for part in condition.parts]}
     if isinstance(condition.source, type):
         return _subtype_form(condition.source)
-    if not isinstance(condition.source, Expression):
+    if not isinstance(condition.source, RuleExpression):
         raise RuleError(
             f"the condition {condition.text or condition.source!r} is code, and code cannot be "
             "written as JSON; make it with field_condition()"

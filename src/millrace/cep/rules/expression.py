@@ -13,15 +13,15 @@ from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.event_field import FieldPath
 from millrace.runtime.cep.inspectable_condition import Equality, InspectableCondition
 
-__all__ = ["Expression", "compiled"]
+__all__ = ["RuleExpression", "compiled"]
 
 
-class Expression(InspectableCondition):
+class RuleExpression(InspectableCondition):
     """A condition tree as the ``source`` of a `Condition`, which can be inspected.
 
     Example:
         >>> tree = Comparison(Field(("amount",)), "<", Constant(10))
-        >>> condition = Expression(tree).condition()
+        >>> condition = RuleExpression(tree).condition()
         >>> condition.call({"amount": 5}), condition.call({"amount": "five"}), condition.text
         (True, False, 'amount < 10')
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
 from millrace.connectors.jdbc.dialect import dialect_of
-from millrace.connectors.jdbc.session import Session
+from millrace.connectors.jdbc.session import JdbcSession
 from millrace.connectors.jdbc.target_table import StagedTable, TargetTable
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def change_rows(
 
     if rows is not None and not rows:
         return
-    session = Session(options)
+    session = JdbcSession(options)
     try:
         session.transaction(work)
     finally:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from millrace.common.sink import CommitRequest, Committer, CommitterContext
 from millrace.connectors.jdbc.client import JdbcError
 from millrace.connectors.jdbc.commit_log import CommitLog, staging_table
-from millrace.connectors.jdbc.session import Session
+from millrace.connectors.jdbc.session import JdbcSession
 from millrace.connectors.jdbc.target_table import StagedTable
 from millrace.connectors.jdbc.writer import BatchWriting, JdbcStagedBatch
 from millrace.filesystem.crash_points import crash_point
@@ -35,7 +35,7 @@ class JdbcCommitter(Committer):
         self._writing = writing
         self._sink_id = writing.sink_id or ""
         self._logger = context.logger
-        self._session = Session(writing.connection)
+        self._session = JdbcSession(writing.connection)
         try:
             self._session.transaction(self._create, writing.execution.max_retries, self._logger)
         except (ConnectionError, JdbcError) as error:
@@ -103,7 +103,7 @@ def sweep(writing: BatchWriting, run_ids: Collection[str], older_than: int) -> N
             StagedTable(name, writing.target, connection, lasting=True).clear(batches)
             log.forget(batches)
 
-    session = Session(writing.connection)
+    session = JdbcSession(writing.connection)
     try:
         session.transaction(work)
     finally:

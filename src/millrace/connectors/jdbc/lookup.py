@@ -18,7 +18,7 @@ from millrace.connectors.index_range import require_at_least
 from millrace.connectors.jdbc.client import JdbcError
 from millrace.connectors.jdbc.column_types import chosen, reflected
 from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
-from millrace.connectors.jdbc.session import Session
+from millrace.connectors.jdbc.session import JdbcSession
 from millrace.runtime.lookup_cache import LookupCache
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class JdbcLookups:
 
     def __init__(self, settings: LookupSettings) -> None:
         self._settings = settings
-        self._session = Session(settings.connection)
+        self._session = JdbcSession(settings.connection)
         self._columns: list[Any] = []
         """Keys first."""
         self._lock = Lock()

@@ -14,14 +14,14 @@ from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-__all__ = ["Session"]
+__all__ = ["JdbcSession"]
 
 T = TypeVar("T")
 PAUSES_S = (0.25, 1.0, 4.0)
 """Before the tries after the first; the last one before all others. As long as Flink waits."""
 
 
-class Session:
+class JdbcSession:
     """One connection after the other to a database.
 
     Args:

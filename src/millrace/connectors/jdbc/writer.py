@@ -16,7 +16,7 @@ from millrace.connectors.jdbc.dialect import dialect_of
 from millrace.connectors.jdbc.execution_options import JdbcExecutionOptions
 from millrace.connectors.jdbc.placeholders import for_driver
 from millrace.connectors.jdbc.records import table_rows
-from millrace.connectors.jdbc.session import Session
+from millrace.connectors.jdbc.session import JdbcSession
 from millrace.connectors.jdbc.target_table import StagedTable, TargetTable
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class JdbcWriter(SinkWriter[Any], ABC):
         self._deleted: Deleted = None
         session = context.shared.get(_SESSION)
         if session is None:
-            session = context.shared[_SESSION] = Session(writing.connection, self._prepare)
-        self._session: Session = session
+            session = context.shared[_SESSION] = JdbcSession(writing.connection, self._prepare)
+        self._session: JdbcSession = session
 
     def _prepare(self, connection: Connection) -> None:
         """What a new connection needs."""

@@ -12,7 +12,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BigIntType
 from millrace.expressions.registry import with_nested_json
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
-from millrace.planner.binder.calls import function_kind
+from millrace.planner.binder.calls import definition_of, function_kind
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.placeholders import (
     AggregatePlaceholder,
@@ -104,7 +104,7 @@ def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpr
 def _resolved(binder: CallBinder, node: nodes.FunctionCall) -> tuple[str, Any, Any, Any]:
     name = node.name.upper()
     arguments, payload = binder.arguments(node.arguments)
-    definition = binder.context.catalog.resolve_function(node.path)
+    definition = definition_of(binder.context, node)
     if definition is not None:
         payload = definition
     elif name in ("JSON_ARRAYAGG", "JSON_OBJECTAGG"):

@@ -23,7 +23,7 @@ from millrace.planner.binder.errors import nearest_name
 from millrace.planner.catalog_reader import NameKind
 from millrace.sql.dialect import nodes
 
-__all__ = ["function_kind", "resolved_call", "split_arguments"]
+__all__ = ["definition_of", "function_kind", "resolved_call", "split_arguments"]
 
 
 def split_arguments(
@@ -50,13 +50,18 @@ def split_arguments(
     return tuple(bound), tuple(clauses) if clauses else payload
 
 
+def definition_of(context: BindingContext, call: nodes.FunctionCall) -> Any | None:
+    """The definition of a function of the user; None: it is built in, or there is none."""
+    return call.args.get("definition") or context.catalog.resolve_function(call.path)
+
+
 def function_kind(context: BindingContext, call: nodes.FunctionCall) -> str:
     """SCALAR, AGGREGATE or TABLE: what kind of function is called.
 
     Raises:
         SqlValidationError: there is no such function.
     """
-    definition = context.catalog.resolve_function(call.path)
+    definition = definition_of(context, call)
     if definition is None and len(call.path) == 1:
         definition = context.registry.find(call.name)
     if definition is None:

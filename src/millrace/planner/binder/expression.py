@@ -15,7 +15,12 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.parameters import INTERVALS
 from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
 from millrace.planner.binder.aggregate_calls import bind_aggregate, bind_grouping, bind_over
-from millrace.planner.binder.calls import function_kind, resolved_call, split_arguments
+from millrace.planner.binder.calls import (
+    definition_of,
+    function_kind,
+    resolved_call,
+    split_arguments,
+)
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.literals import LiteralError, bind_literal
@@ -136,6 +141,17 @@ class ExpressionBinder:
         found = kind.fields[position].type
         nullable = found.nullable or kind.nullable
         return Call("GET", (row,), found.with_nullable(nullable), position)
+
+    def _bound(self, node: exp.Expr) -> ResolvedExpression:
+        bound: ResolvedExpression = node.args["this"]
+        return bound
+
+    def _field_at(self, node: exp.Expr) -> ResolvedExpression:
+        row, position = self.bind(node.this), int(node.args["position"])
+        kind = row.output_type
+        if not isinstance(kind, RowType) or not 0 <= position < len(kind):
+            raise self.context.refusal(node, f"{row} of type {kind} has no field {position}")
+        return self.field(node, row, kind.names[position])
 
     def _literal(self, node: exp.Expr) -> ResolvedExpression:
         try:
@@ -319,7 +335,7 @@ class ExpressionBinder:
                 node, f"{node.name} gives a table: write LATERAL TABLE({node.name}(...)) in FROM"
             )
         arguments, payload = self.arguments(node.arguments)
-        definition = self.context.catalog.resolve_function(node.path)
+        definition = definition_of(self.context, node)
         if definition is not None:
             payload = definition
         return resolved_call(self.context, node, name, arguments, payload)
@@ -337,6 +353,8 @@ class ExpressionBinder:
     _METHODS: ClassVar[dict[type, Callable[[Any, Any], ResolvedExpression]]] = {
         exp.Column: _names,
         exp.Dot: _names,
+        nodes.Bound: _bound,
+        nodes.FieldAt: _field_at,
         exp.Literal: _literal,
         exp.HexString: _literal,
         exp.Boolean: _literal,

@@ -25,6 +25,7 @@ from millrace.planner.relational.rel_node import (
     Sort,
     Values,
 )
+from millrace.sql.dialect import nodes
 from millrace.sql.dialect.nodes import names_of
 
 __all__ = ["bind_expression", "bind_query"]
@@ -74,6 +75,9 @@ class _QueryBinder:
 
     def bind(self, node: exp.Expr, outer: Scope | None, common: CommonTables) -> RelNode:
         """A query and what is behind it: WITH, ORDER BY, OFFSET and LIMIT."""
+        if isinstance(node, nodes.Bound):
+            rows: RelNode = node.args["this"]
+            return rows
         common = self._with(node, outer, common)
         if isinstance(node, exp.Select):
             rows = bind_select(self.context, node, outer, common)

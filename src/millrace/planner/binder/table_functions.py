@@ -11,6 +11,7 @@ from sqlglot import exp
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
+from millrace.planner.binder.calls import definition_of
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.expression import ExpressionBinder
@@ -60,7 +61,7 @@ def bind_function_table(
     if name == "UNNEST":
         return _unnest(binder, call, [expressions.bind(a) for a in call.arguments], False), ()
     arguments, payload = expressions.arguments(call.arguments)
-    definition = binder.context.catalog.resolve_function(call.path)
+    definition = definition_of(binder.context, call)
     found = definition if definition is not None else binder.context.registry.find(name)
     if found is None or str(found.kind.value) != "TABLE":
         hint = nearest_name(name, binder.context.registry.nearest(name))
@@ -187,9 +188,16 @@ def milliseconds(context: BindingContext, node: exp.Expr, value: ResolvedExpress
     raise context.refusal(node, "a window's size is a constant INTERVAL of days or less")
 
 
+def _with_milliseconds(kind: LogicalType) -> LogicalType:
+    """A window's last moment is a millisecond before its end, whatever its rows' times are."""
+    if isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType):
+        return replace(kind, precision=max(kind.precision, 3))
+    return kind
+
+
 def windowed(rows: RelNode, time: int, window: WindowingStrategy) -> WindowTableFunction:
     """Rows with window_start, window_end and window_time behind their columns."""
-    kind = rows.row_type.fields[time].type.with_nullable(False)
+    kind = _with_milliseconds(rows.row_type.fields[time].type.with_nullable(False))
     stamp = logical.TimestampType(3, nullable=False)
     names = unique_names((*rows.row_type.names, "window_start", "window_end", "window_time"))
     kinds = (*(field.type for field in rows.row_type), stamp, stamp, kind)

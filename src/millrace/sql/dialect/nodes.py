@@ -14,9 +14,11 @@ from millrace.common.types.logical.logical_type import LogicalType
 __all__ = [
     "AfterMatch",
     "ArrayConstructor",
+    "Bound",
     "CollectionTable",
     "DefaultValue",
     "Descriptor",
+    "FieldAt",
     "FrameBound",
     "FunctionCall",
     "Hint",
@@ -73,6 +75,7 @@ class FunctionCall(exp.Expression, exp.Condition):
         "filter": False,  # the condition of FILTER (WHERE ...)
         "over": False,  # WindowSpecification, or the Identifier of a named window
         "bare": False,  # True for a call without parentheses: CURRENT_DATE
+        "definition": False,  # of a program's function that is called without a name
     }
 
     @property
@@ -84,6 +87,18 @@ class FunctionCall(exp.Expression, exp.Condition):
     def arguments(self) -> list[exp.Expr]:
         """What stands between the parentheses."""
         return list(self.expressions)
+
+
+class Bound(exp.Expression, exp.Condition):
+    """A query or an expression of a program that is bound already; no text is parsed to it."""
+
+    arg_types: ClassVar[_Arguments] = {"this": True}
+
+
+class FieldAt(exp.Expression, exp.Condition):
+    """The field of a row at a position, from 0, which SQL has no text for."""
+
+    arg_types: ClassVar[_Arguments] = {"this": True, "position": True}
 
 
 class TypeName(exp.Expression):

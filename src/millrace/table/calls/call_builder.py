@@ -1,0 +1,46 @@
+"""`CallBuilder`: an expression of the Table API as the syntax tree that it stands for."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import Any, Self
+
+from sqlglot import exp
+
+from millrace.table.syntax import call_node, literal_node
+
+__all__ = ["CallBuilder", "given", "node_of"]
+
+
+class CallBuilder:
+    """An expression, and how calls of functions on it are made.
+
+    Args:
+        node: its syntax tree.
+    """
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: exp.Expr) -> None:
+        self.node = node
+
+    def _made(self, node: exp.Expr) -> Self:
+        return type(self)(node)
+
+    def _call(self, name: str, *arguments: Any) -> Self:
+        """A call of a function: its first argument is this expression."""
+        return self._made(call_node(name, [self.node, *map(node_of, arguments)]))
+
+    def _call_with(self, name: str, *arguments: Any) -> Self:
+        """`_call` with those arguments that are given: up to the first that is None."""
+        return self._call(name, *given(arguments))
+
+
+def given(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments before the first that is None; ``==`` of expressions is no comparison."""
+    return tuple(takewhile(lambda each: each is not None, arguments))
+
+
+def node_of(value: Any) -> exp.Expr:
+    """The syntax tree of an expression, or of a Python value."""
+    return value.node if isinstance(value, CallBuilder) else literal_node(value)

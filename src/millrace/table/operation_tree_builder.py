@@ -1,0 +1,322 @@
+"""`OperationTreeBuilder`: what the Table API does to a table, as a typed relational tree.
+
+Each operation is the query of SQL that does the same, as a syntax tree over a table that is bound
+already. Flink: ``OperationTreeBuilder``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions import registry
+from millrace.planner.relational.rel_node import RelNode, Sort
+from millrace.sql.dialect import nodes
+from millrace.sql.dialect.nodes import names_of
+from millrace.table.calls.call_builder import node_of
+from millrace.table.calls.collections import Flattened
+from millrace.table.calls.temporal import WindowProperty
+from millrace.table.column_selection import with_selections_expanded
+from millrace.table.syntax import call_node, column_node, identifier
+from millrace.table.table_session import TableSession
+from millrace.table.window import GroupWindow, OverWindow
+
+__all__ = ["OperationTreeBuilder"]
+
+Fields = Sequence[Any]
+
+
+class OperationTreeBuilder:
+    """Builds the tree of an operation on a table.
+
+    Args:
+        session: where names of functions are looked up.
+        rows: the table.
+    """
+
+    def __init__(self, session: TableSession, rows: RelNode) -> None:
+        self._session = session
+        self._rows = rows
+
+    def project(self, fields: Fields) -> RelNode:
+        """SELECT: also of aggregates over all rows."""
+        return self._select(self._items(fields))
+
+    def windowed(self, windows: Sequence[OverWindow], fields: Fields) -> RelNode:
+        """SELECT with windows of OVER that have names."""
+        return self._select(self._items(fields), windows=[each.node() for each in windows])
+
+    def grouped(self, keys: Fields, fields: Fields, window: GroupWindow | None = None) -> RelNode:
+        """SELECT with GROUP BY, by columns and perhaps a window."""
+        columns = self._rows.row_type.names
+        groups = [each for key in keys for each in with_selections_expanded(_copy(key), columns)]
+        aliases: dict[str, exp.Expr] = {}
+        for position, node in enumerate(groups):
+            if isinstance(node, exp.Alias):
+                aliases[node.alias] = groups[position] = node.this
+            elif window is not None and names_of(node) == (window.name,):
+                groups[position] = window.call
+        if window is not None and window.call not in groups:
+            raise JobDefinitionError(
+                f"group_by() needs the window among its columns: col({window.name!r})"
+            )
+
+        def meant(node: exp.Expr) -> exp.Expr | None:
+            names = names_of(node)
+            if names is not None and len(names) == 1 and names[0] in aliases:
+                return aliases[names[0]]
+            return _property(node, window)
+
+        items = [_replaced(item, meant) for item in self._items(fields, meant)]
+        return self._select(items, group=exp.Group(expressions=groups))
+
+    def filter(self, predicate: Any) -> RelNode:
+        """WHERE."""
+        return self._select([exp.Star()], where=exp.Where(this=_copy(predicate)))
+
+    def distinct(self) -> RelNode:
+        """SELECT DISTINCT."""
+        return self._select([exp.Star()], distinct=exp.Distinct())
+
+    def order_by(self, fields: Fields) -> RelNode:
+        """ORDER BY."""
+        keys = [_copy(field) for field in fields]
+        ordered = [key if isinstance(key, exp.Ordered) else exp.Ordered(this=key) for key in keys]
+        return self._select([exp.Star()], order=exp.Order(expressions=ordered))
+
+    def limit(self, offset: int, fetch: int | None) -> RelNode:
+        """OFFSET and FETCH, in the order that the rows have."""
+        for name, value in (("offset", offset), ("fetch", fetch)):
+            if value is not None and (not isinstance(value, int) or value < 0):
+                raise JobDefinitionError(f"{name}() takes a whole number from 0, not {value!r}")
+        rows = self._rows
+        if isinstance(rows, Sort) and rows.fetch is None and not (rows.offset and offset):
+            return Sort(rows.input, rows.keys, offset or rows.offset, fetch)
+        return Sort(rows, (), offset, fetch)
+
+    def join(self, right: RelNode, kind: str, condition: Any) -> RelNode:
+        """A join with another table, which must have other names of columns."""
+        names = self._rows.row_type.names
+        twice = [name for name in right.row_type.names if name in names]
+        if twice:
+            raise JobDefinitionError(
+                f"both tables of the join have columns {', '.join(map(repr, twice))}: give those "
+                "of one table other names, by rename_columns() or alias()"
+            )
+        return self._joined(_relation(right), kind, condition)
+
+    def join_lateral(self, call: Any, names: Sequence[str], kind: str, condition: Any) -> RelNode:
+        """A join with the rows that a table function makes of each row."""
+        node = _copy(call)
+        node = node.this if isinstance(node, exp.Alias) else node
+        if not isinstance(node, nodes.FunctionCall):
+            raise JobDefinitionError(f"join_lateral() takes a call of a table function, not {call}")
+        columns = [identifier(name) for name in names]
+        alias = exp.TableAlias(this=identifier("$function"), columns=columns)
+        [expanded] = with_selections_expanded(node, self._rows.row_type.names)
+        function = nodes.TableFunctionCall(this=expanded, wrapped=True, lateral=True, alias=alias)
+        return self._joined(function, kind, condition)
+
+    def combined(self, right: RelNode, kind: type[exp.SetOperation], every: bool) -> RelNode:
+        """UNION, INTERSECT or EXCEPT with another table."""
+        left, other = nodes.Bound(this=self._rows), nodes.Bound(this=right)
+        return self._bound(kind(this=left, expression=other, distinct=not every))
+
+    def renamed(self, names: Sequence[str]) -> RelNode:
+        """The first columns under other names."""
+        columns = self._rows.row_type.names
+        if len(names) > len(columns):
+            raise JobDefinitionError(f"alias() names {len(names)} columns of {len(columns)}")
+        return self._with_names(dict(zip(columns, names, strict=False)))
+
+    def with_renamed_columns(self, fields: Fields) -> RelNode:
+        """Some columns under other names: ``col("a").alias("b")``."""
+        changed: dict[str, str] = {}
+        for field in fields:
+            node = _copy(field)
+            names = names_of(node.this) if isinstance(node, exp.Alias) else None
+            if names is None or len(names) != 1:
+                raise JobDefinitionError(
+                    f"rename_columns() takes col('old').alias('new'), not {field}"
+                )
+            changed[self._known(names[0])] = node.alias
+        return self._with_names(changed)
+
+    def with_added_columns(self, fields: Fields, replace: bool) -> RelNode:
+        """All columns and others; with ``replace`` also in place of those of the same name."""
+        added = {_name(item): item for item in self._items(fields)}
+        columns = self._rows.row_type.names
+        twice = [name for name in added if name in columns]
+        if twice and not replace:
+            raise JobDefinitionError(
+                f"there is a column {twice[0]!r} already: add_or_replace_columns() replaces it"
+            )
+        kept = [added.pop(name, column_node(name)) for name in columns]
+        return self._select([*kept, *added.values()])
+
+    def without_columns(self, fields: Fields) -> RelNode:
+        """All columns but some."""
+        columns = self._rows.row_type.names
+        given = [
+            each for field in fields for each in with_selections_expanded(_copy(field), columns)
+        ]
+        dropped = {self._known(_name(node)) for node in given}
+        kept = [column_node(name) for name in columns if name not in dropped]
+        if not kept:
+            raise JobDefinitionError("drop_columns() would leave no column")
+        return self._select(kept)
+
+    def mapped(self, call: exp.Expr) -> RelNode:
+        """The values of a call as the columns: a column per field of a row."""
+        made = OperationTreeBuilder(self._session, self._select([_aliased(call, "_c0")]))
+        return made.project([Flattened(this=column_node("_c0"))])
+
+    # -- parts -------------------------------------------------------------------------
+
+    def _known(self, name: str) -> str:
+        if name not in self._rows.row_type.names:
+            OperationTreeBuilder(self._session, self._rows).project([column_node(name)])
+        return name
+
+    def _with_names(self, changed: Mapping[str, str]) -> RelNode:
+        return self._select(
+            [
+                _aliased(column_node(name), changed[name]) if name in changed else column_node(name)
+                for name in self._rows.row_type.names
+            ]
+        )
+
+    def _joined(self, right: exp.Expr, kind: str, condition: Any) -> RelNode:
+        parts = {} if condition is None else {"on": _copy(condition)}
+        both = nodes.JoinedTables(this=_relation(self._rows), expression=right, kind=kind, **parts)
+        return self._bound(exp.Select(expressions=[exp.Star()], from_=exp.From(this=both)))
+
+    def _select(self, items: Sequence[exp.Expr], **clauses: Any) -> RelNode:
+        source = exp.From(this=_relation(self._rows))
+        return self._bound(exp.Select(expressions=list(items), from_=source, **clauses))
+
+    def _bound(self, query: exp.Expr) -> RelNode:
+        return self._session.bind_query(query, "")
+
+    def _items(
+        self, fields: Fields, meant: Callable[[exp.Expr], exp.Expr | None] | None = None
+    ) -> list[exp.Expr]:
+        """Columns of a SELECT, each with a name that no other has."""
+        columns = self._rows.row_type.names
+        given = [
+            each for field in fields for each in with_selections_expanded(_copy(field), columns)
+        ]
+        items = list(self._named([part for each in given for part in self._flattened(each, meant)]))
+        names: set[str] = set()
+        for item in items:
+            for name in columns if isinstance(item, exp.Star) else (_name(item),):
+                if name in names:
+                    raise JobDefinitionError(
+                        f"two columns would be called {name!r}: give one of them another name "
+                        "by alias()"
+                    )
+                names.add(name)
+        return items
+
+    def _named(self, given: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+        """With Flink's names: EXPR$0 of the first aggregate, _c2 of the third expression."""
+        aggregates: list[exp.Expr] = []
+        for each in given:
+            for call in self._aggregates(each):
+                if call not in aggregates:
+                    aggregates.append(call)
+        for position, node in enumerate(given):
+            if isinstance(node, exp.Star | exp.Alias) or _written_name(node) is not None:
+                yield node
+            elif node in aggregates:
+                yield _aliased(node, f"EXPR${aggregates.index(node)}")
+            else:
+                yield _aliased(node, f"_c{position}")
+
+    def _aggregates(self, node: exp.Expr) -> Iterator[exp.Expr]:
+        for each in node.walk():
+            if isinstance(each, WindowProperty) or self._is_aggregate(each):
+                yield each
+
+    def _is_aggregate(self, node: exp.Expr) -> bool:
+        if not isinstance(node, nodes.FunctionCall) or node.args.get("over") is not None:
+            return False
+        found = node.args.get("definition") or self._session.reader.resolve_function(node.path)
+        if found is None:
+            found = registry.find(node.name)
+        return found is not None and str(found.kind.value) == "AGGREGATE"
+
+    def _flattened(
+        self, node: exp.Expr, meant: Callable[[exp.Expr], exp.Expr | None] | None
+    ) -> list[exp.Expr]:
+        """A column per field of a row, ``r$a``, for `Flattened`."""
+        if not isinstance(node, Flattened):
+            return [node]
+        inner = node.this
+        kind = self._select([_aliased(inner, "_c0")]).row_type.fields[0].type
+        if not isinstance(kind, RowType):
+            return [inner]
+        before = _written_name(inner)
+        prefix = "" if before is None or before == "_c0" else f"{before}$"
+        return [
+            _aliased(exp.Dot(this=inner, expression=identifier(name)), f"{prefix}{name}")
+            for name in kind.names
+        ]
+
+
+def _relation(rows: RelNode) -> exp.Expr:
+    return exp.Subquery(this=nodes.Bound(this=rows))
+
+
+def _copy(field: Any) -> exp.Expr:
+    """The tree of an expression, or of a Python value, for one query alone."""
+    node = field if isinstance(field, exp.Expression) else node_of(field)
+    return node.copy()
+
+
+def _aliased(node: exp.Expr, name: str) -> exp.Expr:
+    return exp.Alias(this=node, alias=identifier(name))
+
+
+def _written_name(node: exp.Expr) -> str | None:
+    if isinstance(node, exp.Alias):
+        return str(node.alias)
+    names = names_of(node)
+    return None if names is None else names[-1]
+
+
+def _name(node: exp.Expr) -> str:
+    found = _written_name(node)
+    if found is None:
+        raise JobDefinitionError(f"this takes columns, not {node}")
+    return found
+
+
+def _property(node: exp.Expr, window: GroupWindow | None) -> exp.Expr | None:
+    """``TUMBLE_START(...)`` for ``col("w").start``."""
+    if not isinstance(node, WindowProperty):
+        return None
+    names = names_of(node.this)
+    if window is None or names != (window.name,):
+        shown = ".".join(names or ("?",))
+        raise JobDefinitionError(f"there is no window called {shown!r} here")
+    return call_node(f"{window.call.name}_{node.args['kind']}", window.call.arguments)
+
+
+def _replaced(node: exp.Expr, meant: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
+    """A tree in which some nodes stand for others."""
+    found = meant(node)
+    if found is not None:
+        name = _written_name(node)
+        return found if name is None or node.parent is not None else _aliased(found, name)
+    for key, part in list(node.args.items()):
+        if isinstance(part, list):
+            new = [_replaced(p, meant) if isinstance(p, exp.Expression) else p for p in part]
+            node.set(key, new)
+        elif isinstance(part, exp.Expression):
+            node.set(key, _replaced(part, meant))
+    return node

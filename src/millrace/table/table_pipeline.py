@@ -1,0 +1,31 @@
+"""`TablePipeline`: a query and the table that it is written into. Flink: ``TablePipeline``."""
+
+from __future__ import annotations
+
+from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.table.explain_detail import ExplainDetail
+from millrace.table.plan_text import explained_plan
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import TableSession
+
+__all__ = ["TablePipeline"]
+
+
+class TablePipeline:
+    """Writing a query's rows into a table, as `Table.insert_into` makes it."""
+
+    def __init__(self, session: TableSession, sink: LogicalSink) -> None:
+        self._session = session
+        self._sink = sink
+
+    def execute(self) -> TableResult:
+        """Run it as a job of its own."""
+        return self._session.insert([self._sink])
+
+    def explain(self, *extra_details: ExplainDetail) -> str:
+        """How the job would run."""
+        return explained_plan(self._session, [self._sink], extra_details)
+
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        """Print how the job would run."""
+        print(self.explain(*extra_details))

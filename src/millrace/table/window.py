@@ -1,0 +1,281 @@
+"""Windows of the Table API: `Tumble`, `Slide`, `Session` for groups, `Over` for rows.
+
+Flink docs: "Table API", "Group Windows" and "Over Windows".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.sql.dialect import nodes
+from millrace.table.expression import Expression
+from millrace.table.syntax import call_node, identifier
+
+__all__ = [
+    "GroupWindow",
+    "Over",
+    "OverWindow",
+    "OverWindowPartitioned",
+    "OverWindowPartitionedOrdered",
+    "OverWindowPartitionedOrderedPreceding",
+    "Session",
+    "SessionWithGap",
+    "SessionWithGapOnTime",
+    "Slide",
+    "SlideWithSize",
+    "SlideWithSizeAndSlide",
+    "SlideWithSizeAndSlideOnTime",
+    "Tumble",
+    "TumbleWithSize",
+    "TumbleWithSizeOnTime",
+]
+
+
+@dataclass(frozen=True)
+class GroupWindow:
+    """A window with a name, for `Table.window`.
+
+    Attributes:
+        name: by which `GroupWindowedTable.group_by` and ``col("w").start`` mean it.
+        call: TUMBLE, HOP or SESSION of a time attribute and spans of time.
+    """
+
+    name: str
+    call: nodes.FunctionCall
+
+
+def _named(name: str, function: str, time: Expression, *spans: Expression) -> GroupWindow:
+    for span in spans:
+        if isinstance(span.node, nodes.WindowFrame):
+            raise JobDefinitionError(
+                "windows of a number of rows are not supported in the Table API; a DataStream has "
+                "count_window(), and Over.order_by(...).preceding(row_interval(2)) counts rows, too"
+            )
+    arguments = [time.node, *(span.node for span in spans)]
+    return GroupWindow(name, call_node(function, arguments))
+
+
+class Tumble:
+    """Windows of one length, one behind the other.
+
+    Example:
+        >>> from millrace.table.expressions import col, lit
+        >>> Tumble.over(lit(10).minutes).on(col("ts")).alias("w").name
+        'w'
+    """
+
+    @classmethod
+    def over(cls, size: Expression) -> TumbleWithSize:
+        """With their length, ``lit(10).minutes``."""
+        return TumbleWithSize(size)
+
+
+@dataclass(frozen=True)
+class TumbleWithSize:
+    """Tumbling windows with a length."""
+
+    size: Expression
+
+    def on(self, time_field: Expression) -> TumbleWithSizeOnTime:
+        """With the time attribute that says which window a row is in."""
+        return TumbleWithSizeOnTime(self.size, time_field)
+
+
+@dataclass(frozen=True)
+class TumbleWithSizeOnTime:
+    """Tumbling windows with length and time."""
+
+    size: Expression
+    time: Expression
+
+    def alias(self, alias: str) -> GroupWindow:
+        """With a name."""
+        return _named(alias, "TUMBLE", self.time, self.size)
+
+
+class Slide:
+    """Windows of one length, a new one after each slide: they overlap."""
+
+    @classmethod
+    def over(cls, size: Expression) -> SlideWithSize:
+        """With their length."""
+        return SlideWithSize(size)
+
+
+@dataclass(frozen=True)
+class SlideWithSize:
+    """Sliding windows with a length."""
+
+    size: Expression
+
+    def every(self, slide: Expression) -> SlideWithSizeAndSlide:
+        """With the time from the start of one to the start of the next."""
+        return SlideWithSizeAndSlide(self.size, slide)
+
+
+@dataclass(frozen=True)
+class SlideWithSizeAndSlide:
+    """Sliding windows with length and slide."""
+
+    size: Expression
+    slide: Expression
+
+    def on(self, time_field: Expression) -> SlideWithSizeAndSlideOnTime:
+        """With the time attribute that says which windows a row is in."""
+        return SlideWithSizeAndSlideOnTime(self.size, self.slide, time_field)
+
+
+@dataclass(frozen=True)
+class SlideWithSizeAndSlideOnTime:
+    """Sliding windows with length, slide and time."""
+
+    size: Expression
+    slide: Expression
+    time: Expression
+
+    def alias(self, alias: str) -> GroupWindow:
+        """With a name."""
+        return _named(alias, "HOP", self.time, self.slide, self.size)
+
+
+class Session:
+    """Windows that end when no row came for a while."""
+
+    @classmethod
+    def with_gap(cls, gap: Expression) -> SessionWithGap:
+        """With the time without rows that ends one."""
+        return SessionWithGap(gap)
+
+
+@dataclass(frozen=True)
+class SessionWithGap:
+    """Session windows with a gap."""
+
+    gap: Expression
+
+    def on(self, time_field: Expression) -> SessionWithGapOnTime:
+        """With the time attribute of the rows."""
+        return SessionWithGapOnTime(self.gap, time_field)
+
+
+@dataclass(frozen=True)
+class SessionWithGapOnTime:
+    """Session windows with gap and time."""
+
+    gap: Expression
+    time: Expression
+
+    def alias(self, alias: str) -> GroupWindow:
+        """With a name."""
+        return _named(alias, "SESSION", self.time, self.gap)
+
+
+@dataclass(frozen=True)
+class OverWindow:
+    """A window of OVER with a name, for `Table.over_window`."""
+
+    name: str
+    specification: nodes.WindowSpecification
+
+    def node(self) -> nodes.NamedWindow:
+        """As it stands behind WINDOW."""
+        return nodes.NamedWindow(this=identifier(self.name), expression=self.specification)
+
+
+class Over:
+    """Windows of rows around each row, for aggregates with `Expression.over`.
+
+    Example:
+        >>> from millrace.table.expressions import UNBOUNDED_RANGE, col
+        >>> window = Over.partition_by(col("k")).order_by(col("ts")).preceding(UNBOUNDED_RANGE)
+        >>> window.alias("w").name
+        'w'
+    """
+
+    @classmethod
+    def order_by(cls, order_by: Expression) -> OverWindowPartitionedOrdered:
+        """Of all rows, in an order: a time attribute, in a stream."""
+        return OverWindowPartitionedOrdered((), order_by)
+
+    @classmethod
+    def partition_by(cls, *partition_by: Expression) -> OverWindowPartitioned:
+        """Of the rows with equal values of some columns."""
+        return OverWindowPartitioned(partition_by)
+
+
+@dataclass(frozen=True)
+class OverWindowPartitioned:
+    """A window of OVER with its partition."""
+
+    partition: tuple[Expression, ...]
+
+    def order_by(self, order_by: Expression) -> OverWindowPartitionedOrdered:
+        """In an order: a time attribute, in a stream."""
+        return OverWindowPartitionedOrdered(self.partition, order_by)
+
+
+@dataclass(frozen=True)
+class OverWindowPartitionedOrdered:
+    """A window of OVER with partition and order: from the partition's start to the row's time."""
+
+    partition: tuple[Expression, ...]
+    order: Expression
+
+    def preceding(self, preceding: Expression) -> OverWindowPartitionedOrderedPreceding:
+        """From a number of rows, or a time, before: ``row_interval(2)``, ``lit(1).minutes``,
+        ``UNBOUNDED_ROW``, ``UNBOUNDED_RANGE``."""
+        return OverWindowPartitionedOrderedPreceding(self.partition, self.order, preceding)
+
+    def alias(self, alias: str) -> OverWindow:
+        """With a name."""
+        return OverWindow(alias, _specification(self.partition, self.order, None))
+
+
+@dataclass(frozen=True)
+class OverWindowPartitionedOrderedPreceding:
+    """A window of OVER with partition, order and bounds."""
+
+    partition: tuple[Expression, ...]
+    order: Expression
+    start: Expression
+    end: Expression | None = None
+
+    def following(self, following: Expression) -> OverWindowPartitionedOrderedPreceding:
+        """Up to a number of rows, or a time, behind: ``CURRENT_ROW``, ``CURRENT_RANGE``, ..."""
+        return replace(self, end=following)
+
+    def alias(self, alias: str) -> OverWindow:
+        """With a name."""
+        start, end = _frame(self.start), None if self.end is None else _frame(self.end)
+        bounds = {"start": start.args["start"]}
+        if end is not None:
+            if end.args["unit"] != start.args["unit"]:
+                raise JobDefinitionError("both bounds of an OVER window count rows, or time")
+            bounds["end"] = _following(end.args["start"])
+        frame = nodes.WindowFrame(unit=start.args["unit"], **bounds)
+        return OverWindow(alias, _specification(self.partition, self.order, frame))
+
+
+def _frame(bound: Expression) -> nodes.WindowFrame:
+    if isinstance(bound.node, nodes.WindowFrame):
+        return bound.node
+    span = nodes.FrameBound(kind="PRECEDING", this=bound.node)
+    return nodes.WindowFrame(unit="RANGE", start=span)
+
+
+def _following(bound: exp.Expr) -> exp.Expr:
+    if bound.args["kind"] == "CURRENT ROW":
+        return bound
+    return nodes.FrameBound(kind="FOLLOWING", this=bound.this)
+
+
+def _specification(
+    partition: tuple[Expression, ...], order: Expression, frame: nodes.WindowFrame | None
+) -> nodes.WindowSpecification:
+    key = order.node if isinstance(order.node, exp.Ordered) else order.asc.node
+    return nodes.WindowSpecification(
+        partition_by=[each.node for each in partition], order=[key], frame=frame
+    )
